@@ -131,7 +131,7 @@ struct FailoverTests {
         ("429", .status(429), 40, 0),
         ("rubbish", .says("rubbish"), 40, 2),
         ("another name", .otherName, 40, 2),
-        // 1,500 ms is half of the 3 s for vendor calls. The requests are not counted before 2 s.
+        // 1,500 ms is half of the 3 s for vendor calls. A request fails only after 2 s.
         ("silence", .silent(), 1_500, 0),
     ]
 

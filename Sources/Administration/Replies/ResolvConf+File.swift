@@ -25,7 +25,8 @@ extension ResolvConf {
             RegularFile.fault(of: root + "/var/lib/httpdnsd-setup/journal.json") != .system(ENOENT)
         guard let found = Self.servers(root + "/etc/resolv.conf") else { return }
         nameservers = found
-        // Programs of VPNs change only the nameservers, and leave comments in the file.
+        // VPN programs replace only the nameservers, and keep the comment. So the comment names the
+        // servers that setup wrote.
         let mark = "# Written by httpdnsctl setup for " + found.joined(separator: " ") + ";"
         isWrittenBySetup = Self.lines(root + "/etc/resolv.conf").contains { $0.hasPrefix(mark) }
         guard let first = found.first else { return }

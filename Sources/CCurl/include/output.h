@@ -11,10 +11,10 @@ void curl_output_opened(int socket);
 /// Discards the buffered octets of a socket, which is closed next.
 void curl_output_closed(int socket);
 
-/// Makes the connection that sends the request of `easy` write to a buffer; idempotent.
+/// Adds an output buffer to the connection that sends the request of `easy`; idempotent.
 ///
-/// The connection uses the recorded socket with these addresses. Without such a socket, and without
-/// TLS, the connection has no buffer.
+/// The connection is found by its local port and the address and port of its peer. No buffer is
+/// added if no recorded socket has them, or if the connection has no TLS.
 void curl_output_buffer(CURL *easy, const char *peer, int peer_port, int local_port);
 
 /// Sends the octets of all buffers; returns false if the send buffer of a socket is full.

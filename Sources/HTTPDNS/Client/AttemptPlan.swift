@@ -132,8 +132,8 @@ extension AttemptPlan {
 
     /// Sends a request, which ends after `timeout`.
     ///
-    /// A request can end after `deadline`, because the vendor does not notice that a request was
-    /// abandoned. But a call whose first request has ended ends at `deadline` at the latest.
+    /// A request can last longer than `deadline`, because its cancellation would not relieve the
+    /// vendor. But once the first request has ended, the call lasts until `deadline` at most.
     private mutating func ask(
         _ server: SocketAddress,
         fresh: Bool,

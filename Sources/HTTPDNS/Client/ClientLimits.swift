@@ -88,7 +88,7 @@ package enum ClientLimits {
     /// Calls whose names have expired are limited by `concurrent-calls` instead.
     static let lingeringTries = 64
 
-    /// Time for which a name is queued after which newer names of its client are called first.
+    /// Waiting time of a queued name after which newer names of its client are called first.
     static let newestFirst = Duration.milliseconds(500)
 
     /// Latency of a server before its first reply, as an assumption.

@@ -275,8 +275,9 @@ extension VendorClient {
 
     /// True if a reply would probably arrive after the deadline of the name.
     ///
-    /// The call would be billed in vain. Names with ``VendorLimits/fairWait`` or more are never too
-    /// late, because slow names of a client can increase the median latency.
+    /// The call would be billed in vain. A name with at least ``VendorLimits/fairWait`` left is
+    /// never too late: the slow names of one client can increase the median latency, and must not
+    /// prevent the calls of other clients.
     private func isTooLate(_ name: PendingName, _ now: Instant) -> Bool {
         guard let deadline = name.lastDeadline, deadline - now < VendorLimits.fairWait else {
             return false

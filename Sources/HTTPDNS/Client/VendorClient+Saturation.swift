@@ -50,12 +50,13 @@ extension VendorClient {
 
     /// Removes and returns the names of a failed call that are retried after another call ends.
     ///
-    /// Returns no names if a limit of concurrent calls is not the likely cause of the failure, and
-    /// no names that the next vendor gets (``PendingLookup/hasNext``).
-    /// Otherwise, if a call cannot connect, or if the vendor refuses a probe, also lowers the limit
-    /// to the number of other calls in flight. It does not lower the limit if the vendor refuses a
-    /// call (the name can be the cause), or if a probe cannot connect (idle connections can be the
-    /// cause).
+    /// Returns names only if a limit of concurrent calls is the likely cause of the failure. Names
+    /// that the next vendor gets (``PendingLookup/hasNext``) are not returned.
+    ///
+    /// With this cause, if a call could not connect, or if the vendor refused a probe, also lowers
+    /// the limit to the number of other calls in flight. A refused call does not lower the limit,
+    /// because its name can be the cause. A probe that could not connect does not lower the limit,
+    /// because idle connections of the daemon can be the cause.
     func takeRetriable(from call: VendorCall) -> [PendingName] {
         guard let error = call.saturation, call.failed.last?.error.verdict == .serverFailed
         else { return [] }

@@ -20,7 +20,9 @@ extension SingleFlight {
         resolveAgain(query, for: others)
     }
 
-    /// Moves clients that no longer wait for `query` to a new query of the first of these clients.
+    /// Starts a new query for the first of `waiters`, and lets the others wait for it.
+    ///
+    /// `query` has ended for these waiters, but its result must not answer them.
     ///
     /// Clients at a limit of ``pending`` get SERVFAIL.
     func resolveAgain(_ query: PendingQuery, for waiters: [Waiter]) {
@@ -36,7 +38,7 @@ extension SingleFlight {
         // At the end, because completion handlers may start queries.
         defer { evict(waiters.filter { refused.contains($0.client) }) }
         guard let first else { return }
-        // The completion handler of an evicted client may have started the query.
+        // The completion handler of a client evicted above may have started the same query.
         let started = pending.find(question, hash)
         let next =
             started

@@ -130,7 +130,7 @@ package final class SingleFlight {
             completion(.refused)
             return false
         }
-        // The completion handler of an evicted client may have started the query.
+        // The completion handler of a client evicted above may have started the same query.
         if evictions != before { joined = pendingQuery(query, hash, of: payer) }
         let isAwaited = isAwaited && client != nil
         let current =

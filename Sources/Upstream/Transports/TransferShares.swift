@@ -159,7 +159,8 @@ final class UpstreamTransfers {
     private func replaceable(_ share: Int, by client: Client) -> Transfer? {
         // Clients without a verified address count together: one host can forge many addresses.
         let isCrowd = unverified > share / 2
-        // They can also be many honest hosts, whose transfers few other clients must not replace.
+        // But they can also be many honest hosts: a few verified clients must not replace their
+        // transfers.
         if isCrowd, all.count - unverified > share / 4,
             let largest = largest(where: \.isVerified), largest.count > share / 32
         {

@@ -28,8 +28,8 @@ extension SetupPlan {
 
     /// Keeps the servers that a DHCP client has written into the file of systemd-resolved.
     ///
-    /// A restart of systemd-resolved deletes them, and no source for `from: network` has them. An
-    /// earlier setup has restarted systemd-resolved, and saved the servers.
+    /// A restart of systemd-resolved deletes them, and no source for `from: network` has them. If
+    /// an earlier setup has already restarted systemd-resolved, the servers that it saved are kept.
     mutating func keepLeases(_ facts: ResolverFacts) {
         let isByLease =
             ResolverOwner(signedIn: facts.text) != .resolved || !facts.savedServers.isEmpty
@@ -114,9 +114,10 @@ extension SetupPlan {
         let signer = ResolverOwner(signedIn: facts.text)
         guard signer == nil || signer == client || owner == .resolved, !facts.hasChosenServers
         else { return }
-        // systemd-resolved deletes the servers of its file; without a renewal since the setup,
-        // only the plan has them. They are used only if systemd-resolved has got no server 3 s
-        // after its restart. Comments are removed: they say that systemd-resolved wrote them.
+        // At its restart, systemd-resolved deletes the servers of its file. Until the next renewal
+        // of the lease, only the plan has them. The script uses them only if systemd-resolved has
+        // got no server within 3 s. Comments are not kept, because they name systemd-resolved as
+        // the author of the file.
         let isLink = owner == .resolved && facts.resolvConf.kind == .link
         let known =
             !isLink
