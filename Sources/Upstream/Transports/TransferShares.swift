@@ -98,8 +98,7 @@ final class UpstreamTransfers {
         if isRepetition, !hasSpace(for: client, limit, share) { return nil }
         var replaced: Transfer?
         if client.count >= limit || all.count >= share {
-            let isAtLimit = client.count >= limit
-            replaced = isAtLimit ? oldest { $0 === client } : replaceable(share, by: client)
+            replaced = client.count >= limit ? oldest { $0 === client } : replaceable(share)
             guard let replaced, now - replaced.began >= grace(of: replaced, for: client, share)
             else {
                 return nil
@@ -155,29 +154,15 @@ final class UpstreamTransfers {
             && (client.isVerified || unverified < share / 4)
     }
 
-    /// Returns the transfer that a new transfer of `client` replaces.
-    private func replaceable(_ share: Int, by client: Client) -> Transfer? {
+    /// Returns the transfer that a new transfer of another client replaces.
+    private func replaceable(_ share: Int) -> Transfer? {
         // Clients without a verified address count together: one host can forge many addresses.
         let isCrowd = unverified > share / 2
-        // But they can also be many honest hosts: a few verified clients must not replace their
-        // transfers.
-        if isCrowd, all.count - unverified > share / 4,
-            let largest = largest(where: \.isVerified), largest.count > share / 32
-        {
-            return oldest { $0 === largest }
-        }
-        let largest = largest { !isCrowd || !$0.isVerified }
+        let largest = clients.values.lazy.filter { !isCrowd || !$0.isVerified }
+            .max { $0.count < $1.count }
         let most = isCrowd ? share / 8 : 1
         if let largest, largest.count > most { return oldest { $0 === largest } }
         return oldest { !isCrowd || !$0.isVerified }
-    }
-
-    private func largest(where matches: (Client) -> Bool) -> Client? {
-        var largest: Client?
-        for client in clients.values where client.count > largest?.count ?? 0 && matches(client) {
-            largest = client
-        }
-        return largest
     }
 
     private func oldest(_ matches: (Client) -> Bool) -> Transfer? {
