@@ -47,6 +47,18 @@ struct TransferSharesTests {
 
     @Test
     @ServiceLoop
+    func `an upstream that was only checked takes no share`() {
+        func capacity(_ names: [String]) -> Int {
+            let shares = TransferShares(of: 16)
+            let kept = Transfers(shares.transfers(at: "kept"))
+            for name in names { _ = shares.transfers(at: name) }
+            return kept.fill(nil)
+        }
+        #expect(capacity(["checked", "former"]) == capacity([]))
+    }
+
+    @Test
+    @ServiceLoop
     func `an upstream can use half of the transfers that the others do not use`() {
         let shares = TransferShares(of: 16)
         let upstreams = ["silent", "other", "third"].map { Transfers(shares.transfers(at: $0)) }

@@ -8,16 +8,21 @@ package import Net
 @ServiceLoop
 package final class TransferShares {
     private let total: TransferTotal
-    private var upstreams: [String: UpstreamTransfers] = [:]
+    private var upstreams: [String: Reference] = [:]
+
+    private struct Reference { weak var transfers: UpstreamTransfers? }
 
     package init(of limit: Int = UpstreamLimits.transfers) { total = TransferTotal(limit) }
 
     /// Returns the transfers of the upstream with `url`, which all its servers share.
+    ///
+    /// An upstream counts until the last server releases its transfers, so an upstream of settings
+    /// that were only checked, or of former settings, does not reduce the share of the others.
     func transfers(at url: String) -> UpstreamTransfers {
-        if let known = upstreams[url] { return known }
-        total.upstreams += 1
+        if let known = upstreams[url]?.transfers { return known }
+        upstreams = upstreams.filter { $0.value.transfers != nil }
         let transfers = UpstreamTransfers(total)
-        upstreams[url] = transfers
+        upstreams[url] = Reference(transfers: transfers)
         return transfers
     }
 }
@@ -84,7 +89,12 @@ final class UpstreamTransfers {
     /// Number of transfers of clients without a verified address.
     private var unverified = 0
 
-    fileprivate init(_ total: TransferTotal) { self.total = total }
+    fileprivate init(_ total: TransferTotal) {
+        self.total = total
+        total.upstreams += 1
+    }
+
+    isolated deinit { total.upstreams -= 1 }
 
     /// Adds a transfer of `client`, at a limit in place of an older one; returns nil if impossible.
     ///
