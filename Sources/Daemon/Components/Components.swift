@@ -117,6 +117,14 @@ struct Components {
         )
     }
 
+    /// Removes the health of other upstreams: those of former settings, of settings that were only
+    /// checked, and of a failed reload.
+    ///
+    /// The health table keeps upstreams alive, and a living upstream takes a share of the transfers.
+    func forgetOtherUpstreams() {
+        upstreamHealth.keep(only: upstreams + upstreams.flatMap(\.servers) + network.allServers)
+    }
+
     func comeIntoForce(_ dependencies: Dependencies, _ logger: Logger) {
         startLearning(dependencies, logger)
         nat64.servers = { [network, upstreams] in
@@ -129,7 +137,7 @@ struct Components {
             return servers.filter { $0.port != 0 && $0.ip.reach == .global }
         }
         cache.setRotation(settings.answers.order == .rotate)
-        upstreamHealth.keep(only: upstreams + upstreams.flatMap(\.servers) + network.allServers)
+        forgetOtherUpstreams()
         let believed = upstreams.flatMap(\.servers).filter(\.validates)
         resolver.origins.believe(only: Set(believed.map { UpstreamStage.origin(of: $0) }))
         let unprotected = vendors.filter { !$0.client.facts.isProtected }

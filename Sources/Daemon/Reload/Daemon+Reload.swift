@@ -41,6 +41,7 @@ extension Daemon {
     package func check(_ other: (text: String, file: String)?) async -> ReloadOutcome {
         await settingsQueue.turn { [self] in
             let (outcome, discarded) = await checked(other)
+            components.forgetOtherUpstreams()
             await release(discarded)
             return outcome
         }
@@ -127,6 +128,7 @@ extension Daemon {
             outcome.isApplied = true
             if let sweep { outcome.removedAnswers = await finish(sweep) }
         } catch {
+            components.forgetOtherUpstreams()
             outcome.problems = [problem(error, source.file)]
         }
         return outcome
