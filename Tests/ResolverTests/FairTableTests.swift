@@ -340,6 +340,19 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
+    func `queries without a verified address evict none of a large verified client`() {
+        let questions = Questions()
+        for number in 1...4 { questions.ask("local\(number)", by: 1) }
+        for number in 1...20 {
+            questions.ask("f\(number)", by: UInt32(30 + number), isProven: false)
+        }
+        #expect(questions.count == 8)
+        #expect(questions.outcomes.keys.allSatisfy { $0.hasPrefix("f") })
+        #expect(questions.outcomes["f16"] == "evicted")
+    }
+
+    @Test
+    @ServiceLoop
     func `a query that passes to another client is the newest query of that client`() {
         let questions = Questions()
         for number in 1...5 { questions.ask("a", by: UInt32(number), as: "a\(number)") }

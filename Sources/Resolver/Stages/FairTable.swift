@@ -33,14 +33,14 @@ package struct FairLimits: Sendable {
 
 /// Table with limits in total and per client, similar to unbound's jostle list.
 ///
-/// When the table is full, a new entry evicts the first of these entries that exists:
-/// - the oldest entry of the largest client, if the client has more than `FairLimits.share`
-///   entries;
-/// - the oldest entry of clients without a verified address, if these clients have more than half
-///   of the table;
-/// - the oldest entry of verified clients.
+/// When the table is full, a new entry evicts the oldest entry of the largest client that has more
+/// than `FairLimits.share` entries.  If no client has so many, the new entry evicts the oldest
+/// entry of all clients of one kind: of clients without a verified address if these have at least
+/// half of the table, otherwise of verified clients.
 ///
-/// A flood from forged addresses therefore evicts no queries of this machine.
+/// While clients without a verified address have at least half of the table, only their entries
+/// are evicted.  A flood from forged addresses, which uses many addresses with few entries each,
+/// therefore evicts no queries of this machine and of TCP clients.
 ///
 /// A new entry of a client at its own limit, or of the largest client, replaces the oldest entry of
 /// this client.  The new entry is refused if this oldest entry is younger than `LossWindow.grace`.
@@ -175,13 +175,16 @@ struct FairTable<Entry: FairEntry> {
             return replacement(in: line, now)
         }
         guard count >= limits.all else { return .accepted }
-        if let largest = large.max(by: { lines[$0].count < lines[$1].count }) {
+        let evictsUnverified = unverifiedCount >= limits.all / 2
+        let candidates = evictsUnverified ? large.filter { !isVerified($0) } : large
+        if let largest = candidates.max(by: { lines[$0].count < lines[$1].count }) {
             guard largest != line else { return replacement(in: line, now) }
             return admission(replacing: lines[largest].ends.oldest)
         }
-        let larger = unverifiedCount > limits.all / 2 ? unverified : verified
-        return admission(replacing: larger.oldest)
+        return admission(replacing: (evictsUnverified ? unverified : verified).oldest)
     }
+
+    private func isVerified(_ line: Int) -> Bool { lines[line].client?.isProven ?? true }
 
     private func admission(replacing place: Int?) -> Admission {
         place.flatMap { slots[$0].entry }.map(Admission.replaces) ?? .refused
@@ -236,7 +239,7 @@ struct FairTable<Entry: FairEntry> {
         lines[line].ends.append(place, &ofClient)
         lines[line].count += 1
         if lines[line].count > limits.share { large.insert(line) }
-        if client?.isProven ?? true {
+        if isVerified(line) {
             verified.append(place, &ofAll)
         } else {
             unverified.append(place, &ofAll)
@@ -250,7 +253,7 @@ struct FairTable<Entry: FairEntry> {
         lines[line].ends.remove(place, &ofClient)
         lines[line].count -= 1
         if lines[line].count == limits.share { large.remove(line) }
-        if lines[line].client?.isProven ?? true {
+        if isVerified(line) {
             verified.remove(place, &ofAll)
         } else {
             unverified.remove(place, &ofAll)
