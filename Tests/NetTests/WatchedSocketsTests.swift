@@ -20,6 +20,19 @@ struct WatchedSocketsTests {
             }
         }
 
+        /// Returns the times of the first `count` events of a socket.
+        func times(_ count: Int, of descriptor: Int32) async throws -> [Instant] {
+            var times: [Instant] = []
+            sockets.handler = { [weak self] _, _ in
+                times.append(Clock.now)
+                if times.count == count { self?.waiter.resume(.ready) }
+            }
+            try sockets.watch(descriptor, [.readable, .writable])
+            await event()
+            sockets.forget(descriptor)
+            return times
+        }
+
         func open() throws -> Int32 {
             let descriptor = sockets.open(
                 family: AF_INET,
@@ -80,6 +93,21 @@ struct WatchedSocketsTests {
         await other.event()
         #expect(fixture.heard == [])
         _ = other.sockets.close(witness)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a socket that stays writable without use is reported every 10 ms`() async throws {
+        let listener = try ListeningSocket()
+        let fixture = Fixture()
+        let descriptor = try fixture.open()
+        let connected = listener.address.withSockaddr { connect(descriptor, $0, $1) }
+        try #require(connected == 0)
+        let times = try await fixture.times(12, of: descriptor)
+        for (time, next) in zip(times, times.dropFirst()).dropFirst(8) {
+            #expect(next - time >= .milliseconds(10))
+        }
+        _ = fixture.sockets.close(descriptor)
     }
 
     /// libcurl 7.88 crashes after a failure of its socket callback.

@@ -22,6 +22,14 @@ final class WatchedSockets {
         private let duplicate: OwnedDescriptor
         private var watch: DescriptorWatch?
 
+        /// Events in sequence in which the socket was only writable.
+        private var writableEvents = 0
+
+        private lazy var pause = Alarm(.system) { [weak self] in
+            guard let self else { return }
+            watch?.change(to: events)
+        }
+
         fileprivate init(
             _ descriptor: Int32,
             _ events: DescriptorWatch.Events,
@@ -34,17 +42,26 @@ final class WatchedSockets {
             )
             watch = nil
             watch = try DescriptorWatch(duplicate.raw, events) { [weak self] in
-                if $0.contains(.readable) { self?.lastReceived = Clock.now }
+                self?.note($0)
                 handler($0)
             }
         }
 
         fileprivate func change(to events: DescriptorWatch.Events) {
             self.events = events
+            writableEvents = 0
             watch?.change(to: events)
         }
 
         fileprivate func suspend(_ isSuspended: Bool) { watch?.suspend(isSuspended) }
+
+        private func note(_ ready: DescriptorWatch.Events) {
+            if ready.contains(.readable) { lastReceived = Clock.now }
+            writableEvents = ready == .writable ? writableEvents + 1 : 0
+            guard writableEvents > WatchedSockets.maximumWritableEvents else { return }
+            watch?.change(to: events.subtracting(.writable))
+            pause.set(Clock.now + WatchedSockets.writePause)
+        }
 
         isolated deinit { watch?.cancel() }
     }
@@ -70,6 +87,13 @@ final class WatchedSockets {
     ///
     /// By default, the kernel increases the size to 6 MiB.
     private static let receiveBuffer: Int32 = 128 << 10
+
+    /// Events in sequence of a socket that is only writable, before the watch for writing pauses.
+    ///
+    /// libcurl also waits for writing while the server allows no further octets (RFC 9113 §6.9).
+    static let maximumWritableEvents = 8
+
+    static let writePause: Duration = .milliseconds(10)
 
     var handler: @ServiceLoop (Int32, DescriptorWatch.Events) -> Void = { _, _ in }
 
