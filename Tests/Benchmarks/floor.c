@@ -2,14 +2,16 @@
 //
 // Minimum cost of a DNS server: each query, marked as a response with one record, is its answer.
 //
-//   floor udp PORT       blocking recvmmsg and sendmmsg, 32 datagrams at most
-//   floor tcp PORT       epoll; one write for all queries of a read
+//   floor udp PORT [THREADS]    blocking recvmmsg and sendmmsg, 32 datagrams at most
+//   floor poll PORT             recv and send without ever sleeping: the lowest latency
+//   floor tcp PORT              epoll; one write for all queries of a read
 //
 // Listens on 127.0.0.1 and prints the port; port 0 selects a free one.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,28 +38,38 @@ static void answer(uint8_t *message) {
 }
 
 static int open_socket(int kind, int port) {
-    const int made = socket(AF_INET, kind, 0), octets = 4 << 20;
+    const int made = socket(AF_INET, kind, 0), octets = 4 << 20, on = 1;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t length = sizeof address;
     if (setsockopt(made, SOL_SOCKET, SO_RCVBUFFORCE, &octets, sizeof octets) != 0)
         setsockopt(made, SOL_SOCKET, SO_RCVBUF, &octets, sizeof octets);
+    setsockopt(made, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
     if (bind(made, (struct sockaddr *)&address, length) != 0)
         fail("bind");
     if (kind == SOCK_STREAM && listen(made, 512) != 0)
         fail("listen");
-    getsockname(made, (struct sockaddr *)&address, &length);
-    printf("answering on 127.0.0.1:%d\n", ntohs(address.sin_port));
-    fflush(stdout);
     return made;
 }
 
-static void serve_datagrams(int port) {
-    static uint8_t buffers[batch][datagram];
-    static struct mmsghdr messages[batch];
-    static struct iovec parts[batch];
-    static struct sockaddr_in clients[batch];
-    const int descriptor = open_socket(SOCK_DGRAM, port);
+static int port_of(int descriptor) {
+    struct sockaddr_in address;
+    socklen_t length = sizeof address;
+    getsockname(descriptor, (struct sockaddr *)&address, &length);
+    return ntohs(address.sin_port);
+}
+
+static void announce(int descriptor) {
+    printf("answering on 127.0.0.1:%d\n", port_of(descriptor));
+    fflush(stdout);
+}
+
+static void *serve_datagrams(void *argument) {
+    static _Thread_local uint8_t buffers[batch][datagram];
+    static _Thread_local struct mmsghdr messages[batch];
+    static _Thread_local struct iovec parts[batch];
+    static _Thread_local struct sockaddr_in clients[batch];
+    const int descriptor = *(const int *)argument;
     for (;;) {
         for (int index = 0; index < batch; index++) {
             parts[index] = (struct iovec){buffers[index], datagram};
@@ -80,6 +92,38 @@ static void serve_datagrams(int port) {
                 break;
             done += sent;
         }
+    }
+    return NULL;
+}
+
+static void start_datagrams(int port, int threads) {
+    int *descriptors = calloc((size_t)threads, sizeof *descriptors);
+    for (int index = 0; index < threads; index++) {
+        descriptors[index] = open_socket(SOCK_DGRAM, port);
+        port = port_of(descriptors[index]);
+    }
+    announce(descriptors[0]);
+    for (int index = 1; index < threads; index++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, serve_datagrams, &descriptors[index]) != 0)
+            fail("pthread_create");
+    }
+    serve_datagrams(&descriptors[0]);
+}
+
+static void poll_datagrams(int port) {
+    static uint8_t message[datagram];
+    const int descriptor = open_socket(SOCK_DGRAM, port);
+    announce(descriptor);
+    for (;;) {
+        struct sockaddr_in client;
+        socklen_t length = sizeof client;
+        const ssize_t count = recvfrom(descriptor, message, sizeof message, MSG_DONTWAIT,
+                                       (struct sockaddr *)&client, &length);
+        if (count < 12)
+            continue;
+        answer(message);
+        sendto(descriptor, message, (size_t)count, 0, (struct sockaddr *)&client, length);
     }
 }
 
@@ -117,6 +161,7 @@ static void serve_streams(int port) {
     const int listener = open_socket(SOCK_STREAM, port), events = epoll_create1(0), on = 1;
     struct epoll_event wanted = {.events = EPOLLIN, .data.fd = listener};
     epoll_ctl(events, EPOLL_CTL_ADD, listener, &wanted);
+    announce(listener);
     for (;;) {
         const int count = epoll_wait(events, ready, 256, -1);
         for (int index = 0; index < count; index++) {
@@ -142,10 +187,13 @@ static void serve_streams(int port) {
 }
 
 int main(int argc, char **argv) {
-    if (argc == 3 && strcmp(argv[1], "udp") == 0)
-        serve_datagrams(atoi(argv[2]));
+    const int threads = argc == 4 ? atoi(argv[3]) : 1;
+    if ((argc == 3 || argc == 4) && threads > 0 && strcmp(argv[1], "udp") == 0)
+        start_datagrams(atoi(argv[2]), threads);
+    if (argc == 3 && strcmp(argv[1], "poll") == 0)
+        poll_datagrams(atoi(argv[2]));
     if (argc == 3 && strcmp(argv[1], "tcp") == 0)
         serve_streams(atoi(argv[2]));
-    fprintf(stderr, "usage: floor udp|tcp PORT\n");
+    fprintf(stderr, "usage: floor udp PORT [THREADS] | poll PORT | tcp PORT\n");
     return 2;
 }

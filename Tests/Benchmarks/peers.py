@@ -92,10 +92,11 @@ class Peers:
         settings = daemon_settings(self.authority.port)
         return self.bench.daemon(settings, cpu, accelerate="required")
 
-    def floor(self, cpu, transport="udp"):
+    def floor(self, cpu, transport="udp", workers=1):
         """Starts a C server without any DNS logic."""
+        words = [str(workers)] if workers > 1 else []
         program = self.bench.start(
-            [self.bench.tool("floor"), transport, "0"], "answering on ", cpu
+            [self.bench.tool("floor"), transport, "0", *words], "answering on ", cpu
         )
         program.port = int(program.said.rsplit(":", 1)[1])
         return program

@@ -6,6 +6,7 @@ import statistics
 COLUMNS = {
     "httpdnsd": "httpdnsd",
     "floor": "C floor",
+    "polling": "C polling",
     "unbound": "unbound",
     "dnsdist": "dnsdist",
     "dnsmasq": "dnsmasq",
