@@ -3,7 +3,9 @@ public import Glibc
 
 // SAFETY: both pointers live from `init` to `deinit`; the value is accessed only with the mutex
 // held.
-/// Value protected by a pthread mutex.
+/// Value protected by a pthread mutex, which polls about 1 µs before the thread sleeps.
+///
+/// A lock is held for less time than a thread needs to sleep and to wake up.
 ///
 /// Replaces `Synchronization.Mutex`, which spins under contention (swiftlang/swift#88440), accepts
 /// no closure that the caller received as a parameter, and is invisible to ThreadSanitizer.
@@ -18,7 +20,11 @@ public final class Lock<Value: ~Copyable>: @unchecked Sendable {
     public init(_ initial: consuming sending Value) {
         unsafe mutex = .allocate(capacity: 1)
         unsafe mutex.initialize(to: pthread_mutex_t())
-        unsafe pthread_mutex_init(mutex, nil)
+        var attributes = pthread_mutexattr_t()
+        unsafe pthread_mutexattr_init(&attributes)
+        unsafe pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ADAPTIVE_NP))
+        unsafe pthread_mutex_init(mutex, &attributes)
+        unsafe pthread_mutexattr_destroy(&attributes)
         unsafe value = .allocate(capacity: 1)
         unsafe value.initialize(to: initial)
     }
