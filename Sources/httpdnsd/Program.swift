@@ -56,7 +56,7 @@ struct Program: ParsableCommand {
     }
 
     static func main() {
-        // The parser takes about 1 ms of the start. httpdnsd.service does not need it.
+        // The arguments of httpdnsd.service skip the parser, which takes about 1 ms.
         let arguments = CommandLine.arguments.dropFirst()
         if arguments.count == 2, arguments.first == "--config", let file = arguments.last,
             !file.hasPrefix("-")
@@ -191,12 +191,12 @@ struct Program: ParsableCommand {
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
-/// Value that can be taken once, so that secrets of old settings do not stay in memory.
+/// Value that `take` moves out, so that secrets of old settings do not stay in memory.
 private final class Handover<Value: Sendable>: Sendable {
     private let value: Lock<Value?>
     init(_ value: Value) { self.value = Lock(value) }
 
-    /// Calls `see` with the value, which can still be taken later.
+    /// Calls `see` with the value, and keeps the value for `take`.
     func look<Seen: Sendable>(_ see: (Value) -> Seen) -> Seen {
         value.withLock { value in
             guard let value else { preconditionFailure("read after `take`") }
