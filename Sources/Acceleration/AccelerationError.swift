@@ -6,7 +6,7 @@ package enum AccelerationError: Error, Equatable, CustomStringConvertible {
     /// The process lacks CAP_BPF or CAP_NET_ADMIN, or is not allowed to call bpf(2).
     case forbidden(what: String)
 
-    /// The kernel is older than Linux 6.6 and has no TCX.
+    /// The kernel has no TCX: it is older than Linux 6.6, or has no BPF on network devices.
     case tooOld
 
     /// The kernel refused a call; `why` is the last line of the BPF verifier's log, or empty.
@@ -30,7 +30,7 @@ package enum AccelerationError: Error, Equatable, CustomStringConvertible {
 
     /// Creates the error for `result`, a negated `errno`.
     init(_ result: Int32, _ what: String, _ log: String = "") {
-        // With a log, EACCES is no lack of permission: the BPF verifier rejected the program.
+        // If the BPF verifier wrote a log, EACCES means that the verifier rejected the program.
         self =
             -result == EPERM || -result == EACCES && log.isEmpty
             ? .forbidden(what: what) : .refused(what: what, errno: -result, why: log)

@@ -53,7 +53,7 @@ struct Slot {
     var key: UInt64 = 0
     var of = MirroredHits()
 
-    /// Hits on this slot that were already counted, including hits on its earlier copies.
+    /// Number of counted hits on this slot, including hits on copies that used the slot earlier.
     var seen: UInt64 = 0
     var isUsed = false
     init() {}

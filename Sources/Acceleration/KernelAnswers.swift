@@ -108,7 +108,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     package struct Numbers: Sendable, Equatable {
         package var entries = 0
 
-        /// Number of answers by the kernel, when the counters of the BPF program were last read.
+        /// Number of answers by the kernel up to the latest reading of the BPF program's counters.
         package var answers: UInt64 = 0
 
         package var isSuspended = false
@@ -263,7 +263,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     package static let largestFrame = 2048
 
-    /// Runs the BPF program on a loopback frame; returns the new frame, or nil if unchanged.
+    /// Runs the BPF program on a loopback frame; returns the reply frame, or nil without an answer.
     package func outcome(of frame: [UInt8]) throws(AccelerationError) -> [UInt8]? {
         var buffer = frame
         buffer += [UInt8](repeating: 0, count: max(0, Self.largestFrame - frame.count))
