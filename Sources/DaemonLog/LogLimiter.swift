@@ -3,9 +3,9 @@ internal import Net
 
 /// Limit of one log line per minute for each kind of entry.
 ///
-/// Entries from one line of code with equal fields are of one kind. Entries below level notice and
-/// entries without fields have no limit. Therefore, an entry that clients or the network can cause
-/// must have fields.
+/// Entries are of one kind if they are from one line of code and have equal fields. Entries below
+/// level notice and entries without fields have no limit. Therefore, if clients or the network can
+/// cause an entry of level notice or above, the entry must have fields.
 struct LogLimiter {
     static let window: Duration = .seconds(60)
 
@@ -51,7 +51,7 @@ struct LogLimiter {
         return .count(until: known.more == 1 ? known.end : nil)
     }
 
-    /// Removes the kinds at the end of their minute; returns a summary of their counted entries.
+    /// Removes kinds whose minute has ended; returns a summary for each kind with counted entries.
     mutating func counts(now: Instant) -> [LogEntry] {
         let over = logged.filter { $0.value.end <= now }
         for kind in over.keys { logged[kind] = nil }

@@ -21,7 +21,7 @@ package final class LogSink: Sendable {
     private let dropped = Atomic<UInt64>(0)
     private let now: @Sendable () -> Instant
 
-    /// Level from the command line; nil if the settings decide.
+    /// Level from the command line; nil if the command line has no level.
     private let ownLevel: Logger.Level?
 
     private let chosen: Lock<(byOperator: Logger.Level?, settings: Logger.Level)>

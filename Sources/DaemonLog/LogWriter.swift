@@ -7,7 +7,7 @@ internal import Net
 ///
 /// Entries that exceed the limits of the queue are dropped and counted.
 struct LogWriter: Sendable {
-    /// Maximum number of queued entries; the thread can hold the same number while it writes.
+    /// Maximum number of queued entries, in addition to up to 4,096 entries that are being written.
     static let entryLimit = 4_096
     static let octetLimit = 1 << 20
     static let flushTime: Duration = .milliseconds(500)
