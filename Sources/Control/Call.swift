@@ -32,7 +32,7 @@ package struct Call: Sendable, Equatable {
 
     /// Creates a call with encoded arguments.
     ///
-    /// - Throws: `EncodingError` for arguments without a JSON form.
+    /// - Throws: `EncodingError` for NaN and infinity.
     package init(_ method: String, arguments: some CallParameters) throws {
         let octets = try JSONText.encode(arguments)
         self.init(method, parameters: try JSONText.decode([String: JSONValue].self, from: octets))
@@ -145,7 +145,7 @@ extension DecodingError {
         return key.map { JSONText.fieldName($0.stringValue) }
     }
 
-    /// Description of the error, without text of the message.
+    /// Description of the error, which quotes no values of the decoded message.
     var summary: String {
         switch self {
         case .keyNotFound(let key, _): "\"\(JSONText.fieldName(key.stringValue))\" is missing"

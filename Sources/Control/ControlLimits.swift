@@ -20,7 +20,7 @@ package enum ControlLimits {
     /// A `Resolve` call with 1024 names has about 1030 values. Each takes up to 14 µs to decode.
     package static let callValues = 1100
 
-    /// Default limit of the units that one `Prove` call may cost.
+    /// Default for the maximum number of units that one `Prove` call can cost.
     package static let provedUnits: UInt64 = 40
 
     /// Allowed numbers of entries in a reply to `Top`.

@@ -39,7 +39,7 @@ package struct Reply: Sendable, Equatable {
 
     /// Encodes `results` as a message with NUL, without building a ``JSONValue``.
     ///
-    /// - Throws: `EncodingError` for results without a JSON form.
+    /// - Throws: `EncodingError` for NaN and infinity.
     package static func message(
         results: some Encodable,
         continues: Bool = false
@@ -64,9 +64,9 @@ package struct Reply: Sendable, Equatable {
         }
     }
 
-    /// Returns the results of a message, and true if more replies follow.
+    /// Returns the results of a message; `continues` is true if more replies follow.
     ///
-    /// - Throws: The `MethodError` in the reply, or `ProtocolError`.
+    /// - Throws: the `MethodError` in the reply, or `ProtocolError`.
     package static func results<Results: Decodable>(
         as type: Results.Type,
         in message: [UInt8]

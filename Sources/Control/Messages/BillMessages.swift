@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct BillRequest: CallParameters, Equatable {
-    /// True if the costs are those of the current month, false if of the current day.
+    /// True to return the costs of the current month; otherwise those of the current day.
     package var month: Bool?
 
     /// Vendor whose stored counts are set to 0 before the reply; if nil, no counts are reset.

@@ -2,8 +2,9 @@
 
 /// Vendor or upstream that sent an answer, and its server.
 ///
-/// The older fields differ: in ``Resolved``, `source` is the type of the source, and `server` is
-/// `name/server`; in ``CachedEntry``, `source` is the name, and `server` is the address.
+/// Replies also have the older fields `source` and `server`. In ``Resolved``, `source` is the type
+/// of the source, and `server` is `name/server`. In ``CachedEntry``, `source` is the name, and
+/// `server` is the address.
 package struct AnswerOrigin: Sendable, Equatable {
     /// Name in the settings, or `hosts`; nil if the answer is local.
     package let name: String?

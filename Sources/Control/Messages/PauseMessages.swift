@@ -47,7 +47,7 @@ package struct PauseReply: Codable, Sendable, Equatable {
     package var changed: Bool
     package var inFlight: Int
 
-    /// Suspension after the call; nil if the vendor or upstream is in use.
+    /// Suspension that is in force after the call; nil if there is none.
     package var rest: VendorRest?
 
     package init(vendor: String, changed: Bool, inFlight: Int, rest: VendorRest?) {

@@ -81,7 +81,7 @@ package struct NetworkStats: Codable, Sendable, Equatable {
     /// This field and the following fields are nil in a reply to `Stats`.
     package var servers: [String]?
 
-    /// Routing domains of network interfaces, such as of a VPN.
+    /// Routing domains of network interfaces, for example of a VPN interface.
     package var domains: [NetworkDomain]?
 
     /// True if the network has a captive portal, or the captive portal mode is on.
@@ -109,7 +109,7 @@ package struct NetworkDomain: Codable, Sendable, Equatable {
     /// Name of the interface.
     package var link: String
 
-    /// Servers of the domain; empty while the link is down, when its queries are not forwarded.
+    /// Servers of the domain; empty while the link is down: queries then are not forwarded.
     package var servers: [String]
 
     package init(domain: String, link: String, servers: [String]) {

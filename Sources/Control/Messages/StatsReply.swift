@@ -16,7 +16,7 @@ package struct StatsRequest: CallParameters, Equatable {
 
     /// Returns the interval between replies; nil if the call gets a single reply.
     ///
-    /// - Throws: `invalidArgument` if the interval is out of range, or together with `reset`.
+    /// - Throws: `invalidArgument` if the interval is out of range, or combined with `reset`.
     package func interval() throws(MethodError) -> Duration? {
         guard let everySeconds else { return nil }
         guard (1...86_400).contains(everySeconds) else {

@@ -14,7 +14,7 @@ package struct WatchRequest: CallParameters, Equatable {
     /// Deprecated; use `slowerUs`.
     package var slowerMs: Double?
 
-    /// Duration in microseconds that an answer must exceed; not permitted with `slowerMs`.
+    /// Latency in microseconds that a query must exceed; not permitted with `slowerMs`.
     package var slowerUs: Int?
 
     /// Number of queries after which the call ends, 1 to 1,000,000.
@@ -30,7 +30,7 @@ package struct WatchRequest: CallParameters, Equatable {
 package struct WatchReply: Codable, Sendable, Equatable {
     package var queries: [QueryEvent]
 
-    /// Number of queries that were not sent (see <doc:Protocol>); some possibly do not match.
+    /// Number of queries not sent (see <doc:Protocol>); the filter possibly excludes some of them.
     package var missed: UInt64
 
     package init(queries: [QueryEvent], missed: UInt64 = 0) {
