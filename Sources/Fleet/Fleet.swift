@@ -214,7 +214,7 @@ package final class Fleet {
         publish(value, key, question.name, question.view)
     }
 
-    /// Adds the time and the name of this machine to an answer; nil if the time is unknown.
+    /// Returns the answer with `time` and the name of this machine; nil if the time is unknown.
     ///
     /// - Parameter time: start of the vendor call, so that a flush during the call covers the
     ///   answer.

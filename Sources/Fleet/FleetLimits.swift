@@ -58,10 +58,10 @@ package enum FleetLimits {
     static let timeouts = 3
     static let shortSilence: Duration = .milliseconds(100)
 
-    /// Maximum age in milliseconds of a shared answer, compared with the newest one.
+    /// Maximum milliseconds by which a shared answer can be older than the newest one of its key.
     ///
-    /// Older answers count as replays. Machines that call the vendor at the same time share their
-    /// answers in any order.
+    /// Older answers count as replays. The limit is not 0, because machines that call the vendor at
+    /// the same time share their answers in any order.
     static let disorder: Int64 = 4_000
 
     /// Time between the heartbeats of a machine.
@@ -81,7 +81,7 @@ package enum FleetLimits {
     /// Longest wait for the answer of another machine if no client waits for the answer.
     package static let refreshWait: Duration = .seconds(1)
 
-    /// Maximum milliseconds by which a value is ahead of the Redis clock; others are rejected.
+    /// Maximum milliseconds by which the time of a value or flush can be ahead of the Redis clock.
     static let clockTolerance: Int64 = 2_000
 
     /// Maximum milliseconds by which the Redis clock can go back, for example after a fail-over.

@@ -10,7 +10,7 @@ package struct BudgetClaim: Sendable, Hashable {
     package struct Limit: Sendable, Hashable {
         package let most: UInt64
 
-        /// Amount that this machine has claimed, as Redis confirmed it.
+        /// Amount that this machine has claimed, and that Redis has confirmed.
         package var claimed: UInt64 = 0
 
         /// Sum of the claims of all machines in the latest reply of Redis.
@@ -55,7 +55,7 @@ package struct BudgetClaim: Sendable, Hashable {
     /// Creates a claim of zero.
     ///
     /// - Parameter members: last known number of machines. A machine that has never reached Redis
-    ///   passes 1, and may use the whole budget.
+    ///   passes 1, so its share is the whole budget.
     package init(_ most: [UInt64?], day: Int64, month: Int64, members: Int) {
         limits = most.map { most in most.map { Limit(most: $0) } }
         self.day = day
@@ -89,7 +89,7 @@ package struct BudgetClaim: Sendable, Hashable {
 
     // MARK: - Events
 
-    /// Begins a new day, and possibly a new month, with claims of zero.
+    /// Begins a new day with daily claims of zero; the monthly claim is zero only in a new month.
     package mutating func begin(day: Int64, month: Int64) {
         guard day != self.day else { return }
         let isSameMonth = month == self.month

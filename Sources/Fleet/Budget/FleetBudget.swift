@@ -201,8 +201,8 @@ package final class FleetBudget {
                 case .integer(let total) = numbers[2 * place + 1],
                 claimed >= 0, total >= claimed
             else { return nil }
-            // The claim is limited here: while Redis is unreachable, a machine can use more than
-            // the limit, and later claims that use.
+            // A claim can exceed the limit: while Redis is unreachable, a machine can use more
+            // than the limit, and later claims the used amount.
             amounts[index] = (min(UInt64(claimed), limits[index] ?? 0), UInt64(total))
         }
         return amounts
@@ -218,9 +218,9 @@ package final class FleetBudget {
 
     /// Script that updates the claim of this machine; returns claim and sum of claims of each key.
     ///
-    /// The first argument is the machine. Then each key has four: USED, WANTED, LIMIT and the
-    /// seconds to live. A claim is never below USED. A key of another type is replaced. The time of
-    /// the script does not depend on the number of machines.
+    /// The first argument is the machine. Four arguments for each key follow: USED, WANTED, LIMIT
+    /// and the seconds to live. A claim is never below USED. A key of another type is replaced. The
+    /// time of the script does not depend on the number of machines.
     private static let script = """
         local r={} \
         for i,k in ipairs(KEYS) do \

@@ -7,7 +7,7 @@ struct EngineClock: Sendable, Hashable {
     private let milliseconds: Int64
     private let instant: Instant
 
-    /// Milliseconds by which this clock is behind the highest accepted time.
+    /// Milliseconds by which the highest accepted time is ahead of this clock.
     ///
     /// Backward steps add up, so that a hostile Redis server cannot go far back in small steps.
     private var ahead: Int64 = 0
@@ -29,11 +29,12 @@ struct EngineClock: Sendable, Hashable {
         milliseconds + (other - instant).clampedNanoseconds / 1_000_000
     }
 
-    /// Returns the seconds of a step back of the Redis clock, if the step is too large; else nil.
+    /// Returns the size in seconds of a step back that is too large; nil if the new time is valid.
     ///
     /// A step back can make expired answers valid again. Therefore, the new time must be at most
-    /// ``FleetLimits/clockStep`` behind the highest accepted time. If the Redis clock was ahead of
-    /// this machine's clock, the new time must be close to this machine's clock instead.
+    /// ``FleetLimits/clockStep`` behind the highest accepted time. Exception: if that time was
+    /// ahead of this machine's clock, and the step brings the Redis clock closer to it, the new
+    /// time must be at most ``FleetLimits/clockStep`` behind this machine's clock.
     mutating func falseStep(from former: Self, at now: Instant, wallSeconds: Int64) -> Int64? {
         let old = former.milliseconds(at: now) + former.ahead
         let new = milliseconds(at: now)

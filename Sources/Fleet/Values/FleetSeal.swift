@@ -7,7 +7,7 @@ package enum FleetRejection: String, Error, Hashable, CaseIterable {
 
     case unknownVersion = "unknown-version"
 
-    /// The tag is wrong: sealed with another secret or for another name, or changed later.
+    /// The tag is wrong: another secret or name was used to seal the text, or the text was changed.
     case forged
 
     /// The content is authentic, but not a valid value or flush.
@@ -42,7 +42,7 @@ package struct FleetSeal: Sendable {
     private let code: Code
     package init(_ code: @escaping Code) { self.code = code }
 
-    /// Returns the first `count` octets of the HMAC of `parts`, each prefixed with its length.
+    /// Returns the first `count` octets of the HMAC of `parts`; a length precedes each part.
     func digest(_ purpose: Purpose, _ parts: [[UInt8]], octets count: Int = 16) -> [UInt8] {
         var text = [purpose.rawValue]
         for part in parts {
