@@ -3,8 +3,8 @@ internal import Net
 
 /// Limit of a costly reaction to network changes.
 ///
-/// If changes are frequent, `burst` reactions follow immediately, then one per `interval`. For
-/// example, a link flaps, or router advertisements replace addresses.
+/// If changes are frequent, the first `burst` reactions follow immediately, and later reactions
+/// once per `interval`. Changes are frequent if, for example, a link flaps.
 struct ChangeBudget: Sendable, Hashable {
     let burst: Int
     let interval: Duration

@@ -41,7 +41,7 @@ final class NetworkReaction {
     private var nextTest: Instant?
     private lazy var test = Alarm(components.clocks) { [weak self] in self?.testFamilies() }
 
-    /// Changes that wait while a removal of cached answers runs.
+    /// Changes of the DNS servers, which wait while a removal of cached answers runs.
     private var waiting: LearnedNetwork.Change?
     private var isRemoving = false
 
@@ -50,7 +50,7 @@ final class NetworkReaction {
 
     /// Limit of network changes that mark the whole cache stale.
     ///
-    /// After such a change, the next query for each cached name of a vendor is a billed call.
+    /// After such a change, the next query for each cached answer of a vendor causes a billed call.
     private var renewals = ChangeBudget(burst: 6, interval: .seconds(60))
 
     private var isRenewalLate = false

@@ -23,7 +23,7 @@ final class CacheFile {
 
     private let file: CacheSnapshotFile
 
-    /// Lock of the file; nil before loading, and if another daemon uses the file.
+    /// Lock of the file; nil before loading, and if the file cannot be locked.
     private var lock: FileLock?
 
     /// Fault of the lock; later faults of the file have the same cause and are not reported.
@@ -38,7 +38,7 @@ final class CacheFile {
     private let (stopLoading, stopWriting) = (StopSign(), StopSign())
     private var work: Task<Void, Never>?
 
-    /// State of the cache when the file was written; nil while loading.
+    /// State of the cache at the latest load or write of the file; nil while loading.
     ///
     /// A nil state prevents the write of a partial cache.
     private var state: State?

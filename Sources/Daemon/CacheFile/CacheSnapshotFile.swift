@@ -111,7 +111,7 @@ struct CacheSnapshotFile: Sendable {
         _ validity: SnapshotValidity?,
         _ stop: StopSign
     ) throws(LoadFault) -> SnapshotSummary {
-        // The times of writing and loading are rounded down; with 1 s more, no TTL is too long.
+        // Adds 1 s, so that no TTL is too long: the times of writing and loading are rounded down.
         var reader = SnapshotReader(
             into: cache,
             now: moment.instant,

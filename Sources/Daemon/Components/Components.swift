@@ -48,7 +48,7 @@ struct Components {
         self.init(sources, sources.plan.routing(), in: dependencies, succeeding: old)
     }
 
-    /// Creates the components; a worker thread makes the routes, because 100,000 take about 1 s.
+    /// Creates the components, with the routes on a thread: 100,000 routes take about 1 s.
     static func make(
         _ settings: SettledRoutes,
         in dependencies: Dependencies,

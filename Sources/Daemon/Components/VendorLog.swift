@@ -109,8 +109,8 @@ extension Daemon {
             }
             vendor.client.start()
         }
-        // Logs a problem of the usage file, which all vendors share, once. For a vendor with a
-        // spent budget, `log` logs the problem.
+        // Logs a problem of the usage file only once, because all vendors share the file. A vendor
+        // with a spent budget is skipped, because its `VendorLog` logs the problem.
         let others = vendors.lazy.map(\.client.statistics).filter { !$0.isBudgetSpent }
         if let problem = others.compactMap(\.usageProblem).first {
             logger.warning("\(problem); calling the vendors anyway")

@@ -32,9 +32,10 @@ final class ListenerManager {
     private var places: [Place] = []
     private var passed: [PassedSocket] = []
 
-    /// Number of workers per address.
+    /// Number of workers, and of UDP sockets, per address.
     ///
-    /// Fixed, because the kernel selects the socket for a client by this number.
+    /// A reload does not change the number: the kernel would then send the queries of a client to
+    /// another socket.
     private let workersPerAddress: Int
     private let rules: AccessPolicy
     private let logger: Logger
@@ -80,8 +81,8 @@ final class ListenerManager {
     /// - A default address that the machine lacks is skipped if another address remains. With
     ///   passed sockets, a default address that the daemon has no permission to bind is also
     ///   skipped.
-    /// - Other addresses of `listen` are bound even if absent: an interface may get the address
-    ///   later.
+    /// - An address set in `listen` is bound even if the machine lacks the address: an interface
+    ///   may get the address later.
     ///
     /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.
     func bind(_ settings: Settings) throws(StartError) -> Bound {

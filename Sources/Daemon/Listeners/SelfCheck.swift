@@ -22,7 +22,8 @@ final class SelfCheck {
 
     /// Check of one listen address.
     ///
-    /// `batches` and `fullBuffers` are the values of the ``DatagramListener`` at the start.
+    /// `batches` and `fullBuffers` are counters of each ``DatagramListener`` at the start of the
+    /// check.
     @ServiceLoop
     private struct Check {
         let listeners: Listeners
@@ -37,7 +38,7 @@ final class SelfCheck {
             }
         }
 
-        /// True if a socket with unread datagrams has received none since ``noteUnread()``.
+        /// True if a worker with unread datagrams has read none of them since ``noteUnread()``.
         ///
         /// Each socket must make progress: a busy worker does not prove that another worker runs.
         var hasHungWorker: Bool {
@@ -46,7 +47,7 @@ final class SelfCheck {
             }
         }
 
-        /// True if all workers run, and other queries or their replies used the sockets.
+        /// True if no worker hangs, and there is load: many other queries, or a full send buffer.
         var showsProgress: Bool { !hasHungWorker && (hasReceivedOthers || hasFullBuffer) }
 
         /// True if replies did not fit into the send buffer during the check.
@@ -58,7 +59,7 @@ final class SelfCheck {
             }
         }
 
-        /// True if a socket received more than twice the maximum number of datagrams of a check.
+        /// True if a worker read more than twice as many batches as the check's queries can cause.
         private var hasReceivedOthers: Bool {
             zip(listeners.datagrams, batches).contains { socket, before in
                 let now = socket.batches.load(ordering: .relaxed)

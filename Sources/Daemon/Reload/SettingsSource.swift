@@ -7,7 +7,7 @@ package struct SettingsSource: Sendable {
     /// Loads the settings; may block on the disk.
     package let load: @Sendable () throws(SettingsErrors) -> Settings
 
-    /// Parses `text` in place of `file`, together with the drop-ins of `file`.
+    /// Parses `text` in place of the settings file, with its drop-ins; messages call it `file`.
     package let check: @Sendable (_ text: String, _ file: String) throws(SettingsErrors) -> Settings
 
     package init(file: String) {

@@ -6,7 +6,7 @@ internal import Net
 ///
 /// The text has a header, a line with the identifier, and a line for each vendor: `DAY MONTH
 /// MEMBERS`, then `LIMIT CLAIM SUM-OF-CLAIMS` for each of three limits, then `NAME`. An unset limit
-/// is `- - -`. After an invalid line, the machine starts without a claim for this vendor.
+/// is `- - -`. An invalid line is ignored: the machine then has no claim for the vendor.
 @ServiceLoop
 final class FleetStateFile {
     private let file: SharedFile
@@ -39,8 +39,8 @@ final class FleetStateFile {
 
     /// Stores a claim; ignores a failure.
     ///
-    /// ``UsageFile``, in the same directory, reports the fault. Without a stored claim, a
-    /// machine that starts without Redis may use a larger share of the budget.
+    /// ``UsageFile``, in the same directory, reports the fault. Without a stored claim, a machine
+    /// that starts without Redis possibly uses more than its share of the budget.
     func store(_ vendor: String, _ claim: BudgetClaim) {
         try? file.change { octets in
             var claims = Self.claims(octets)

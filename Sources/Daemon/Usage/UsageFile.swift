@@ -9,15 +9,15 @@ internal import Net
 /// NAME`), and a checksum. Lines with the names `NAME (before)` and `NAME (ahead)` store the parts
 /// `former` and `ahead` of a ``UsageRecord``. Earlier versions treat these names as vendors.
 ///
-/// A damaged or empty file counts as an exhausted budget of every vendor until ``reset(_:today:)``.
-/// If the file cannot be opened, counts are kept in memory. The usage then counts as unknown for a
-/// vendor with a budget that stops calls.
+/// If the file is damaged or empty, every budget counts as exhausted until ``reset(_:today:)``. If
+/// the file cannot be opened, counts are kept in memory; for a vendor with a budget that stops
+/// calls, the usage then counts as unknown.
 @ServiceLoop
 final class UsageFile: UsageStore {
     private let file: SharedFile
     private let memory = UsageMemory()
 
-    /// Content of the file at the latest access, and its records, which need not be parsed again.
+    /// Content that this daemon last wrote, and its records, which then need not be parsed.
     private nonisolated let latest = Lock<([UInt8], [String: UsageRecord])>(([], [:]))
 
     private(set) var problem: String?
@@ -202,7 +202,7 @@ extension UsageFile {
         return records
     }
 
-    /// Returns a 64-bit FNV-1a hash, which detects torn writes and edits, not an attacker.
+    /// Returns a 64-bit FNV-1a hash, which detects torn writes and edits, but not an attack.
     private nonisolated static func checksum(_ octets: [UInt8]) -> String {
         let hash = octets.reduce(UInt64(0xCBF2_9CE4_8422_2325)) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01B3
