@@ -4,8 +4,8 @@ package import Net
 /// Queue of jobs for control calls or scrapes.
 ///
 /// One job runs at a time: root's jobs first, then the jobs of other users in round-robin order.
-/// After a job, the queue pauses for twice the job's duration. The jobs therefore use at most one
-/// thread and a third of the service loop's time.
+/// After a job, the queue pauses for twice the job's duration, 0.5 to 50 ms. The jobs therefore
+/// use at most one thread and about a third of the service loop's time.
 @ServiceLoop
 package final class ManagementQueue {
     static let pauseFactor = 2
@@ -15,7 +15,7 @@ package final class ManagementQueue {
 
     /// Maximum pause after a job.
     ///
-    /// A long job works mostly on another thread, so the service loop needs no longer pause.
+    /// A longer pause is not necessary, because a long job works mostly on another thread.
     static let longestPause = Duration.milliseconds(50)
 
     private let clocks: Clocks

@@ -34,7 +34,7 @@ package protocol ControlHandling: Sendable {
     /// Explains how a query would be answered; sends queries only if `isLive`.
     func explain(_ request: ExplainRequest, isLive: Bool) async throws(MethodError) -> ExplainReply
 
-    /// Resolves names as for queries from DNS clients.
+    /// Resolves names in the same way as queries from DNS clients.
     ///
     /// - Parameter send: receives the results in order; if nil, all results are returned.
     /// - Throws: the errors of `watch`.
@@ -82,7 +82,7 @@ package protocol ControlHandling: Sendable {
 
     func settings() async throws(MethodError) -> SettingsReply
 
-    /// Returns all routes, or the route of a name; may throw `notFound`.
+    /// Returns all routes, or the route of a name; throws `notFound` if the name has no route.
     func routes(_ request: RoutesRequest) async throws(MethodError) -> RoutesReply
 
     func logLevel(_ request: LogLevelRequest) async throws(MethodError) -> LogLevelReply

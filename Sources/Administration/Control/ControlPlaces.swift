@@ -4,10 +4,12 @@ internal import Control
 
 /// Limits of the control socket; a stream is a call with several replies, such as `Watch`.
 ///
-///     users except root: connections <= perUser each, total - reserved together
-///                        open streams <= streamsPerUser each, streams - reserved together
-///     all users:         connections <= total
-///                        open streams <= streams < total
+///     connections:  each user except root:        <= perUser
+///                   all users except root:        <= total - reserved
+///                   all users:                    <= total
+///     open streams: each user except root:        <= streamsPerUser
+///                   all users except root:        <= streams - reserved
+///                   all users:                    <= streams
 struct ControlPlaces {
     let total: Int
 

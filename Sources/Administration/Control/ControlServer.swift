@@ -5,9 +5,10 @@ package import Net
 
 /// Server of the control socket; answers the calls of each client in order.
 ///
-/// A client uses at most the memory of one call (64 KiB) and one reply. Deadlines end slow, silent
-/// and non-reading connections. Pipelined calls of a client get one answer per loop iteration.
-/// `ControlPlaces` limits clients and streams.
+/// A client uses at most the memory of one call (64 KiB) and one reply. Deadlines end connections
+/// of clients that send slowly, are silent, or do not read their replies. In one iteration of the
+/// service loop, a client with pipelined calls gets one answer. `ControlPlaces` limits clients and
+/// streams.
 @ServiceLoop
 package final class ControlServer {
     package struct Limits: Sendable {
@@ -174,7 +175,7 @@ package final class ControlServer {
         guard places.beginStream(peer.uid) else {
             let reason = "too many calls with several replies are open (\(places.streams) at most)"
             try await send(try Reply(MethodError.failed(reason: reason)).message())
-            // The remaining slots are reserved for calls with one reply.
+            // Closes the connection: the other connections are reserved for calls with one reply.
             throw Refusal(description: reason)
         }
         defer { places.endStream(peer.uid) }

@@ -8,7 +8,7 @@ struct LatencyBuckets {
     let counts: [(bound: Double, count: UInt64)]
     let count: UInt64
 
-    /// Sum of the latencies in seconds, computed from the buckets and accurate to 1/16.
+    /// Sum of the latencies in seconds; computed from the buckets, with an error of at most 1/16.
     let sum: Double
 
     static let exponents = 2...23

@@ -3,7 +3,7 @@ internal import Net
 
 /// Renderer of the metrics, one scrape at a time.
 ///
-/// All requests that arrive before a scrape begins share this scrape.
+/// All requests for a format that arrive before a scrape begins share this scrape.
 @ServiceLoop
 final class ScrapeRenderer {
     private static let user: UInt32 = 0

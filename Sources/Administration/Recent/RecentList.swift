@@ -13,7 +13,7 @@ package struct RecentList: Sendable {
     private let lost: UInt64
     private let origins: AnswerSourceRegistry
 
-    /// Current time in the unit of `QueryRecord.arrival`; `wallMilliseconds` counts since 1970.
+    /// Current time in the unit of `QueryRecord.arrival`, and in milliseconds since 1970.
     private let now: UInt64
     private let wallMilliseconds: Int64
 

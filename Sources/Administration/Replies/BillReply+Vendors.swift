@@ -10,8 +10,8 @@ extension BillReply {
     /// Creates the bills of all vendors.
     ///
     /// - Parameters:
-    ///   - isMonthly: true if the costs are those of the month, false if of the day.
-    ///   - seconds: time since the counters were zero.
+    ///   - isMonthly: true for the costs of the month, false for the costs of the day.
+    ///   - seconds: time since the start of the daemon or the reset of the counters.
     ///   - counts: counts that the vendors report, or the errors of the requests for these counts.
     @ServiceLoop
     init(

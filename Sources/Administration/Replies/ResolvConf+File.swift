@@ -25,8 +25,8 @@ extension ResolvConf {
             RegularFile.fault(of: root + "/var/lib/httpdnsd-setup/journal.json") != .system(ENOENT)
         guard let found = Self.servers(root + "/etc/resolv.conf") else { return }
         nameservers = found
-        // VPN programs replace only the nameservers, and keep the comment. So the comment names the
-        // servers that setup wrote.
+        // VPN programs replace only the nameservers, and leave the comment in the file. Therefore,
+        // the comment must name the present servers; otherwise, setup did not write them.
         let mark = "# Written by httpdnsctl setup for " + found.joined(separator: " ") + ";"
         isWrittenBySetup = Self.lines(root + "/etc/resolv.conf").contains { $0.hasPrefix(mark) }
         guard let first = found.first else { return }
@@ -34,8 +34,8 @@ extension ResolvConf {
         if isHere(first) {
             pointsHere = true
         } else if first == "127.0.0.53" || first == "127.0.0.54" {
-            // systemd-resolved lists its global servers first, but omits servers on ports other
-            // than 53.
+            // In this file, systemd-resolved lists its global servers first, but omits servers on
+            // ports other than 53.
             let uplinks = Self.servers(root + "/run/systemd/resolve/resolv.conf") ?? []
             let dropIns = ["httpdnsd", "zz-httpdnsd"].map {
                 root + "/etc/systemd/resolved.conf.d/\($0).conf"
