@@ -256,9 +256,8 @@ extension VendorSettings {
 
     /// Returns true if cached answers of `other` stay valid.
     ///
-    /// Account, servers and client subnet must be equal; limits, timeouts and prices can differ.
-    ///
-    /// A secret with another value, but from the same file, belongs to the same account.
+    /// Account, servers and client subnet must be equal; limits, timeouts and prices can differ. A
+    /// secret from the same file as before counts as equal, even if its value has changed.
     package func givesSameAnswers(as other: VendorSettings) -> Bool {
         name == other.name && answerValues == other.answerValues
     }

@@ -75,7 +75,7 @@ enum SettingsLimits {
     static let hostsFiles = 0...32
     static let hostAddresses = 1...64
 
-    /// Number of entries of `answers.probe`, which are searched linearly.
+    /// Number of entries of `answers.probe`, limited because each search compares all entries.
     static let probes = 0...256
 
     static let port = 1...65_535

@@ -7,7 +7,7 @@
 struct YAMLText {
     let octets: ArraySlice<UInt8>
 
-    /// Position after the last character, without the final newline.
+    /// Position after the last character before the final newline.
     let end: YAMLPlace
 
     init(_ octets: [UInt8], file: Int = 0) throws(YAMLComplaint) {

@@ -7,7 +7,9 @@ package struct AnswerSettings: Sendable, Equatable {
     package var aaaa = Family.keep
     package var order = Order.asReceived
 
-    /// Names and ports to measure for `order: fastest`; if empty, port 443 of all names of vendors.
+    /// Domains and ports to measure for `order: fastest`.
+    ///
+    /// If empty, names of all routes with vendors are measured at port 443.
     package var probe: [Probe] = []
 
     package enum Order: String, Sendable, Hashable, CaseIterable {

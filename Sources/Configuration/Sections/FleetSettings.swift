@@ -19,10 +19,10 @@ package struct FleetSettings: Sendable, Equatable {
 
     /// Secret that protects the data in the Redis server.
     ///
-    /// After the checks, nil only if `--check` could not read the credential.
+    /// In checked settings, the value is nil only if `--check` could not read the credential.
     package var secret: SecretSetting?
 
-    /// Machines with the same group share answers.
+    /// Group of this machine; machines of one group share answers.
     ///
     /// With `auto`, the group is the network from which vendors get the machine's calls.
     package var group = Self.automatic

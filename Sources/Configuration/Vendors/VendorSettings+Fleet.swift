@@ -5,8 +5,8 @@ extension VendorSettings {
     /// Account, parameters and protection, which determine the vendor's answers.
     ///
     /// Machines of a fleet share answers if these values are equal. Servers, protocol and sources
-    /// of secrets are not included. Protection is included: a machine with a protected channel must
-    /// not use an answer from an unprotected channel, which a network can forge.
+    /// of secrets are not included. Protection is included: an attacker can forge the answers of an
+    /// unprotected channel, and a machine with a protected channel must not use such an answer.
     package var fleetView: String {
         let parts: [String] =
             switch account {

@@ -138,7 +138,7 @@ extension VendorSettings {
 
     /// Copies of these settings, one for each other protocol or encryption of the vendor.
     ///
-    /// No codec can be created from a copy that lacks the key of its protocol.
+    /// The caller skips a copy that lacks the key of its protocol: `vendor()` then throws.
     private var otherChannels: [VendorSettings] {
         func copy(_ account: Account) -> VendorSettings {
             var copy = self
