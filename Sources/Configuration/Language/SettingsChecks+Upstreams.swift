@@ -82,7 +82,7 @@ extension Settings {
         }
     }
 
-    /// Warns if a plain upstream precedes an encrypted one: the encrypted one is queried first.
+    /// Warns if a plain upstream precedes an encrypted one: encrypted upstreams are queried first.
     private func checkOrder(_ reading: inout SettingsReading) {
         let standard = upstreams.enumerated().filter { !$0.element.only && $0.element.from == nil }
         guard let plain = standard.first(where: { $0.element.url.isUnprotected }),

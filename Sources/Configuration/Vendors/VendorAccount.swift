@@ -120,7 +120,7 @@ extension VendorSettings.Account {
     package var channel: String { any.channelName }
     package var usesTLS: Bool { any.usesTLS }
 
-    /// Makes the codec of the vendor's protocol; throws if OpenSSL does not support its cipher.
+    /// Makes the codec of the vendor's protocol; throws if OpenSSL lacks the protocol's cipher.
     package func vendor() throws -> any Vendor { try any.vendor() }
 
     package func source(servers: [SocketAddress]) -> VendorClient.AddressSource? {
