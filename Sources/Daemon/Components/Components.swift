@@ -117,10 +117,10 @@ struct Components {
         )
     }
 
-    /// Removes the health of other upstreams: those of former settings, of settings that were only
-    /// checked, and of a failed reload.
+    /// Removes the health of upstreams that the present settings do not use.
     ///
-    /// The health table keeps upstreams alive, and a living upstream takes a share of the transfers.
+    /// Such upstreams are from former settings, a check of settings, or a failed reload. The health
+    /// table keeps upstreams alive, and a living upstream takes a share of the transfers.
     func forgetOtherUpstreams() {
         upstreamHealth.keep(only: upstreams + upstreams.flatMap(\.servers) + network.allServers)
     }

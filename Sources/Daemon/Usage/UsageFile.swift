@@ -92,8 +92,8 @@ final class UsageFile: UsageStore {
 extension UsageFile {
     /// Returns the text of the file.
     ///
-    /// If the text would be too long for a file, the records with the earliest days are left out. A
-    /// record does not expire: the clock may be wrong.
+    /// If the text would be too long for a file, the records with the earliest days are left out.
+    /// Otherwise, a record is kept for any time, because the clock may be wrong.
     nonisolated static func octets(_ records: [String: UsageRecord]) -> [UInt8] {
         var length = header.utf8.count + checksumLength
         let newest = records.sorted { ($1.value.day, $0.key) < ($0.value.day, $1.key) }
