@@ -116,9 +116,9 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Returns true if this machine should claim more of a limit.
     ///
-    /// That is so if half of the advance (``block``) is used, or if the claim does not cover
-    /// another call. If the machines have claimed the whole limit, more is claimed only after this
-    /// machine has used more than its claim.
+    /// The machine should claim more if half of the advance (``block``) is used, or if the claim
+    /// does not cover another call. Exception: if all machines together have claimed the whole
+    /// limit, the machine claims more only after it has used more than its claim.
     ///
     /// - Parameter costs: maximum amount for one call, for each limit.
     func isShort(_ use: [UInt64], _ costs: [UInt64]) -> Bool {

@@ -33,8 +33,8 @@ struct EngineClock: Sendable, Hashable {
     ///
     /// A step back can make expired answers valid again. Therefore, the new time must be at most
     /// ``FleetLimits/clockStep`` behind the highest accepted time. Exception: if that time was
-    /// ahead of this machine's clock, and the step brings the Redis clock closer to it, the new
-    /// time must be at most ``FleetLimits/clockStep`` behind this machine's clock.
+    /// ahead of this machine's clock, and the step brings the Redis clock closer to this machine's
+    /// clock, the new time must be at most ``FleetLimits/clockStep`` behind this machine's clock.
     mutating func falseStep(from former: Self, at now: Instant, wallSeconds: Int64) -> Int64? {
         let old = former.milliseconds(at: now) + former.ahead
         let new = milliseconds(at: now)
