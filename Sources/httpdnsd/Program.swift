@@ -147,8 +147,8 @@ struct Program: ParsableCommand {
         // Each thread has its own capabilities. The thread of the service loop starts before the
         // drop below, because it needs capabilities until its sockets are bound.
         ServiceLoop.start()
-        // A failure is ignored here: the service loop drops its capabilities later, and logs a
-        // failure.
+        // A failure is ignored here: when the service loop later drops its capabilities, it logs
+        // the failure.
         try? OwnProcess.dropCapabilities()
         // The writer thread inherits the reduced capabilities of this thread.
         log.startWriter()
