@@ -10,7 +10,7 @@ package struct ClientSubnet: Hashable, Sendable {
     /// Zero in queries.
     package let scopePrefixLength: UInt8
 
-    /// Creates an option with zero bits after the source prefix; nil for a length above 32 or 128.
+    /// Creates an option; nil if a length exceeds 32 (IPv4) or 128 (IPv6).
     package init?(_ address: IPAddress, sourcePrefixLength: UInt8, scopePrefixLength: UInt8 = 0) {
         let address = address.unmapped
         let width: UInt8 = if case .v4 = address { 32 } else { 128 }

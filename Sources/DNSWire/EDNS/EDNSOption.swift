@@ -83,7 +83,7 @@ extension EDNSOption {
         }
     }
 
-    /// Appends the wire form; the lengths must be valid, for example of a server cookie.
+    /// Appends the wire form; traps if a length is invalid, such as a server cookie of 4 octets.
     func append(to octets: inout [UInt8]) {
         octets.append(bigEndian: code)
         let lengthAt = octets.count

@@ -11,7 +11,7 @@ package struct ServerCookie: Hashable, Sendable {
     /// Octets of a server cookie in this format; RFC 7873 §4.2 allows 8 to 32.
     package static let octetCount = 16
 
-    /// Timestamp: seconds since 1970 modulo 2³², a serial number (RFC 1982, RFC 9018 §4.3).
+    /// Seconds since 1970 modulo 2³², compared as a serial number (RFC 1982, RFC 9018 §4.3).
     var time: UInt32 { UInt32(truncatingIfNeeded: head) }
 
     package init(head: UInt64, hash: UInt64) {
@@ -123,7 +123,7 @@ extension CookieSecrets {
 
 /// Lifetimes of server cookies and secrets (RFC 9018 §4.3).
 package enum CookieLimits {
-    /// Accepted ages in seconds, with five minutes for clock skew.
+    /// Accepted ages in seconds; because of clock skew, a cookie may be five minutes in the future.
     static let ages: ClosedRange<Int32> = -300...3600
 
     /// Age in seconds at which the client gets a new cookie.

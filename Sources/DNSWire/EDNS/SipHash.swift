@@ -14,7 +14,7 @@ struct SipHash {
         v3 = high ^ 0x7465_6462_7974_6573
     }
 
-    /// Adds a little-endian word; the last word has the number of octets in its top octet.
+    /// Adds a little-endian word; the top octet of the last word is the length of the input.
     mutating func absorb(_ word: UInt64) {
         v3 ^= word
         rounds(2)

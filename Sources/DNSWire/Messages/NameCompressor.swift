@@ -24,7 +24,7 @@ struct NameCompressor {
 // MARK: - Reading
 
 extension NameCompressor {
-    /// Returns the offset of the longest known suffix, and the octets of `name` before the suffix.
+    /// Returns the offset of the longest known suffix of `name`, and the count of octets before it.
     func match(_ name: [UInt8], in message: [UInt8]) -> (prefix: Int, offset: UInt16)? {
         var position = 0
         while name[position] != 0 {

@@ -129,8 +129,8 @@ private struct Walk: ~Escapable {
         guard let (nameEnd, pointer) = extent(ofNameAt: start), nameEnd == end,
             nameCount < names.count
         else { return false }
-        // A pointer must lead to a label of an earlier name. Other octets, such as a TTL, may
-        // change.
+        // A pointer must lead to a label of an earlier name: other octets, such as a TTL, can
+        // change later.
         if let pointer {
             guard (0..<nameCount).contains(where: { hasLabel(at: pointer, name: names[$0]) })
             else { return false }

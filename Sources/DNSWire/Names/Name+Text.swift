@@ -106,7 +106,7 @@ extension Name {
 }
 
 extension [UInt8] {
-    /// Appends an octet: `\X` if special, `\DDD` if not printable; `space` makes a space printable.
+    /// Appends an octet: `\X` if special, `\DDD` if unprintable; a space is printable if `space`.
     mutating func append(escaping octet: UInt8, special: [UInt8], space: Bool = false) {
         guard 0x21...0x7E ~= octet || space && octet == 0x20 else {
             append(UInt8(ascii: "\\"))

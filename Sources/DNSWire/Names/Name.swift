@@ -48,7 +48,7 @@ extension Name {
         return count
     }
 
-    /// Last seven octets of the top label in lower case, as a number; 0 for the root.
+    /// Last seven octets of the top-level label in lower case, as a number; 0 for the root.
     package var topLabel: UInt64 {
         let octets = octets.rawSpan
         var (start, end) = (0, 0)

@@ -2,6 +2,8 @@
 
 /// Keyed hash of a name and a type, for tables with keys that clients choose.
 ///
+/// The hash is computed in three steps:
+///
 /// 1. NH (UMAC, RFC 4418 §5.2) over the 64-bit words of the lower-cased name (RFC 4343), and over
 ///    type and length. Two different questions have the same sum with probability at most 2^-64.
 /// 2. A strongly universal multilinear hash of the halves of the sum: chosen questions collide no
@@ -20,7 +22,7 @@ package final class NameHash: Sendable {
 
     private static var longestName: Int { 255 }
 
-    /// Creates a hash with secrets from `seed`: a random number that is never stored or sent.
+    /// Derives the secrets from `seed`, a random number that is never stored or sent.
     package init(seed: UInt64) {
         var words = SecretWords(seed: seed, purpose: 1)
         secrets = InlineArray { _ in words.next() }

@@ -48,8 +48,9 @@ extension QueryFacts {
     /// Converts the query in `buffer` into its reply and returns the size of the reply.
     ///
     /// Copies ID, RD, CD and the letter case of the question (0x20). AD is sent only to clients
-    /// that understand AD (RFC 6840 §5.8). If space is short, extended errors are reduced to the
-    /// first code, then omitted (RFC 8914 §3); then the reply has TC and no records (RFC 2181 §9).
+    /// that understand AD (RFC 6840 §5.8). If space is short, only the code of the first extended
+    /// error is sent, or no extended error (RFC 8914 §3). If the records do not fit even then, the
+    /// reply has TC and no records (RFC 2181 §9).
     ///
     /// - Precondition: `limit` is at least 512 and at most the size of `buffer`.
     package func reply(

@@ -5,7 +5,7 @@ package struct ServiceBinding: Hashable, Sendable {
     /// 0 for alias mode; otherwise lower values are preferred.
     package var priority: UInt16
 
-    /// Target; the root means the owner, or "not available" in alias mode.
+    /// Target name; the root means the owner name, or in alias mode "service not available".
     package var target: Name
 
     /// Parameters with unique keys in ascending order.
@@ -63,7 +63,7 @@ extension ServiceBinding {
     package var isAlias: Bool { priority == 0 }
     package func value(of key: ServiceKey) -> [UInt8]? { parameters.first { $0.key == key }?.value }
 
-    /// Addresses of the hint; nil if missing or malformed.
+    /// Addresses of `ipv4hint`; nil if the parameter is missing or malformed.
     package var ipv4Hint: [IPv4Address]? {
         guard let value = value(of: .ipv4Hint), value.count.isMultiple(of: 4) else { return nil }
         return stride(from: 0, to: value.count, by: 4).compactMap {
@@ -82,7 +82,7 @@ extension ServiceBinding {
 // MARK: - Changing
 
 extension ServiceBinding {
-    /// Sets the hint; an empty array removes the hint.
+    /// Sets `ipv4hint`; an empty array removes the parameter.
     package mutating func setIPv4Hint(_ addresses: [IPv4Address]) {
         set(.ipv4Hint, addresses.flatMap(\.octets))
     }
