@@ -23,8 +23,8 @@ extension AnswerTable {
 
     /// Returns false for a large answer if large answers have used their share (``LargeAnswers``).
     ///
-    /// Always returns true if the insertion needs no eviction, and for answers of vendors: a miss
-    /// would cause another billed call.
+    /// Always returns true if the insertion needs no eviction, and for an answer of a vendor,
+    /// because a later miss would cause another billed call.
     private mutating func admits(_ header: EntryHeader, now: UInt64) -> Bool {
         let length = Int(header.length)
         let isVendors = header.source == AnswerSource.vendor.rawValue
@@ -99,8 +99,8 @@ extension AnswerTable {
         while let reference = index.next(&probe) {
             let entry = ring[reference]
             guard isEntry(reference, header.hash, name.rawSpan, header.type) else { continue }
-            // Removes the copy in the mirror: the new entry may be valid for some of the same
-            // clients.
+            // Removes the mirror's copy even if the old entry stays: the mirror cannot choose
+            // between two entries for the same client.
             withdraw(reference)
             guard header.replaces(entry) else { continue }
             if !entry.isFresh(now) { numbers.expired &+= 1 }
@@ -159,9 +159,9 @@ extension AnswerTable {
         }
     }
 
-    /// Evicts an entry without a recent hit; if all entries had hits, a stale entry.
+    /// Evicts one entry, preferably without a recent hit, otherwise stale, otherwise any entry.
     ///
-    /// Among equal entries, evicts the oldest.
+    /// Of several such entries, evicts the oldest.
     private mutating func removeOne(of references: [Int], now: UInt64) {
         let order = references.map { reference in
             let worth = ring[reference].price(now).map { -$0 } ?? .min

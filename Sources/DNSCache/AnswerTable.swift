@@ -46,7 +46,7 @@ package struct AnswerTable: ~Copyable {
     /// Prefetches the bucket of `hash` into the processor cache.
     package func prefetchPlace(_ hash: UInt64) { index.prefetch(hash) }
 
-    /// Prefetches the entry of `hash`; call ``prefetchPlace(_:)`` before.
+    /// Prefetches the entry of `hash`; reads the bucket, so call ``prefetchPlace(_:)`` before.
     package func prefetchAnswer(_ hash: UInt64) {
         var probe = index.probe(hash)
         if let reference = index.next(&probe) { ring.prefetch(reference) }

@@ -7,7 +7,7 @@ internal import DNSWire
 ///       |--------- fresh --------|-------- stale --------|---- useless, reclaimed when oldest
 ///                     ^ refreshAt
 struct EntryHeader {
-    /// Size in octets, a multiple of 8; a filler (`EntryRing`) has only this and the next field.
+    /// Size in octets, a multiple of 8; a filler (`EntryRing`) has only `length` and `isLive`.
     var length: UInt32
 
     /// True if the index refers to the entry.
@@ -165,7 +165,8 @@ extension EntryHeader {
 
     /// Returns the price of moving the entry to the head; nil if the entry is evicted instead.
     ///
-    /// A stale entry has a higher price than a fresh entry, so stale entries are evicted first.
+    /// One insertion can pay a limited total price, and a stale entry has a higher price than a
+    /// fresh entry, so stale entries are evicted first.
     func price(_ now: UInt64) -> Int? {
         guard demand.isNew else { return nil }
         if isFresh(now) { return 1 }

@@ -3,8 +3,8 @@
 /// Limit on the share of large answers in the ring buffer.
 ///
 /// Without this limit, the owner of a domain can evict all other answers with a thousand queries
-/// for answers of 64 KiB; calls for the answers of vendors are then billed again. With the limit,
-/// this attack needs 30 times as many queries.
+/// for answers of 64 KiB, and the vendors bill the calls for the evicted answers again. With the
+/// limit, this attack needs 30 times as many queries.
 struct LargeAnswers: Equatable {
     /// Size in octets above which an entry counts as large.
     static let threshold = 2 << 10

@@ -32,9 +32,9 @@ package struct SnapshotReader {
     /// If nil, the age of the answers is unknown, and all answers are restored as expired answers.
     private var passed: UInt32? = 0
 
-    /// Maximum seconds by which the clock can be behind the time of writing.
+    /// Maximum seconds by which the clock can be behind the time of writing; see `passed`.
     ///
-    /// Up to this difference, the snapshot counts as new.
+    /// Up to this difference, the snapshot counts as just written.
     private static let clockStep: UInt64 = 60
 
     private enum Phase {
@@ -89,7 +89,7 @@ package struct SnapshotReader {
         if phase == .nothing, !pending.isEmpty { throw .trailingOctets(at: start) }
     }
 
-    /// Marks the end of the file; throws if the file is incomplete.
+    /// Returns the summary at the end of the file; throws if the file is incomplete.
     package func finish() throws(SnapshotError) -> SnapshotSummary {
         guard phase == .nothing else { throw .truncated(at: start) }
         return summary

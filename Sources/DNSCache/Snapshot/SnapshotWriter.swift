@@ -3,8 +3,8 @@ internal import DNSWire
 
 /// Incremental encoder of a snapshot, one block per call.
 ///
-/// Entries that the cache moves between calls may occur twice, or not at all. The reader keeps the
-/// newer entry.
+/// If the cache moves an entry between two calls, the file may have the entry twice or not at all.
+/// Of two entries for a question, the reader keeps the newer.
 package struct SnapshotWriter {
     package private(set) var entries: UInt64 = 0
 
