@@ -32,10 +32,10 @@ struct ClientQueue<Element> {
 
     private(set) var weight = 0
 
-    /// Adds an element; returns the result of `admits`.
+    /// Adds an element if `admits` returns true; returns the result of `admits`.
     ///
-    /// - Parameter admits: returns false to reject the element, given the number and total weight
-    ///   of the client's elements.
+    /// - Parameter admits: gets the number and total weight of the client's queued elements, and
+    ///   returns false to reject the new element.
     @discardableResult
     mutating func append(
         _ element: Element,

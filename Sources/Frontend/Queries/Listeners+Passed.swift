@@ -6,9 +6,9 @@ package import Net
 extension Listeners {
     /// Adopts the sockets that systemd bound to `address`.
     ///
-    /// Binds the UDP sockets if systemd passed no UDP socket, and the TCP socket if systemd passed
-    /// none. Queries that wait in an adopted UDP socket survive a restart. If systemd passed one
-    /// UDP socket per worker (`ReusePort=yes`), the kernel distributes clients among the sockets.
+    /// Binds sockets for a transport (UDP or TCP) for which systemd passed no socket. Queries that
+    /// wait in an adopted UDP socket survive a restart. If systemd passed one UDP socket per worker
+    /// (`ReusePort=yes`), the kernel distributes clients among the sockets.
     package init(
         adopting sockets: [PassedSocket],
         at address: SocketAddress,

@@ -295,7 +295,8 @@ package final class QueryHandler {
 
     /// Writes a truncated reply into `scratch`: the client repeats its query over TCP.
     ///
-    /// TCP proves the client's address, so forged addresses no longer use up the client's share.
+    /// Over TCP, the address is proven: queries with forged addresses do not count against limits
+    /// of the client.
     private func truncate(_ facts: QueryFacts) -> Int {
         QueryCounters.add(1, to: counters.truncated)
         return withScratch { buffer in

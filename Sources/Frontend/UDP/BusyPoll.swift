@@ -5,11 +5,11 @@
 /// Waking a worker takes most of the time of a loopback query, so the worker polls while queries
 /// arrive in quick succession.
 ///
-/// Each quick query adds 1 to the credit. A poll without result takes 20 µs (`time`) and subtracts
-/// 4 (`price`). So useless polls take at most 5 µs (20 µs / 4) per quick query. Polling starts when
+/// A credit limits the cost of useless polls to 5 µs per quick query: each quick query adds 1, and
+/// each poll without result, which takes 20 µs (`time`), subtracts 4 (`price`). Polling starts when
 /// the credit reaches `need`, and stops when the credit falls below `price`. Each stop doubles
-/// `need`, up to `needs.most`, so that polling becomes rare where it fails: for example, where it
-/// delays a client on the same processor. When the credit is full again, `need` is reset.
+/// `need`, up to `needs.most`, so that polling becomes rare where it fails, for example where it
+/// delays a client on the same processor. A quick query with full credit resets `need`.
 struct BusyPoll {
     /// Duration of one poll: slightly longer than a client needs to wake up and send a query.
     static let time: Duration = .microseconds(20)

@@ -114,8 +114,8 @@ package struct Refresh: Sendable {
 /// Therefore a flood in which each forged address sends one query hardly delays a client that sends
 /// several queries.
 ///
-/// A client's queued misses must not exceed the free capacity of the queue, so one client fills at
-/// most half of a queue.
+/// A client with as many queued misses as the queue has free capacity cannot queue more, so one
+/// client fills at most half of a queue.
 package final class MissQueue: Sendable {
     private let waiting = Lock(Waiting())
     private let wakeup: LoopWakeup
@@ -183,10 +183,10 @@ package final class MissQueue: Sendable {
         }
     }
 
-    /// Maximum queued misses from this machine.
+    /// Maximum queued misses from this machine; higher than `limit` because of restarts.
     ///
-    /// After a restart, while the snapshot is loading, a socket from systemd may contain thousands
-    /// of queries.
+    /// While the snapshot is loading, a socket from systemd may contain thousands of queries that
+    /// the cache cannot answer yet.
     private static let localLimit = 16_384
 
     private static let limit = 8_192
