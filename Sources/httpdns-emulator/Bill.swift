@@ -113,9 +113,9 @@ struct Charge: Sendable {
 
     /// Returns the billed items of a reply with status 200.
     ///
-    /// With the unit `name` or `request`, an item counts for the first family with an address; a
-    /// request without addresses counts for the first queried family. With the unit `request`, the
-    /// item counts for the first name.
+    /// ``Bill`` counts units by name and record type. If the vendor bills a whole name or request,
+    /// the item has the first family with an address; a request without addresses has the first
+    /// queried family. The item of a request has the first name.
     ///
     /// - Parameter isRefused: true if the reply is an error.
     func items(for names: [String], in zone: Zone, isHTTPS: Bool, isRefused: Bool) -> [Item] {

@@ -84,7 +84,8 @@ enum Cipher: Sendable {
 
     /// OpenSSL library context with the legacy provider, which has DES.
     ///
-    /// The legacy provider disables the automatic default provider (`OSSL_PROVIDER_load(3)`).
+    /// After a provider is loaded, OpenSSL no longer loads the default provider automatically
+    /// (`OSSL_PROVIDER_load(3)`).
     // SAFETY: created once and never freed; OpenSSL locks shared data of its contexts.
     private nonisolated(unsafe) static let library: OpaquePointer? = {
         guard let library = unsafe OSSL_LIB_CTX_new(),

@@ -90,7 +90,7 @@ extension DNSJSON {
         ]
     }
 
-    /// Returns an SOA record of the last two labels, because the zone file has no SOA record.
+    /// Returns an SOA record for the last two labels, because the zone file has no SOA record.
     private func authority(_ name: String, _ distortion: Distortion) -> JSONText {
         let apex = name.split(separator: ".").suffix(2).joined(separator: ".")
         let negative = Self.negativeSeconds

@@ -39,7 +39,7 @@ struct Zone: Sendable {
 
     private var aliases: [String: Alias] = [:]
 
-    /// Parents of registered names; wildcards do not match these names (RFC 4592 §2.2.2).
+    /// All ancestors of registered names; wildcards do not match these names (RFC 4592 §2.2.2).
     private var ancestors: Set<String> = []
 
     var count: Int { records.count }
@@ -85,7 +85,7 @@ struct Zone: Sendable {
         return chain
     }
 
-    /// Returns the addresses after all aliases; in each family, the longest matching subnet wins.
+    /// Returns the addresses of one family after all aliases; the longest matching subnet wins.
     func answer(_ name: String, _ family: Family, for client: Address?) -> Answer {
         let chain = chain(name)
         let found = chain.end.flatMap(owner).flatMap { records[$0] } ?? []
@@ -107,7 +107,7 @@ struct Zone: Sendable {
 
     // MARK: - Details
 
-    /// Returns the name itself, or the wildcard at its closest encloser (RFC 4592 §3.3.1).
+    /// Returns the name itself if registered, or the wildcard at its closest encloser (RFC 4592).
     private func owner(_ name: String) -> String? {
         let name = name.asKey
         if records[name] != nil { return name }
