@@ -17,8 +17,8 @@ struct ControlClient {
 
     /// Makes one call, and passes each reply to `take`.
     ///
-    /// - Parameter silence: expected time between two replies. The time limit of each reply is
-    ///   this time plus ``timeout``; if nil, there is no time limit.
+    /// - Parameter silence: expected time between two replies. After the first reply, the time
+    ///   limit is this time plus ``timeout``. If nil, replies have no time limit.
     func stream(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,

@@ -47,7 +47,7 @@ extension Check {
 
     /// Returns true if a socket of another process prevents the daemon from listening.
     ///
-    /// A socket at a wildcard address prevents this for every address of the same family.
+    /// A socket at a wildcard address occupies the port of every address of the same family.
     private static func occupiesPort(
         _ socket: MachineFacts.PortSocket,
         of machine: MachineFacts

@@ -19,7 +19,7 @@ struct MachineFacts: Sendable {
     var resolver = ResolverFacts()
     var journal: SetupJournal?
 
-    /// Files that `setup apply` wrote, without their originals in a journal.
+    /// Files that `setup apply` wrote, and whose original content is in no journal.
     var lostOriginals: [String] = []
 
     var changedFiles: [String] = []
