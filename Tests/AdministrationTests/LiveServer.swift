@@ -182,7 +182,7 @@ final class LiveServer {
 
     let task: Task<SocketError?, Never>
 
-    /// Limits with timeouts of a day, which slow machines do not reach either.
+    /// Limits with timeouts of a day, which even a slow machine does not reach.
     nonisolated static var timeless: ControlServer.Limits {
         var limits = ControlServer.Limits()
         (limits.idle, limits.arrival, limits.departure) = (.day, .day, .day)

@@ -37,7 +37,7 @@ struct AnswerCacheTests {
     }
 
     @Test
-    func `an earlier instant counts as the cache's creation`() throws {
+    func `an instant before the creation of the cache counts as its creation`() throws {
         store(try .addresses("www.example.com", ttl: 60), at: .seconds(-5))
         let answered = try ask(Asked(name: "www.example.com"), at: .seconds(59))
         #expect(answered?.ttls == [1])

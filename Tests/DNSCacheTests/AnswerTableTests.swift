@@ -87,7 +87,7 @@ struct AnswerTableTests {
             [false, false, false, false, true]
         ),
     ])
-    func `an answer is returned only to clients whose DO and CD it suits`(
+    func `an answer is returned only to clients with matching DO and CD`(
         _ variant: AnswerVariant,
         _ expected: [Bool]
     ) throws {

@@ -23,7 +23,7 @@ struct AuthenticTests {
     }
 
     @Test(arguments: AnswerSource.allCases)
-    func `a hit sets AD for clients that request it, and keeps its source`(
+    func `a hit sets AD for clients that request AD, and the entry keeps its source`(
         _ source: AnswerSource
     ) throws {
         let table = TestTable()

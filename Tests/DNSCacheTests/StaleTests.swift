@@ -75,7 +75,7 @@ struct StaleTests {
     }
 
     @Test
-    func `the stale window of a marked entry starts with the mark`() throws {
+    func `the stale window of an entry starts when the entry is marked stale`() throws {
         table.insert(try .addresses(www, ttl: 3_600, staleWindow: 100), at: 0)
         table.expire(at: 10)
         #expect(table.stale(www, at: 10)?.expiredFor == 0)
@@ -133,7 +133,7 @@ struct StaleTests {
     }
 
     @Test
-    func `a failure keeps the stale answer, and is reported with it`() throws {
+    func `a failure does not remove the stale answer, and both are reported`() throws {
         table.insert(try .addresses(www, [1], ttl: 5, staleWindow: 100), at: 0)
         table.insert(.failure(www), at: 10)
         let held = try #require(table.stale(www, at: 10.5))

@@ -127,7 +127,7 @@ struct MessageBuilderTests {
     }
 
     @Test
-    func `rolling back forgets the names written since`() throws {
+    func `rewinding to a mark forgets the names written since the mark`() throws {
         var builder = MessageBuilder(header: Header())
         try builder.append(question)
         let mark = builder.mark

@@ -229,7 +229,7 @@ struct QueryViewReplyTests {
             Array(buffer[..<count])
                 == hex("1234" + expected + "0000 0000 0000 0001" + "00 0029 04D0 00 00 0000 0000")
         )
-        // With one octet less, OPT cannot be found.
+        // In a message that lacks its last octet, OPT cannot be found.
         var cut = hex(
             "1234" + flags + "0001 0001 0000 0001" + "0161 0162 00 0006 0001" + record
                 + "00 0029 04D0 00 00 8000 0008 0003 0004 616263"

@@ -15,7 +15,7 @@ struct ChangeBudgetTests {
     }
 
     @Test
-    func `the next time is at the returned instant`() throws {
+    func `after a refusal, a change is admitted at the returned instant`() throws {
         var budget = ChangeBudget(burst: 6, interval: .seconds(60))
         for _ in 0..<6 { #expect(budget.spend(start) == nil) }
         let refused = budget.spend(start)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fleet
 
-/// Redis hash of one limit, changed by the same rule as in the script.
+/// Redis hash of one limit; claims change the hash by the rule of the Lua script.
 private struct Engine {
     var claims: [Int: UInt64] = [:]
 
@@ -96,8 +96,8 @@ struct BudgetClaimTests {
         for index in machines.indices { machines[index].claim.lose(members: 0) }
         for index in machines.indices { while machines[index].call() {} }
         let sum = machines.reduce(0) { $0 + $1.used }
-        // Each machine knows the sum of the claims of another time, so the sum of the used units
-        // may differ from the limit.
+        // Each machine learned the sum of the claims at a different time, so the sum of the used
+        // units may differ from the limit.
         #expect((900...1_100).contains(sum), "\(machines.map(\.used))")
         #expect(machines.allSatisfy { (200...300).contains($0.used) }, "\(machines.map(\.used))")
         // Redis receives the used units of all machines, and allows no more calls.
@@ -152,7 +152,7 @@ struct BudgetClaimTests {
     }
 
     @Test
-    func `a day begins without claims, a month only if it is another one`() {
+    func `a new day begins without claims of a day, a new month without claims of a month`() {
         var claim = BudgetClaim([100, nil, 3_000], day: 1, month: 1, members: 1)
         claim.take([(5, 50), nil, (60, 600)], members: 2, isSettled: true)
         claim.begin(day: 2, month: 1)

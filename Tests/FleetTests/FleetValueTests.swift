@@ -114,7 +114,7 @@ struct FleetValueTests {
         #expect(text.hasPrefix("httpdnsd:{") && text.hasSuffix("}:v") && !text.contains("example"))
     }
 
-    @Test("a flush covers what was fetched before it; a full list covers more, never less")
+    @Test("a flush covers answers fetched before the flush; a full list covers more, never fewer")
     func flushes() throws {
         let (name, other) = (try Name("www.example.com"), try Name("www.example.org"))
         var list = FlushList()

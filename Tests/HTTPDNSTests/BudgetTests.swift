@@ -599,7 +599,7 @@ struct BudgetCountTests {
         #expect(stored == UInt64(spent))
     }
 
-    @Test("with unknown counts the budget is spent until a reset")
+    @Test("with unknown counts, the budget counts as exhausted until a reset")
     func damaged() throws {
         let store = FaultyUsage(.damage)
         var budget = Budget(Budget.Rule(unitsPerDay: 10), vendor: "v", cheapest: 1, store: store)

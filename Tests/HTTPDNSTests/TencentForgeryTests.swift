@@ -45,7 +45,7 @@ struct TencentForgeryTests {
         Hexadecimal.encode(xor(heard.decrypted(0), first) + heard.ciphertext(0) + rest)
     }
 
-    @Test("one known block forges no answer for another name")
+    @Test("one known block is not enough to forge an answer for another name")
     func oneBlock() throws {
         let heard = try Heard("known.example.com.:192.0.2.1,60-0|192.0.2.9")
         let vendor = try sealedTencent(.aes)

@@ -74,7 +74,7 @@ struct VendorCircuitBreakerTests {
     }
 
     @Test(
-        "the breaker opens if no server can be connected to, until a server answers",
+        "the breaker opens if no server accepts connections, and closes when a server answers",
         arguments: [HTTPError.connect("refused"), .tls("expired")]
     )
     @ServiceLoop
@@ -91,7 +91,7 @@ struct VendorCircuitBreakerTests {
         #expect(!client.isSilent)
     }
 
-    @Test("names at which the connection ends do not open the breaker, unless probes fail, too")
+    @Test("names for which the server closes the connection open the breaker only if probes fail")
     @ServiceLoop
     func cutOff() async throws {
         world.script = {
@@ -110,7 +110,7 @@ struct VendorCircuitBreakerTests {
         #expect(client.isSilent)
     }
 
-    @Test("one server that can be connected to keeps the breaker closed")
+    @Test("one server that accepts connections keeps the breaker closed")
     @ServiceLoop
     func connected() async throws {
         world.servers([1: .fail(.tls("expired")), 2: .fail(.broken("not HTTP"))])

@@ -55,7 +55,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.billable == 2)
     }
 
-    @Test("two unreachable servers of three cost one hedge")
+    @Test("with two of three servers unreachable, a call takes one hedging delay longer")
     @ServiceLoop
     func twoDead() async throws {
         world.servers([1: .silence(), 2: Self.refused])
@@ -233,7 +233,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.successes == 100)
     }
 
-    @Test("a timeout on a new connection is not retried there")
+    @Test("a server gets only one retry on a new connection")
     @ServiceLoop
     func freshOnce() async throws {
         world.script = { _ in .silence(reused: true) }

@@ -123,7 +123,7 @@ struct VendorClientNetworkTests {
         }
     }
 
-    @Test("an aborted address request is repeated, and no failure")
+    @Test("an aborted address request is repeated, and does not count as a failure")
     @ServiceLoop
     func droppedRefresh() async throws {
         world.script = { _ in .silence() }
@@ -241,7 +241,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshes == 3)
     }
 
-    @Test("after a TLS failure the other API variant is kept")
+    @Test("after a TLS failure, all requests use the other API variant")
     @ServiceLoop
     func otherWay() async throws {
         world.script = { request in

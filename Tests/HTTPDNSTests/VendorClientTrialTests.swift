@@ -120,21 +120,21 @@ struct VendorClientTrialTests {
         return nil
     }
 
-    @Test("a name that waits for the call of a dead name goes to no upstream")
+    @Test("a name that waits behind a dead name is answered by the vendor, not by an upstream")
     @ServiceLoop
     func queuedName() async throws {
         deadNames(.silence())
         #expect(try await queueTime() == nil)
     }
 
-    @Test("a name that waits goes to an encrypted upstream after a time")
+    @Test("a name that waits behind a dead name goes to an encrypted upstream after 800 ms")
     @ServiceLoop
     func queuedNameOfProtected() async throws {
         deadNames(.silence())
         #expect(try await queueTime(isProtected: true) == .milliseconds(800))
     }
 
-    @Test("a name that waits for a vendor without encryption goes to an upstream after a time")
+    @Test("a name that waits for a vendor without encryption goes to an upstream after 800 ms")
     @ServiceLoop
     func queuedNameOfPlain() async throws {
         deadNames(.silence())
@@ -150,7 +150,7 @@ struct VendorClientTrialTests {
         #expect(time == .milliseconds(400), "a probe began before")
     }
 
-    @Test("a reply before the silence does not delay a name that waits for dead names")
+    @Test("a reply before the silence delays a waiting name only until the next probe")
     @ServiceLoop
     func queuedSilenceAfterReply() async throws {
         deadNames(.silence())

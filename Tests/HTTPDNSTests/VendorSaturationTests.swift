@@ -42,7 +42,9 @@ struct VendorSaturationTests {
 
     @Test
     @ServiceLoop
-    func `a 429 with fewer than four calls in flight does not hold the name`() async throws {
+    func `a name that gets a 429 is not queued again if fewer than four calls are in flight`()
+        async throws
+    {
         limit(3, Self.status(429))
         let client = try world.client(servers: 1)
         for number in 0..<3 {
@@ -127,7 +129,7 @@ struct VendorSaturationTests {
         #expect(reply.duration > .seconds(1) && reply.duration < .milliseconds(1_200))
     }
 
-    @Test("increases after which the vendor refuses calls become rare")
+    @Test("if the vendor refuses calls after each increase, increases become rare")
     func increases() {
         var shares = CallShares(of: 32)
         let start = Instant(nanoseconds: 0)
@@ -145,7 +147,10 @@ struct VendorSaturationTests {
         #expect(shares.limit == 32)
     }
 
-    @Test("names that the vendor refuses limit no calls of other names", arguments: [503, 429])
+    @Test(
+        "names that the vendor refuses do not limit the calls of other names",
+        arguments: [503, 429]
+    )
     @ServiceLoop
     func refusedNames(status: Int) async throws {
         world.script = { request in
@@ -201,7 +206,7 @@ struct VendorSaturationTests {
         }
     }
 
-    @Test("a silent vendor is detected although it answered lately, and calls are in flight")
+    @Test("a silent vendor is detected although it answered recently and calls are in flight")
     @ServiceLoop
     func silentVendor() async throws {
         queue(8)

@@ -113,7 +113,8 @@ struct EventPollTests {
         source.end()
     }
 
-    /// The kernel can refuse to register a descriptor, for example at `fs.epoll.max_user_watches`.
+    /// After a removal, the kernel could refuse to register the descriptor again, for example at
+    /// `fs.epoll.max_user_watches`.
     @ServiceLoop
     @Test
     func `a suspended watch stays registered, so that it can always continue`() async throws {
@@ -246,7 +247,7 @@ struct EventPollTests {
 
     @ServiceLoop
     @Test
-    func `a watch of a descriptor that is watched or closed is an error`() throws {
+    func `watching a descriptor that is already watched, or closed, is an error`() throws {
         let source = try Source(isReady: false)
         let error = #expect(throws: SocketError.self) {
             try DescriptorWatch(source.descriptor, .readable) { _ in }

@@ -704,7 +704,7 @@ struct HTTPClientTests {
         ("HTTP/1.1 407 No\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\nbody", 407),
         ("HTTP/1.1 100 Continue\r\n\r\n", 100), ("HTTP/1.0 302 Found\r\n", 302),
     ])
-    func `a proxy's refusal is a connection error, and its rest is not read`(
+    func `a proxy's refusal is a connection error, and the rest of the reply is not read`(
         refusal: String,
         status: Int
     ) async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Net
 
-/// With libcurl before 8.1.0, see ``LibraryVersion/hasStaleHeaders``.
+/// For libcurl before 8.1.0, see ``LibraryVersion/hasStaleHeaders``.
 @Suite("libcurl handles that are used again", .timeLimit(.minutes(15)))
 struct HTTPHandleTests {
     private func request(_ path: String, to server: DowngradingServer) -> HTTPRequest {
@@ -59,7 +59,7 @@ struct HTTPHandleTests {
         #expect(try idleHandles(of: client, request("/", to: server)).count == 1)
         var blank = request("/blank", to: server)
         blank.isSentOnce = isSentOnce
-        // libcurl accepts the line if the handle points to a former header.
+        // libcurl would accept the reply if the handle still had a header of an earlier reply.
         var failure = await error(of: blank, client)
         // The server has closed the connection, and libcurl may notice this only after sending.
         if failure == .cutOff(reused: true) { failure = await error(of: blank, client) }

@@ -15,7 +15,7 @@ struct HTTPTimeoutTests {
         var sockets: [DatagramClient] = []
         let waiter = Waiter()
         _ = client.send(request, deadline: Clock.now + .milliseconds(50)) { _ in
-            // One of these sockets gets the number that libcurl has closed.
+            // One of these sockets gets the descriptor number of the socket that libcurl closed.
             while sockets.count < 64,
                 let socket = try? DatagramClient(connectedTo: silent.address)
             {

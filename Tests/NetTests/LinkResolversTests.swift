@@ -90,7 +90,7 @@ struct LinkResolversTests {
     }
 
     @Test(
-        "the servers of a VPN precede those of the network below",
+        "the servers of a VPN precede those of the network that carries it",
         arguments: ["interface", "interfaces"]
     )
     func order(_ directory: String) throws {
@@ -332,7 +332,7 @@ struct LinkResolversTests {
         #expect(unreadable == ["x"])
     }
 
-    @Test("NetworkManager tells which entries are of VPNs, also on interfaces of networks")
+    @Test("NetworkManager reports which entries belong to VPNs, also on ordinary interfaces")
     func networkManagerVPN() throws {
         let (links, _) = LinkResolvers.reading(
             networkManager: .table([
@@ -361,7 +361,7 @@ struct LinkResolversTests {
         #expect(merged.flatMap(\.servers).map(\.address.link) == [7, 0, 0, 0, 0, 0])
     }
 
-    @Test("NetworkManager tells which servers and links of systemd-resolved are of VPNs")
+    @Test("NetworkManager reports which servers and links of systemd-resolved belong to VPNs")
     func resolvedVPN() throws {
         let resolved = LinkResolvers.reading(
             resolved: Self.resolved(
@@ -503,7 +503,7 @@ struct LinkResolversTests {
         #expect(bound(link("tun0", .resolved), isReached: false) == 5)
     }
 
-    @Test("the first source of a link counts; links that are down and own addresses are left out")
+    @Test("the first source of a link counts; links that are down, and own addresses, are omitted")
     func merged() throws {
         func link(_ source: LinkResolvers.Source, _ name: String, _ server: String) throws
             -> LinkResolvers

@@ -155,7 +155,7 @@ struct PrivateFileTests {
     }
 
     @Test
-    func `a missing directory means no file, and a write error that names it`() throws {
+    func `in a missing directory there is no file, and a write error names the directory`() throws {
         let lost = PrivateFile(directory.path("no/such/file"))
         #expect(try lost.open() == nil)
         try lost.removeLeftover()

@@ -9,7 +9,7 @@ struct StackProbeTests {
     private static let v4 = ["192.0.2.1:443", "192.0.2.2:443", "192.0.2.3:443"]
     private static let v6 = ["[2001:db8::1]:443", "[2001:db8::2]:443"]
 
-    /// Returns the result, and the servers that were connected to.
+    /// Returns the result, and the servers to which the probe tried to connect.
     private static func result(
         _ routes: NetworkStack,
         _ servers: [String],
@@ -52,7 +52,7 @@ struct StackProbeTests {
         #expect(tried.count <= 4)
     }
 
-    @Test("a family without a server counts by its route, and nothing is sent")
+    @Test("a family without a server counts as working if it has a route, and nothing is sent")
     func noServer() async {
         let (stack, tried) = await Self.result(.dual, Self.v4, reaching: [])
         #expect(stack == .dual)

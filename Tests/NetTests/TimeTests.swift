@@ -58,7 +58,7 @@ struct TimeTests {
             }
             await Task.yield()
         }
-        // The loop reads neither replies nor the deadline before this job ends.
+        // Before this job ends, the loop neither reads replies nor checks deadlines.
         var unread: [Int] = []
         let done = Waiter()
         let deadline = Clock.now + .milliseconds(1)

@@ -53,7 +53,8 @@ struct WatchedSocketsTests {
     {
         let listener = try ListeningSocket()
         let fixture = Fixture()
-        // Repeats until both sockets have one number, because other tests open sockets, too.
+        // Repeats until the new socket gets the number of the closed one: other tests also open
+        // sockets.
         var descriptor: Int32
         repeat {
             let old = try fixture.open()

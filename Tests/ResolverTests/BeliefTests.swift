@@ -72,7 +72,7 @@ struct BeliefTests {
     ]
 
     @Test(
-        "private addresses are dropped; without others the fallback is queried",
+        "private addresses are dropped; if there are no others, the fallback is queried",
         arguments: cases
     )
     @ServiceLoop

@@ -108,7 +108,7 @@ struct FailoverTests {
         )
     }
 
-    @Test("an unresponsive vendor without alternative is waited for")
+    @Test("without an alternative, the resolver waits for an unresponsive vendor")
     @ServiceLoop
     func onlySilence() async throws {
         let harness = try ResolverHarness(.tencent, servers: 1, fallsBack: false) {

@@ -59,7 +59,7 @@ struct FairTableTests {
         private(set) var cancelled: Set<String> = []
         private var pending: [String: PendingQuery] = [:]
 
-        /// Upstreams of all queries; nil for none.
+        /// Upstreams of all queries; nil if the queries go to no upstream.
         private(set) var group: UpstreamGroup?
 
         private lazy var table = SingleFlight(
@@ -82,7 +82,7 @@ struct FairTableTests {
             func cancel() {}
         }
 
-        /// Creates the upstream of all queries, which drops every `interval`th probe; if nil, none.
+        /// Creates the upstream of all queries; it drops every `interval`th probe, none if nil.
         func useUpstream(dropping interval: Int?) async {
             let world = Simulation()
             let server = DroppingUpstream(interval)
@@ -212,7 +212,8 @@ struct FairTableTests {
         questions.ask("b", by: 2)
         #expect(questions.isRepeated("b") == true)
         Self.loseQueries(questions, value)
-        // The client's limit was reduced from six queries to three. A new query evicts the oldest.
+        // The client's limit was reduced from six queries to three: a7 to a9 evict older queries.
+        // For a10, no query of the client is old enough to be evicted.
         for number in 7...10 { questions.ask("a\(number)", by: 1) }
         #expect(questions.outcomes["a6"] == "evicted")
         #expect(questions.outcomes["a9"] == nil)

@@ -68,7 +68,7 @@ struct RefreshTests {
     }
 
     @Test(
-        "a failed refresh replaces nothing, also not with an upstream's answer, and is not retried",
+        "a failed refresh is not retried; neither the failure nor an upstream replaces the answer",
         arguments: [false, true]
     )
     @ServiceLoop

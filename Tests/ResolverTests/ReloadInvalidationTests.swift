@@ -192,7 +192,7 @@ struct ReloadInvalidationTests {
         var restored: Set<String>?
     }
 
-    /// Cached answers of both vendors, of the fallback after `a`, of `one`, and without a route.
+    /// Cached answers of vendors `a` and `b`, of the fallback after `a`, and of upstream `one`.
     private static let all: Set<String> = [
         "a.example.com A", "b.example.com A", "fallback.example.com AAAA", "mx.example.com MX",
         "svc.example.com HTTPS", "www.example.org A",

@@ -108,7 +108,8 @@ struct LossSamplesTests {
         await load(group, .normal)
         #expect(harness.takeChecked().isEmpty)
         for _ in 0..<5 { await load(group) }
-        // The end of a simulated step can be the start of the next sample.
+        // The next sample can start at the end of a step of the simulated time, so the number is
+        // not exact.
         #expect((200...252).contains(harness.checked.count))
         let refusing = upstream("refusing", own: .fail(.broken("refused"))) { _ in .answer(5) }
         _ = harness.takeChecked()

@@ -145,7 +145,7 @@ struct PlainTransportTests {
             address = try DatagramListener(binding: any, shared: false).address
         }
         let upstream = Self.upstream(address, timeout: .seconds(60))
-        // Without ICMP the test reaches its time limit.
+        // If the transport ignored the ICMP error, the test would reach its time limit.
         let result = await Self.result(upstream, within: .seconds(120))
         guard case .failure(.unreachable(let why)) = result else {
             Issue.record("\(result)")
@@ -248,7 +248,9 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `a server that changes the case of each name and has no TCP is believed`() async throws {
+    func `replies of a server that changes the case of each name and has no TCP are accepted`()
+        async throws
+    {
         let server = try ScriptedServer(Self.changedCase)
         defer { server.stop() }
         let upstream = Self.upstream(server.address, timeout: .seconds(20))
@@ -264,7 +266,9 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `the query after a lost test of the letter case repeats the test`() async throws {
+    func `if the test of the letter case gets no reply, the next query repeats the test`()
+        async throws
+    {
         let probes = Count()
         let server = try ScriptedServer { query in
             let question = (try? Message(parsing: query))?.question
@@ -282,7 +286,7 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `a name with changed case does not make the server believed`() async throws {
+    func `changed case is rejected if the server keeps the case of the test name`() async throws {
         let server = try ScriptedServer { query in
             let question = (try? Message(parsing: query))?.question
             return question == Query.otherProbe.question

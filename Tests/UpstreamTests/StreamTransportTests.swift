@@ -217,7 +217,7 @@ struct StreamTransportTests {
             deadline: start + .seconds(20)
         )
         #expect(server.connections == 2)
-        // A network change completes the first query on the old connection.
+        // A network change closes the old connection, and so ends the first query.
         upstream.networkChanged()
         upstream.networkChanged()
         first.cancel()
@@ -449,8 +449,8 @@ struct StreamTransportTests {
         while server.connections == 0 { await Task.yield() }
         withdrawn.withdraw()
         #expect(await waiting.value == [.failure(.withdrawn)])
-        // The withdrawn server's connection would be the first; the script answers only on later
-        // ones.
+        // The withdrawn server had the first connection; the script answers only on later
+        // connections.
         #expect(await ask(upstream(server), ["www.example.com"]) == [.success("www.example.com")])
         #expect(server.connections == 2)
     }

@@ -120,7 +120,7 @@ struct TransferSharesTests {
             transfers.milliseconds += 100
             #expect(transfers.begin(Self.client(number, isProven: false)))
         }
-        // The proven client keeps 7, then forged transfers replace each other.
+        // The proven client keeps 7 transfers; then forged transfers replace each other.
         #expect(transfers.replaced.count { $0 < 12 } == 5)
         #expect(transfers.begin(Self.client(100)), "a new proven client replaces a forged transfer")
         #expect(transfers.replaced.count { $0 < 12 } == 5)
@@ -360,7 +360,7 @@ extension TransferSharesTests {
 
     @Test(arguments: [UpstreamError.rateLimited, .declined(.servFail, because: nil), .timedOut])
     @ServiceLoop
-    func `a query that one server is too crowded for ends as crowded if the other server fails`(
+    func `if one server is crowded and the other server fails, the query ends as crowded`(
         error: UpstreamError
     ) async throws {
         let harness = UpstreamHarness()

@@ -232,7 +232,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `an unprotected upstream is used, in time, after the protected ones failed`()
+    func `an unprotected upstream is used before the deadline if the protected ones fail`()
         async throws
     {
         let doh = ScriptedUpstream("doh", in: harness, isProtected: true) { _ in .silence }
@@ -319,7 +319,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a flood of failing names sends no other name in the clear`() async throws {
+    func `a flood of failing names causes no query in the clear for other names`() async throws {
         var isDead = true
         let dot = ScriptedUpstream("dot", in: harness, isProtected: true, own: .answer(20)) { _ in
             isDead ? .silence : .answer(20)
@@ -398,7 +398,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a pause or a loop of a protected upstream sends no name in the clear`() async throws {
+    func `a pause or a loop of a protected upstream causes no query in the clear`() async throws {
         let dot = ScriptedUpstream("dot", in: harness, isProtected: true) { _ in .answer(20) }
         let group = harness.group(dot, ScriptedUpstream("isp", in: harness) { _ in .answer(1) })
         #expect(group.health.pause("dot"))
@@ -429,8 +429,8 @@ struct UpstreamGroupTests {
     func `an HTTP status does not replace a protected upstream that answers other queries`()
         async throws
     {
-        // nginx limits the rate with 503. One client must not cause that the names of other clients
-        // are sent in the clear.
+        // nginx limits the rate with 503. If one client exceeds the rate, the names of other
+        // clients must not be sent in the clear.
         var isLimited = false
         let doh = ScriptedUpstream("doh", in: harness, isProtected: true) { _ in
             isLimited ? .fail(.httpStatus(503), 5) : .answer(5)
@@ -449,7 +449,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a protected upstream that declines queries and then is gone is replaced soon`()
+    func `a protected upstream that declines queries, then is silent, is replaced soon`()
         async throws
     {
         let doh = ScriptedUpstream("doh", in: harness, isProtected: true) { _ in .answer(5) }
@@ -468,7 +468,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a protected upstream that limits the rate of queries sends no name in the clear`()
+    func `the rate limit of a protected upstream causes no query in the clear`()
         async throws
     {
         let doh = ScriptedUpstream("doh", in: harness, isProtected: true) { _ in
@@ -525,7 +525,7 @@ struct UpstreamGroupTests {
 
     @Test(arguments: [RCode.refused, .servFail])
     @ServiceLoop
-    func `a protected upstream that declines all queries is replaced ten minutes after its answers`(
+    func `a protected upstream that declines all queries is replaced after ten minutes`(
         _ rcode: RCode
     ) async throws {
         let dot = ScriptedUpstream("dot", in: harness, isProtected: true) { _ in .answer(5) }

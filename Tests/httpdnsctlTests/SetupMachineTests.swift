@@ -200,7 +200,7 @@ struct SetupMachineTests {
             let text = try root.tree.state("/etc/resolv.conf").text
             #expect(text.contains("\nnameserver \(servers)\n"), "\(text)")
         }
-        // The program starts at boot: its link is not lost.
+        // systemd-resolved runs, so the missing target of the link will exist again.
         let root = try Self.root("resolved")
         try root.write("systemd-resolve\n", to: "/proc/7/comm")
         let before = try root.tree.state("/etc/resolv.conf")

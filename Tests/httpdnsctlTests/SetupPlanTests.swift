@@ -447,7 +447,7 @@ struct SetupPlanTests {
         )
         .facts
         let other = SetupPlan(for: facts, servers: Self.servers)
-        // openresolv may have no server, so the servers of the file are saved.
+        // openresolv may know no servers, so the servers of resolv.conf are saved.
         #expect(
             other.changes.map(\.path)
                 == ["/etc/resolvconf.conf", "/etc/resolv.conf", ResolverFacts.Paths.networkServers]
@@ -596,7 +596,7 @@ struct SetupPlanTests {
                 to: file
             )
             #expect(try root.plan().undo?.map(\.first) == plan.undo?.map(\.first))
-            // Without a renewal since the setup, the revert restores the servers of the setup.
+            // If no lease was renewed since the setup, the revert restores the saved servers.
             for command in plan.undo ?? [] where command.first == "sh" {
                 let script = (command.last ?? "").replacing("/etc/", with: root.path + "/etc/")
                 try run(script, "", in: root)
@@ -627,7 +627,7 @@ struct SetupPlanTests {
         func isChosen(_ resolvConf: String) throws -> Bool {
             try root.write(resolvConf, to: "/etc/resolv.conf")
             let plan = try root.plan()
-            // In the restored file, the servers of a lease must not replace chosen servers.
+            // In the restored file, the servers of a lease must not replace the operator's servers.
             let renews = plan.undo?.contains { $0.first == "sh" } ?? false
             let saved = plan.changes.first { $0.path == ResolverFacts.Paths.networkServers }
             let isChosen = saved?.after.text.contains("\noptions httpdnsd-chosen\n") ?? false

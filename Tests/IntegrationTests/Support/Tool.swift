@@ -85,7 +85,7 @@ enum Tool: String, CaseIterable {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Skips tests if `tools` are missing; with CI=true these tests fail, except with optional tools.
+    /// Skips tests if `tools` are missing; with CI=true, tests fail if the tool is not optional.
     static func needs(_ tools: Tool...) -> Self {
         .enabled(if: Tool.allow(tools), "\(Tool.complaint(tools) ?? "")")
     }

@@ -5,7 +5,7 @@ import Synchronization
 
 @testable import Net
 
-/// TLS server whose first connection answers two requests with HTTP/2; later ones use HTTP/1.1.
+/// TLS server: its first connection answers two requests over HTTP/2, later ones use HTTP/1.1.
 ///
 /// The first header line of each HTTP/1.1 reply begins with a blank if the path is `/blank`.
 final class DowngradingServer: Sendable {

@@ -14,7 +14,7 @@ final class FloodServer: Sendable {
         /// HTTP/2 frames of an unknown type, to be ignored (RFC 9113 §4.1).
         case unknownFrames
 
-        /// Over TLS 1.2, after a HelloRequest (RFC 5246 §7.4.1.1).
+        /// Frames as above, over TLS 1.2 after a HelloRequest (RFC 5246 §7.4.1.1).
         case unknownFramesAfterHelloRequest
 
         case helloRequests

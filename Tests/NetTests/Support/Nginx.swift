@@ -89,7 +89,7 @@ final class ListeningSocket: Sendable {
     let descriptor: Int32
     let address: SocketAddress
 
-    /// - Parameter listens: false if the port refuses connections.
+    /// - Parameter listens: false to make the port refuse connections.
     init(listens: Bool = true) throws {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         let descriptor = socket(
