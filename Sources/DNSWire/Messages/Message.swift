@@ -2,7 +2,7 @@
 
 /// DNS message that owns its data (RFC 1035 §4.1).
 package struct Message: Hashable, Sendable {
-    /// Header; the counts are not used.
+    /// Header; its counts are ignored.
     private var prologue: Header
 
     /// Questions; in practice one (RFC 9619 §4).

@@ -23,7 +23,7 @@ package enum Section: Int, Comparable, Sendable, CaseIterable {
 ///
 /// A failed operation leaves the message unchanged.
 package struct MessageBuilder {
-    /// Header; the counts are not used.
+    /// Header; its counts are ignored.
     package var header: Header
 
     /// Maximum octets of the message, 12...65535.

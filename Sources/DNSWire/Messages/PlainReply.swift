@@ -62,7 +62,7 @@ private struct Walk: ~Escapable {
     /// Octets before RDATA: a pointer (2) and the fixed fields (10).
     private static let prologue = 12
 
-    /// Maximum number of answer records; the time of the checks grows with its square.
+    /// Maximum number of answer records; the checks take time in proportion to its square.
     private static let mostRecords = 24
 
     private static let mostOthers = 48

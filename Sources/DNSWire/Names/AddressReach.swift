@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Scope of an address (RFC 6890): the part of the network in which it reaches a server.
+/// Scope of an address (RFC 6890): the part of the network in which the address is reachable.
 package enum AddressReach: Int, Sendable, Comparable {
     /// The Internet; also addresses for documentation.
     case global

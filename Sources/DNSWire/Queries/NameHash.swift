@@ -79,7 +79,7 @@ package struct SecretWords {
     private let purpose: UInt64
     private var counter: UInt64 = 0
 
-    /// Starts a sequence; each use of one seed needs another `purpose`.
+    /// Starts a sequence; each use of a seed must have a different `purpose`.
     package init(seed: UInt64, purpose: UInt64) {
         self.seed = seed
         self.purpose = purpose
