@@ -102,7 +102,7 @@ class Peers:
         return program
 
     def unbound(self, cpu, workers=1):
-        """Without its validator."""
+        """Starts unbound without DNSSEC validation."""
         state, port = self.directory("unbound")
         file = self.bench.write(
             f"{state}/unbound.conf", unbound_settings(state, port, self.authority.port, workers)
@@ -121,13 +121,13 @@ class Peers:
         return self.bench.serve(command, port, question(READY), cpu)
 
     def dnsmasq(self, cpu, answers=ANSWERS):
-        """dnsmasq allocates its whole cache at the start."""
+        """Starts dnsmasq, which allocates its whole cache at the start."""
         _, port = self.directory("dnsmasq")
         command = dnsmasq_command(port, self.authority.port, answers)
         return self.bench.serve(command, port, question(READY), cpu)
 
     def smartdns(self, cpu, upstream=None):
-        """Without its measurement of addresses."""
+        """Starts SmartDNS, which does not measure the speed of addresses here."""
         state, port = self.directory("smartdns")
         file = self.bench.write(
             f"{state}/smartdns.conf",
@@ -223,7 +223,7 @@ getPool(''):setCache(cache)
 
 
 def dnsmasq_command(port, upstream, answers=ANSWERS, upstream_address="127.0.0.1"):
-    """dnsmasq needs no file."""
+    """Returns the command line of dnsmasq, which needs no file."""
     return [
         "dnsmasq", "-k", "-p", str(port), "-a", "127.0.0.1", "--bind-interfaces", "--no-resolv",
         "--no-hosts", f"--server={upstream_address}#{upstream}", f"--cache-size={answers}",

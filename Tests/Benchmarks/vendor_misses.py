@@ -47,7 +47,7 @@ VENDORS = {
 
 
 def tencent_content():
-    """Up to eight names per call, each on a line."""
+    """Returns rules for calls with up to eight names; the reply has a line for each name."""
     maps = []
     for count in range(1, 9):
         groups = ",".join(f"(?<n{count}x{index}>[^,]+)" for index in range(count))
@@ -229,7 +229,7 @@ def markdown(result):
 
 
 def requests_a_name(result):
-    """Below one if names share calls."""
+    """Returns the average number of requests for a name, which is below 1 if names share calls."""
     vendor = result["vendor"]
     tries = vendor["connections-opened"] + vendor["connections-reused"]
     return tries / vendor["calls"] if vendor["calls"] else 0

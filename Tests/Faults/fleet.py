@@ -206,7 +206,7 @@ class Fleet:
 
 
 class Unbound(Fleet):
-    """The same with unbound and its module cachedb, in front of a DNS server that answers within 20 ms."""
+    """A fleet of unbound with its module cachedb, in front of a DNS server that answers within 20 ms."""
 
     VALUES = r"[0-9A-F]{64}"
 

@@ -157,13 +157,13 @@ class World:
         os.kill(self.front.process.pid, number)
 
     def upstream(self, fault):
-        """Effective on return."""
+        """Sets a fault of the upstream; returns when the fault is in effect."""
         self.upstream_program.stdin.write(fault + "\n")
         if self.upstream_program.stdout.readline() != f"is {fault}\n":
             raise Failure(f"the upstream cannot be {fault}")
 
     def vendor(self, fault):
-        """Effective on return."""
+        """Sets a fault of the vendor; returns when the fault is in effect."""
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         address = f"http://{FAR}:{VENDOR_PORT}/_emulator/faults"
         with opener.open(address, data=fault.encode(), timeout=10) as reply:
@@ -276,7 +276,7 @@ class Server:
         raise Failure(f"{self.title} does not answer {len(names)} names such as {names[0]}")
 
     def stats(self):
-        """None for other servers, or without a reply."""
+        """Returns the counters of httpdnsd; None for other servers."""
         if self.title != "httpdnsd":
             return None
         return self.bench.control(self, "stats")
@@ -305,7 +305,7 @@ def ask(asking, names):
 
 
 def held_sockets():
-    """As systemd's socket unit would pass them."""
+    """Returns a UDP and a TCP socket like those that systemd's socket unit passes."""
     datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     datagrams.setsockopt(socket.SOL_SOCKET, 33, 4 << 20)  # SO_RCVBUFFORCE
     datagrams.bind(("127.0.0.1", PORT))

@@ -134,7 +134,7 @@ def ask(client, name):
 
 
 def has_opt(client, flags, questions):
-    """None without a reply."""
+    """Returns whether the reply has an additional record, which can only be OPT."""
     question = b"\7example\0\0\1\0\1"
     opt = b"\0\0\x29\x04\xd0\0\0\0\0\0\0"
     client.send(struct.pack("!HHHHHH", 7, flags, questions, 0, 0, 1) + question * questions + opt)

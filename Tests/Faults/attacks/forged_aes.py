@@ -79,7 +79,7 @@ def run(programs, server):
 
 
 class WithKey(Server):
-    """The key of the emulator's demo account."""
+    """A server that has the key of the emulator's demo account."""
 
     def _prepare(self):
         file = os.path.join(self.directory, "key")

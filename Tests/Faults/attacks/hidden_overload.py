@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As `rate_limited_upstream`, and the client also asks new names of a fast upstream over TCP."""
+"""The attack of `rate_limited_upstream`; the client also asks a fast upstream for new names, over TCP."""
 import contextlib
 import time
 
