@@ -150,8 +150,8 @@ extension VendorSettings {
             """
             Maximum number of calls in flight; further names wait. If the value of a vendor \
             exceeds the default, the values of all vendors together can be at most 128. One client \
-            can use half of the calls that other clients do not use. Set a value below the \
-            vendor's limit of concurrent calls or connections.
+            can use half of the calls that the other clients leave. Set a value below the vendor's \
+            limit of concurrent calls or connections.
             """
         },
         .option(
@@ -163,7 +163,8 @@ extension VendorSettings {
             """
             Maximum number of calls per second. Above this rate, the next vendor or the fallback \
             of the route answers. Without this option, clients that query random names can use up \
-            a daily budget within minutes. The shares of clients are those of `calls-per-day`.
+            a daily budget within minutes. As with `calls-per-day`, one client has a limit, and a \
+            part is reserved for clients whose addresses cannot be forged.
             """
         },
         .option("families", \.families, .choice()) {
