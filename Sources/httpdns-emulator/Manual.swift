@@ -134,7 +134,7 @@ enum Manual {
         Units of each billed item, by the vendors' price pages of 2026-11-23:
 
           VENDOR             BILLED ITEM                       HTTP  HTTPS
-          Alibaba            each family with an address       1     5
+          Alibaba            family (A, AAAA) with an address  1     5
           Alibaba, m=1, m=2  the same, encrypted               3     8
           Baidu              name with an address              1     5
           JSON               request, --json-billing alidns    1     5

@@ -13,7 +13,7 @@ struct Httpdnsctl: ParsableCommand {
               upstream  resolver to which the daemon forwards the other names
               route     setting that maps domains to vendors or upstreams
               fleet     machines that share answers of vendors through a Redis server
-              unit      item of a vendor's bill, such as a request or a name
+              unit      counting unit of a vendor's bill; one or more per request or name
 
             EXIT CODES
               0  ok

@@ -15,9 +15,9 @@ struct Program: ParsableCommand {
         commandName: "httpdnsd",
         abstract: "A local DNS server that queries HTTPDNS services.",
         discussion: """
-            Answers port 53 from a cache, gets addresses from the HTTPDNS services of cloud \
-            vendors, and forwards everything else to upstream resolvers. Runs in the foreground \
-            and logs to standard error. SIGTERM stops it.
+            Answers DNS queries from a cache, gets addresses from the HTTPDNS services of cloud \
+            vendors, and forwards all other queries to upstream resolvers. Runs in the foreground \
+            and logs to standard error. SIGTERM stops the daemon.
             """,
         version: Product.version
     )
@@ -34,7 +34,7 @@ struct Program: ParsableCommand {
     @Flag(
         name: .long,
         help:
-            "Print the effective settings of --config, or without --config, describe all settings."
+            "Print the effective settings of --config; without --config, describe all settings."
     )
     var printConfig = false
 

@@ -125,7 +125,7 @@ struct RenderingTests {
                     calls avoided 927: 890 cached, 30 paired, 7 merged
                     connections: 4 opened, 57 reuses
                     budget: 1,000 of 1,000 calls today (100.0 %), 4 calls not made; the day ends in 1 h
-                    units: 290 to 300, 1,200 today, 45,000 this month, 0.18 CNY
+                    units: 290 to 300 counted, 1,200 today, 45,000 this month (0.18 CNY)
 
                 BILLED   CALLS  NAMES   SHARE  ROUTE
                 tencent     58     60          all

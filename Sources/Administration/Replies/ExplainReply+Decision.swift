@@ -291,8 +291,8 @@ extension FleetExchange.Outlook {
     fileprivate var text: String {
         switch self {
         case .asked(let server, let wait):
-            "queried first, through \(server); the daemon waits up to "
-                + "\(Int(wait / .milliseconds(1))) ms for the answer to another machine"
+            "Redis server \(server) is queried first; if another machine is calling the vendor, "
+                + "the daemon waits up to \(Int(wait / .milliseconds(1))) ms for the answer"
         case .alone: "not queried: the Redis server is not used"
         case .notShared: "not queried: the route has `share: off`"
         case .exitUnknown: "not queried: the vendor has not yet reported this machine's address"

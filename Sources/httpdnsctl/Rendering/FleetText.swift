@@ -26,8 +26,8 @@ enum FleetText {
         table.add(
             "calls",
             "\(Units.count(fleet.led)) made for the fleet,"
-                + " \(Units.count(fleet.waited)) of other machines awaited,"
-                + " \(Units.count(fleet.waitedInVain)) of them without answer"
+                + " \(Units.count(fleet.waited)) awaited from other machines,"
+                + " \(Units.count(fleet.waitedInVain)) of these without an answer"
         )
         table.add(
             "answers",

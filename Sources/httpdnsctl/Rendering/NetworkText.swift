@@ -12,7 +12,8 @@ enum NetworkText {
     static func resolvers(_ network: NetworkStats) -> Table.Cell? {
         let servers = network.servers ?? []
         let domains = (network.domains ?? []).map { domain in
-            let servers = domain.servers.isEmpty ? "held" : domain.servers.joined(separator: " ")
+            let servers =
+                domain.servers.isEmpty ? "no server" : domain.servers.joined(separator: " ")
             return "\(domain.domain) (\(domain.link): \(servers))"
         }
         guard !servers.isEmpty || !domains.isEmpty else { return nil }

@@ -181,7 +181,7 @@ enum StatusText {
         guard let seconds = refused ?? vendor.clockSkewSeconds, seconds != 0 else { return "" }
         if let refused {
             let text =
-                "clock \(refused) s ahead of this machine, ignored; check NTP on this machine"
+                "clock \(refused) s ahead of this machine, not corrected; check NTP"
             return Table.Cell(text, .doubtful)
         }
         let direction = seconds > 0 ? "ahead of" : "behind"

@@ -45,10 +45,10 @@ enum VendorText {
             ? Units.count(units.atMost)
             : "\(Units.count(units.atLeast)) to \(Units.count(units.atMost))"
         guard let today = units.today, let month = units.month else {
-            return "units: \(bounds); usage unknown"
+            return "units: \(bounds) counted; units of the day and the month unknown"
         }
-        let money = cost.map { ", \(Units.money($0))" } ?? ""
-        return "units: \(bounds), \(Units.count(today)) today,"
+        let money = cost.map { " (\(Units.money($0)))" } ?? ""
+        return "units: \(bounds) counted, \(Units.count(today)) today,"
             + " \(Units.count(month)) this month\(money)"
     }
 

@@ -7,14 +7,14 @@ struct BillVerb: Verb {
         commandName: "bill",
         abstract: "Show the units that vendors bill, the cost, and settings that cost less.",
         discussion: """
-            A unit is an item of the vendor's bill, such as a request or a name. The daemon counts \
-            units by the rules of the vendor's price page, or of the option `price`. The output \
-            shows the units in total, by route, and for the most expensive names. The counts of \
-            the day and the month (UTC) include all daemons of this machine, and survive \
-            restarts. The counts are upper bounds: a call also counts if the daemon does not know \
-            whether the vendor bills it. The output also suggests settings that cost less, based \
-            on the calls since the start or `stats --reset`. Compare the counts with the vendor's \
-            invoice before you rely on them.
+            Vendors bill units: each billed item, such as a request or a name, has one or more \
+            units. The daemon counts the units by the rules of the vendor's price page, or of the \
+            option `price`. The output shows the units in total, by route, and for the most \
+            expensive names. The counts of the day and the month (UTC) include all daemons of this \
+            machine, and survive restarts. The counts are upper bounds: a call also counts if the \
+            daemon does not know whether the vendor bills it. The output also suggests settings that \
+            cost less, based on the calls since the start or `stats --reset`. Compare the counts \
+            with the vendor's invoice before you rely on them.
 
             EXAMPLES
               httpdnsctl bill

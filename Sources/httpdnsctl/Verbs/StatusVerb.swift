@@ -8,9 +8,9 @@ struct StatusVerb: Verb {
         abstract: "Show the state of the daemon and its problems.",
         discussion: """
             Shows the listeners, the target of resolv.conf, the cache, and each vendor and upstream \
-            with its health, median latency and last error. A * marks the server that is used first. \
-            For a vendor, also shows the reason and the end of a suspension, the spent budget, and the \
-            refresh of its server addresses.
+            with its health, median latency and last error. `used first` marks the preferred server \
+            of a vendor. For a vendor, also shows the reason and the end of a suspension, the spent \
+            budget, and the refresh of its server addresses.
 
             Exits with 4 if the daemon is degraded; a vendor paused by the operator does not count.
 
