@@ -303,7 +303,7 @@ package final class Resolver {
 
     /// Discards failures and measurements of the former network.
     ///
-    /// Queries in flight continue; vendor clients repeat their calls.
+    /// Queries in flight continue; the vendor clients repeat the calls of these queries.
     package func networkChanged() {
         vendors.forget()
         cacheWriter.networkChanged()

@@ -91,8 +91,8 @@ package enum ResolverLimits {
 
     /// Limits of the client queries that wait for an answer.
     ///
-    /// More than 10,000, because after a restart so many queries can wait in the socket buffers
-    /// (4 MiB).
+    /// More than 10,000, because the socket buffers (4 MiB) can contain 10,000 queries after a
+    /// restart.
     package static let waiting = FairLimits(
         all: 16_384,
         perClient: 12_288,

@@ -15,7 +15,7 @@ struct AddressFilter {
 
     var guards: Bool
 
-    /// Address types: hints of these types are removed from SVCB and HTTPS records.
+    /// Address types whose hints are removed from SVCB and HTTPS records.
     var suppressed: Set<RecordType>
 
     /// NAT64 prefixes under which an address counts as the embedded IPv4 address.

@@ -51,7 +51,7 @@ package struct AnswerPolicy: Sendable {
         case fastest([ProbeRule])
     }
 
-    /// Names with measured addresses, and the TCP port of the measurement.
+    /// Names whose addresses are measured, and the TCP port of the measurement.
     package struct ProbeRule: Sendable {
         package var names: RoutePattern
         package var port: UInt16

@@ -17,7 +17,7 @@ package final class AnswerSourceRegistry: Sendable {
     /// them.
     package static let unknown = UInt16.max
 
-    /// Answer source, and the vendor for which a cache hit avoids a call.
+    /// Answer source, and the vendor whose call a cache hit avoids.
     private struct Origin: Hashable {
         let name: String
         let vendor: String?
@@ -103,7 +103,9 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the numbers of the servers with these names, also as the fallback of a vendor.
+    /// Returns the numbers of the servers with these names, and ``unknown``.
+    ///
+    /// A server that is also the fallback of a vendor has further numbers, which are included.
     func numbers(named names: Set<String>) -> Set<UInt16> {
         table.withLock { table in
             let known = table.origins.indices.filter { names.contains(table.origins[$0].name) }
@@ -111,7 +113,7 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the vendor for which a cached answer of this source avoids a call; nil if none.
+    /// Returns the vendor whose call a cached answer of this source avoids; nil if there is none.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {
@@ -139,7 +141,7 @@ package final class AnswerSourceRegistry: Sendable {
         table.withLock { $0.learnedUpstreams = upstreams }
     }
 
-    /// True if the network or a file named this server.
+    /// True if the server comes from the network or a file, or is ``unknown``.
     func isLearned(_ number: UInt16) -> Bool {
         guard number != Self.unknown else { return true }
         let upstream = name(number).prefix { $0 != "/" }

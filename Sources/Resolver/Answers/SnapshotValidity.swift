@@ -120,7 +120,8 @@ package struct SnapshotValidity: Sendable {
         case .local:
             return false
         case .vendor:
-            // The old settings possibly had no fallback, and the new fallback may have an address.
+            // A negative answer is invalid: the old settings possibly had no fallback, and the new
+            // fallback may have an address.
             guard answer.sections.answerCount > 0 else { return false }
             return match?.route.allowsPrivateAnswers ?? false
                 || reaches(answer).allSatisfy { $0 != .local }

@@ -40,7 +40,9 @@ struct NetworkPlan: Sendable, Hashable {
     /// Servers for names without a routing domain.
     private(set) var servers: [Server] = []
 
-    /// Servers of other links, for names that all ``servers`` of a split-tunnel VPN decline.
+    /// Servers of other links, as spares for the ``servers`` of a split-tunnel VPN.
+    ///
+    /// The spares get a name only after all ``servers`` have returned an error for the name.
     private(set) var spares: [Server] = []
 
     /// Link with `~.`, which is then the only source of ``servers``; nil if no link has `~.`.
@@ -159,9 +161,9 @@ struct NetworkPlan: Sendable, Hashable {
         let vpns = defaults.filter { $0.isTunnel && !$0.servers.isEmpty }
         let ordinary = takers.isEmpty ? (vpns.isEmpty ? defaults : vpns) : takers
         let all = ordinary.flatMap(\.servers).uniqued()
-        // A split-tunnel VPN's server may decline names outside of the VPN; then `spares` get these
-        // names. Only the VPN's servers can decline, so the network under the VPN cannot obtain
-        // other names.
+        // For names outside of a split-tunnel VPN, the VPN's server may return an error, such as
+        // REFUSED; then `spares` get these names. Only an error of the VPN's servers has this
+        // effect, so the network under the VPN cannot obtain other names.
         let isSplit = takers.isEmpty && !vpns.isEmpty && !vpns.contains(where: \.isFullTunnel)
         let others = isSplit ? defaults.filter { !$0.isTunnel }.flatMap(\.servers).uniqued() : []
         let rest = others.filter { !all.contains($0) }

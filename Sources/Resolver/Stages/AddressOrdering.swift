@@ -14,7 +14,7 @@ final class AddressOrdering {
 
     /// Creates the stage.
     ///
-    /// - Parameter rules: names to order the addresses of; if empty, all names with vendors.
+    /// - Parameter rules: the names whose addresses are ordered; if empty, all names with vendors.
     init(_ rules: [AnswerPolicy.ProbeRule], prober: AddressProber, clocks: Clocks) {
         self.rules = rules
         self.prober = prober

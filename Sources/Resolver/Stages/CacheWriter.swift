@@ -57,7 +57,7 @@ final class CacheWriter {
         let provenance = resolution.provenance
         var cacheWriter = self
         while let succession = cacheWriter.succession {
-            // Without the successor, the later reloads are unknown.
+            // If the successor no longer exists, the settings of the later reloads are unknown.
             guard succession.keeps(question, provenance.source, provenance.origin),
                 let next = cacheWriter.successor
             else { return false }

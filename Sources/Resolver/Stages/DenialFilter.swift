@@ -18,8 +18,8 @@ struct DenialFilter {
 
     /// Returns an upstream's answer to `query`, with NODATA in place of NXDOMAIN if necessary.
     ///
-    /// NXDOMAIN stays only if the vendors have no address of the name, as `isVendorEmpty` or a
-    /// cached NXDOMAIN shows. If no vendor has answered, NXDOMAIN stays, but is cached briefly.
+    /// NXDOMAIN stays if the vendors have no address of the name, as `isVendorEmpty` or a cached
+    /// NXDOMAIN shows. If no vendor has answered, NXDOMAIN and NODATA stay, but are cached briefly.
     ///
     /// - Parameters:
     ///   - match: the route of the name; without vendors the answer is not changed.
@@ -54,7 +54,8 @@ struct DenialFilter {
             cached.contains { !$0.isNegative }
             || siblings.contains { $0.resolution.sections.answerCount > 0 }
         let denied = cached.filter { $0.rcode == .nxDomain }.map(\.remaining).max() ?? 0
-        // A and AAAA are queried at upstreams only after the vendors had no address.
+        // If a vendor has answered, A and AAAA are queried at upstreams only if the vendors had no
+        // address.
         let isDenied = query.asksForAddress || isVendorEmpty || denied > 0
         guard hasAddresses || !isDenied else {
             guard !query.asksForAddress, !isVendorEmpty else { return resolution }

@@ -35,12 +35,12 @@ package struct FairLimits: Sendable {
 ///
 /// When the table is full, a new entry evicts the oldest entry of the largest client that has more
 /// than `FairLimits.share` entries.  If no client has so many, the new entry evicts the oldest
-/// entry of all clients of one kind: of clients without a verified address if these have at least
-/// half of the table, otherwise of verified clients.
+/// entry of all verified clients.
 ///
-/// While clients without a verified address have at least half of the table, only their entries
-/// are evicted.  A flood from forged addresses, which uses many addresses with few entries each,
-/// therefore evicts no queries of this machine and of TCP clients.
+/// While clients without a verified address have at least half of the table, only their entries are
+/// evicted: an entry of the largest of these clients that has more than `FairLimits.share` entries,
+/// or else their oldest entry.  A flood from forged addresses, which uses many addresses with few
+/// entries each, therefore evicts no queries of this machine and of TCP clients.
 ///
 /// A new entry of a client at its own limit, or of the largest client, replaces the oldest entry of
 /// this client.  The new entry is refused if this oldest entry is younger than `LossWindow.grace`.
@@ -101,7 +101,7 @@ struct FairTable<Entry: FairEntry> {
 
     private var reduced: [ClientNetwork?: LossWindow] = [:]
 
-    /// Latest client, and the time at which the latest client last changed.
+    /// Client that used the table last, and the time at which `user` last changed.
     private var user: ClientNetwork?
     private var sharedAt: Instant?
 

@@ -96,7 +96,7 @@ package final class FleetExchange {
 
     // MARK: - Values
 
-    /// Returns a reply in the form for sharing, with TTLs bounded by `policy`; nil to not share it.
+    /// Returns the form of a reply to share, with TTLs bounded by `policy`; nil to share nothing.
     func value(of reply: VendorReply, _ policy: TTLPolicy) -> FleetValue? {
         let answer = reply.answer
         // An answer with only unusable addresses is not shared: other machines would read it as

@@ -115,7 +115,9 @@ package final class Prefetcher {
         start()
     }
 
-    /// Clears failure counts, and checks all names after 1 s, so that the new network is usable.
+    /// Clears failure counts, and checks all names after 1 s.
+    ///
+    /// Earlier, the new network may not be usable.
     func networkChanged() {
         failures = [:]
         lookAtNames(clocks.now() + .seconds(1))

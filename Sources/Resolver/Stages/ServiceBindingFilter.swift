@@ -121,8 +121,8 @@ final class ServiceBindingFilter {
 
     /// Returns the hints for `target`.
     ///
-    /// If only the queried name has vendors, all hints are removed: the route of the name excludes
-    /// addresses from upstreams.
+    /// If the queried name has vendors, but `target` has none, the hints are removed: for a name of
+    /// vendors, clients must not get addresses from an upstream.
     private func hints(
         _ target: Name,
         _ query: Query,

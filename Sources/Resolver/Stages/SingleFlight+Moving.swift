@@ -35,10 +35,11 @@ extension SingleFlight {
             refused.insert($0.client)
             return false
         }
-        // At the end, because completion handlers may start queries.
+        // Clients are evicted at the end, because their completion handlers may start queries.
         defer { evict(waiters.filter { refused.contains($0.client) }) }
         guard let first else { return }
-        // The completion handler of a client evicted above may have started the same query.
+        // `makePlace` may have called the completion handler of another client, which may have
+        // started an equal query.
         let started = pending.find(question, hash)
         let next =
             started
@@ -54,8 +55,8 @@ extension SingleFlight {
         for waiter in waiters where !waiter.isOver && !refused.contains(waiter.client) {
             next.add(waiter)
         }
-        // In a later turn: a limit may also prevent the call of `next`, and `begin` would then
-        // call this function recursively.
+        // `begin` is called in a later turn of the service loop: a limit may also prevent the call
+        // of `next`, and `begin` would then call this function recursively.
         if started == nil { ServiceLoop.task { [self] in begin(next) } }
     }
 }

@@ -99,7 +99,7 @@ package final class SingleFlight {
 
     /// Joins a pending query equal to `query`, or starts one.
     ///
-    /// The client gets SERVFAIL at `deadline` at the latest; the query can continue after it.
+    /// The client gets SERVFAIL at `deadline` at the latest; the query can continue.
     ///
     /// - Parameters:
     ///   - hash: the cache's hash of the question; nil if unknown.
@@ -130,7 +130,7 @@ package final class SingleFlight {
             completion(.refused)
             return false
         }
-        // The completion handler of a client evicted above may have started the same query.
+        // An evicted client's completion handler, called above, may have started an equal query.
         if evictions != before { joined = pendingQuery(query, hash, of: payer) }
         let isAwaited = isAwaited && client != nil
         let current =

@@ -7,8 +7,9 @@ internal import Net
 /// One query to the vendors of a route, with the upstreams as fallback.
 ///
 /// The upstreams are queried at most once: after the vendors have failed or have no address, or as
-/// an early fallback after `Route.Options.fallbackAfter`.  The client immediately gets an early
-/// answer, with a short TTL.  A later answer of the vendors replaces the early answer in the cache.
+/// an early fallback after `Route.Options.fallbackAfter`.  The client gets an early answer
+/// immediately, with a short TTL.  A later answer of the vendors replaces the early answer in the
+/// cache.
 ///
 /// A name with a cache entry has no early fallback: at a refresh, an upstream's answer must not
 /// replace a vendor's answer.

@@ -24,8 +24,8 @@ package final class VendorStage {
 
     /// Vendor that recently had an address, with the TTL in seconds, by name.
     ///
-    /// An empty reply of this vendor for the other family is NODATA. Only for vendors that can
-    /// return both families.
+    /// Contains only vendors that can return both families. If such a vendor has an address of one
+    /// family, its empty reply for the other family is NODATA.
     private var knownNames = RecentNames<(vendor: String, ttl: UInt32)>(limit: 4_096)
 
     package var numbers: VendorStageNumbers { statistics.vendors }
@@ -63,7 +63,7 @@ package final class VendorStage {
 
         /// A vendor replied, but has no address of the requested family.
         ///
-        /// No address; `siblings` may have addresses of the other family.
+        /// `siblings` may have addresses of the other family.
         case empty(Provenance, siblings: [(question: Question, resolution: Resolution)] = [])
 
         case failed(Limit? = nil)
@@ -105,7 +105,9 @@ package final class VendorStage {
         ask(match.route.vendors[...], work, nil, completion)
     }
 
-    /// Queues the name of the pending `query` for `client`, too, if it is queued for another.
+    /// Queues the name of the pending `query` for `client`, too.
+    ///
+    /// A name that is not queued for another client is not queued.
     func join(_ query: Query, _ match: RouteTable.Match, of client: ClientNetwork) {
         let families = query.question.families
         for vendor in match.route.vendors {
@@ -212,7 +214,7 @@ package final class VendorStage {
 
     /// Returns the time until which an early fallback must wait; nil if it can start now.
     ///
-    /// A name that has waited too long for a call goes to the next vendor.
+    /// Also moves a name that has waited too long for a call to the next vendor.
     func waitEnd(
         _ question: Question,
         _ match: RouteTable.Match,
@@ -258,13 +260,15 @@ package final class VendorStage {
             .map { origins.name($0.origin) }
     }
 
-    /// Forgets which names the vendors had addresses for, and which names they had none for.
+    /// Forgets for which names the vendors had addresses, and for which names they had none.
     package func forget() {
         knownEmpty.removeAll()
         knownNames.removeAll()
     }
 
-    /// Sets the source of an upstream's answer, so that its cache hits count as avoided calls.
+    /// Sets the source of an upstream's answer that replaces an empty answer of a vendor.
+    ///
+    /// Cache hits of this answer then count as avoided calls of the vendor.
     func note(_ resolution: inout Resolution, after empty: Provenance) {
         guard let vendor = origins.vendor(empty.origin) else { return }
         resolution.provenance.origin = origins.number(

@@ -2,7 +2,7 @@
 
 /// Counters of a ``VendorStage``.
 package struct VendorStageNumbers: Sendable, Equatable {
-    /// Queries that needed no call because the vendor recently had no address, by vendor.
+    /// Queries without a call, by vendor: a recent call had returned no address of either family.
     package var pairedByVendor: [String: UInt64] = [:]
 
     package var paired: UInt64 { pairedByVendor.values.reduce(0, +) }

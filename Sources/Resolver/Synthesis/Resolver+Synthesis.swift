@@ -37,8 +37,8 @@ extension Resolver: DNS64.Resolving {
     /// Returns a sweep that removes answers that depend on the NAT64 prefix, which has changed.
     ///
     /// AAAA records and address hints (RFC 9460) may embed a private address under the new prefix.
-    /// A vendor's answer is removed only if it has such an address, because the next call may be
-    /// billed.
+    /// Addresses from a vendor are removed only if one of them is such an address, because the next
+    /// call may be billed.
     ///
     /// - Parameters:
     ///   - prefix: the new prefix; nil if there is none.
