@@ -17,7 +17,7 @@ package final class LearnedUpstream: Forwarding {
 
     /// Number of spare servers, which are at the end of ``servers``.
     ///
-    /// Spare servers are used after all other servers have declined.
+    /// Spare servers are queried after all other servers have returned an error.
     package private(set) var spareCount = 0
 
     /// Reason that ``servers`` is empty, for error messages.
@@ -50,7 +50,7 @@ package final class LearnedUpstream: Forwarding {
     /// Replaces the servers.
     ///
     /// - Parameters:
-    ///   - spares: servers that are queried only after all `main` servers have declined.
+    ///   - spares: servers that are queried only after all `main` servers have returned an error.
     ///   - absence: the reason if `main` is empty; nil keeps the former reason.
     package func use(
         _ main: [any Forwarding],

@@ -16,7 +16,7 @@ package enum UpstreamError: Error, Hashable {
     /// The server limits the rate of queries (HTTP 429, RFC 6585 §4).
     case rateLimited
 
-    /// The server returned another HTTP status than 200 and 429.
+    /// The server returned an HTTP status other than 200 and 429.
     ///
     /// Some servers limit the rate with 503, so this error alone does not show an outage.
     case httpStatus(Int)

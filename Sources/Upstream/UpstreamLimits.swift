@@ -47,7 +47,7 @@ package enum UpstreamLimits {
     /// Consecutive probes with an error response after which a server is backed off.
     static let declinesBeforeRest = 3
 
-    /// Time since the last answer after which a server that declines probes counts as failed.
+    /// Time since the last answer after which a server with only errors to probes counts as failed.
     ///
     /// Until then, a rate limit of the server may be the reason.
     static let declineTolerance: Duration = .seconds(600)
@@ -69,9 +69,9 @@ package enum UpstreamLimits {
     /// Minimum interval between samples of one server.
     static let sampleSpacing: Duration = .milliseconds(50)
 
-    /// The same for a server that returns errors to samples.
+    /// Minimum interval between samples of a server that returns errors to samples.
     ///
-    /// Usual limits of equal replies are 5 to 10 a second.
+    /// Usual rate limits for equal replies are 5 to 10 per second.
     static let refusedSampleSpacing: Duration = .milliseconds(250)
 
     /// Minimum time for the reply to a sample.
@@ -93,7 +93,7 @@ package enum UpstreamLimits {
 
     // MARK: - Letter case
 
-    /// Time for which the result of a test is valid that a server changes the letter case of names.
+    /// Time for which a test result is valid: the server changes the letter case of names.
     static let anyCase: Duration = .seconds(3_600)
 
     /// Minimum interval between tests of the letter case.

@@ -60,7 +60,7 @@ struct AttemptPlan: Sendable, Hashable {
 
     private var candidates: ShortArray<Candidate>
 
-    /// Servers that declined the query.
+    /// Servers that returned an error response, and get no further attempt.
     private var refused: [Int] = []
 
     /// Servers with a probe in flight.
@@ -146,7 +146,7 @@ struct AttemptPlan: Sendable, Hashable {
                 || isLast(candidate) { $0.isDown })
     }
 
-    /// True for a spare server until all servers of the VPN have declined the query.
+    /// True for a spare server until all servers of the VPN have returned an error response.
     private func isSurplus(_ candidate: Int) -> Bool {
         candidates[candidate].role == .spare
             && candidates.contains { $0.role == .first && !refused.contains($0.server) }
@@ -231,7 +231,7 @@ extension AttemptPlan {
 
     /// Ends a failed attempt.
     ///
-    /// - Parameter isFinal: true if the server declined and must not be queried again.
+    /// - Parameter isFinal: true if the server returned an error, and must not be queried again.
     mutating func failed(
         _ number: Int,
         isFinal: Bool,
@@ -244,7 +244,7 @@ extension AttemptPlan {
 
     /// Ends the attempt at a server that a network change has removed.
     ///
-    /// The server gets no further attempt, but does not count as a server that declined.
+    /// The server gets no further attempt, but does not count as a server that returned an error.
     mutating func withdrawn(_ number: Int, now: Instant) -> Move? {
         guard let ended = end(number), !isOver else { return nil }
         candidates[ended.candidate].tries = rounds

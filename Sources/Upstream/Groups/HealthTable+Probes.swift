@@ -6,7 +6,7 @@ extension Query {
     /// Health probe `. IN NS`, which a resolver can answer from its root hints.
     static let probe = Query(question: Question(name: .root, type: .ns))
 
-    /// Questions of samples (``LossSamples``): all servers answer the same questions of this kind.
+    /// Questions of samples (``LossSamples``): the IPv4 addresses of the root servers.
     static let samples = "abcdefghijklm".map { letter in
         guard let name = try? Name("\(letter).root-servers.net") else {
             preconditionFailure("invalid probe name")
@@ -131,8 +131,9 @@ extension HealthTable {
 /// Health probe of one server.
 ///
 /// Over UDP, the query is repeated. Over a stream, the probe uses an open connection first. If a
-/// client's query got no reply, the probe then also uses a new connection. It does not use the new
-/// connection alone, because a firewall can refuse it while the server answers on the open one.
+/// client's query got no reply, the probe then also uses a new connection. The open connection
+/// stays in use, because a firewall can refuse new connections while the server answers on the open
+/// connection.
 @ServiceLoop
 private final class Probe {
     /// Time of the first query, and the failure of the probe; `failure` is nil for success.

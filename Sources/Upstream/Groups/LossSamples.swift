@@ -13,10 +13,10 @@ package enum ClientLoad: Sendable {
     case excessive
 }
 
-/// Samples of the queries that a server drops: probes that are sent once and not repeated.
+/// Estimate of the share of queries that a server drops, from samples: probes that are sent once.
 ///
-/// The questions of the samples (`Query.samples`) take turns, because a server may limit equal
-/// replies (Response Rate Limiting), which is no overload.
+/// The samples use the questions of `Query.samples` in turn. With equal questions, a server could
+/// limit the replies (Response Rate Limiting), which is no overload.
 ///
 /// Unanswered queries of clients do not prove that a server is overloaded. Clients choose the
 /// names, and the authoritative servers of a name can be silent, or answer only some copies of a

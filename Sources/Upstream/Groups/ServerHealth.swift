@@ -68,7 +68,7 @@ extension ServerHealth {
     ///
     /// A rate-limited server counts as in service. Otherwise a flood from one client would send the
     /// names of other clients to an unprotected server. A server counts as rate-limited after HTTP
-    /// 429, or if the server declines probes but has answered within
+    /// 429, or if the server returns errors to probes but has answered within
     /// ``UpstreamLimits/declineTolerance``.
     var isDown: Bool { rest?.isOutage ?? false }
 

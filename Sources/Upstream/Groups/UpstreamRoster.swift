@@ -24,7 +24,7 @@ final class UpstreamRoster {
 
 /// Role of a server if the machine uses a split-tunnel VPN.
 ///
-/// The servers of such a VPN decline names outside of the VPN.
+/// The servers of such a VPN return errors for names outside of the VPN.
 enum ServerRole: Sendable, Hashable {
     case ordinary
 

@@ -100,10 +100,10 @@ package final class HTTPSTransport: UpstreamTransport {
 
     /// Sends queries of the daemon itself if client queries get no reply.
     ///
-    /// The first query uses the open connections: a client may query only names that the server
-    /// does not answer. Without a reply, the second query opens a connection; its reply closes the
-    /// silent connections. Until then, client queries still use them, because the server may refuse
-    /// new connections.
+    /// The first query uses the open connections, because clients may query only names that the
+    /// server does not answer. Without a reply, the second query opens a connection. After a reply
+    /// on this connection, the silent connections are closed. Until then, client queries still use
+    /// the silent connections, because the server may refuse new connections.
     private func checkSilence() {
         guard let since = silentSince else { return }
         let now = clocks.now()
@@ -171,8 +171,9 @@ package final class HTTPSTransport: UpstreamTransport {
                 note(sent)
                 transfers.end(transfer)
                 transfer.request = nil
-                // The attempt ends in a later task, because it possibly begins another transfer:
-                // the method `begin`, which replaced this transfer, has not returned yet.
+                // The attempt ends in a later task, because its end possibly begins another
+                // transfer, and the call of `begin` that replaced this transfer has not returned
+                // yet.
                 guard !transfer.isReplaced else {
                     ServiceLoop.task { attempt.end(.failure(.crowded)) }
                     return

@@ -96,7 +96,10 @@ final class UpstreamTransfers {
 
     isolated deinit { total.upstreams -= 1 }
 
-    /// Adds a transfer of `client`, at a limit in place of an older one; returns nil if impossible.
+    /// Adds a transfer of `client`, at a limit in place of an older one.
+    ///
+    /// Returns nil if no transfer can be replaced, or if a repetition would need the last
+    /// transfers.
     ///
     /// - Parameters:
     ///   - client: nil for the daemon itself.
@@ -150,7 +153,8 @@ final class UpstreamTransfers {
     /// Returns the age that a transfer must have before a transfer of `client` can replace it.
     private func grace(of transfer: Transfer, for client: Client, _ share: Int) -> Duration {
         let other = transfer.client
-        // A flood from forged addresses can replace all its transfers sooner than in 100 ms.
+        // In a flood from forged addresses, all transfers can be younger than 100 ms
+        // (`resolvingTime`). With this grace, a verified client could replace none of them.
         if client.isVerified, !other.isVerified, unverified > share / 2 { return .zero }
         guard other !== client else { return UpstreamLimits.transferGrace }
         let isCrowd = !client.isVerified && !other.isVerified

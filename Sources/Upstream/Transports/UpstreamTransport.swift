@@ -14,7 +14,7 @@ package protocol UpstreamTransport: AnyObject, Sendable {
 
     nonisolated var repeatsAfter: Duration? { get }
 
-    /// Sends a query as ``Forwarding/ask(_:)``, but ends the attempt with a reply of any RCODE.
+    /// Sends a query like ``Forwarding/ask(_:)``, but ends the attempt with a reply of any RCODE.
     func carry(_ attempt: Attempt)
 
     var forgeries: UInt64 { get }
