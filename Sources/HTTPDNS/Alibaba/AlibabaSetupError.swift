@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package enum AlibabaSetupError: Error, Hashable {
-    /// The account is empty, too long, or has other characters than ASCII letters and digits.
+    /// The account is empty, too long, or has characters other than ASCII letters and digits.
     case account
 
     case secret

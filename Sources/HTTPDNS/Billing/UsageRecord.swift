@@ -136,8 +136,9 @@ package struct UsageRecord: Sendable, Hashable {
             if isLatest { ahead = use }
             day = today
         }
-        // If `today` has no counts, the current counts continue. A machine without a clock battery
-        // starts in the distant past: the sum of all later days would be too high.
+        // If `today` has no counts, the current counts continue. They do not become the sum of all
+        // later days: a machine without a clock battery starts in the distant past, and this sum
+        // would be too high.
         guard isFormer(today) else {
             if behind == nil {
                 // Forgets a `latestDay` after `day`: only a wrong clock has reached that day.

@@ -36,7 +36,7 @@ package struct CallShares: Sendable {
         @inline(__always) get { limit - count }
     }
 
-    /// Number of further calls that proven clients, or unproven clients, can begin.
+    /// Number of further calls that can begin for proven clients, or for other clients.
     @inline(__always)
     func free(isProven: Bool) -> Int {
         isReserved && !isProven ? min(free, (limit + 1) / 2 - unproven) : free

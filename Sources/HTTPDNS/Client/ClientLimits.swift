@@ -16,7 +16,7 @@ package enum ClientLimits {
     /// Time without an answer to a health probe after which queued names do not wait any more.
     static let trialPatience = Duration.milliseconds(250)
 
-    /// Time after a server's answer in which a failure can count as a limit of concurrent calls.
+    /// Time after a server's answer in which a failure can show a limit of concurrent calls.
     static let saturationEvidence = Duration.seconds(3)
 
     /// Maximum number of retries of a name that the vendor refused; the retries may be billed.

@@ -22,9 +22,10 @@ struct HeldNames: Sendable {
 extension VendorClient {
     /// True if a limit of concurrent calls is the likely cause of a failure.
     ///
-    /// Earlier requests of other calls to the server must be in flight: a broken server would have
-    /// failed these first. If the queried name can be the cause (all errors except failures to
-    /// connect), the server must also have answered within ``ClientLimits/saturationEvidence``.
+    /// Earlier requests of other calls to the server must be in flight: with a broken server, these
+    /// requests would have failed first. If the queried name can be the cause (all errors except
+    /// failures to connect), the server must also have answered within
+    /// ``ClientLimits/saturationEvidence``.
     func isSaturation(
         _ error: VendorError,
         of server: SocketAddress,
@@ -50,13 +51,13 @@ extension VendorClient {
 
     /// Removes and returns the names of a failed call that are retried after another call ends.
     ///
-    /// Returns names only if a limit of concurrent calls is the likely cause of the failure. Names
-    /// that the next vendor gets (``PendingLookup/hasNext``) are not returned.
+    /// Names are returned only if a limit of concurrent calls is the likely cause of the failure.
+    /// Names that the next vendor gets (``PendingLookup/hasNext``) are not returned.
     ///
-    /// With this cause, if a call could not connect, or if the vendor refused a probe, also lowers
-    /// the limit to the number of other calls in flight. A refused call does not lower the limit,
-    /// because its name can be the cause. A probe that could not connect does not lower the limit,
-    /// because idle connections of the daemon can be the cause.
+    /// With this cause, the limit is also lowered to the number of other calls in flight, in two
+    /// cases: a call could not connect, or the vendor refused a probe. A refused call does not
+    /// lower the limit, because its name can be the cause. A probe that could not connect does not
+    /// lower the limit, because idle connections of the daemon can be the cause.
     func takeRetriable(from call: VendorCall) -> [PendingName] {
         guard let error = call.saturation, call.failed.last?.error.verdict == .serverFailed
         else { return [] }
@@ -95,7 +96,8 @@ extension VendorClient {
 
     /// Queues the held names after the end of `call`, if the vendor can now accept another call.
     ///
-    /// That is not so if the vendor refused `call` because of its limit, unless no call is left.
+    /// If the vendor refused `call` because of its limit, the names stay held while other calls are
+    /// in flight.
     func release(after call: VendorCall) {
         if call.saturation == nil || shares.count == 0 { release() }
     }
@@ -111,14 +113,14 @@ extension VendorClient {
 }
 
 extension VendorError {
-    /// Fewest other calls in flight for which the error can count as a limit of concurrent calls.
+    /// Fewest other calls in flight with which the error can show a limit of concurrent calls.
     ///
-    /// A 429 with fewer calls in flight counts as a limit of calls per time, which needs a pause.
+    /// A 429 with fewer calls in flight shows a limit of calls per time, which needs a pause.
     fileprivate var callsOfSaturation: Int { if case .limited = self { 4 } else { 1 } }
 
     /// True if a limit of concurrent calls can cause the error.
     ///
-    /// A 429 with `Retry-After` counts as a limit of calls per time.
+    /// A 429 with `Retry-After` shows a limit of calls per time.
     fileprivate var mayBeSaturation: Bool {
         switch self {
         case .limited(retryAfter: nil), .serverStatus(503, _): true

@@ -133,10 +133,10 @@ private struct Chain {
         let type: Int64
         let ttl: UInt32
 
-        /// Text.
+        /// Record data as text, such as an address.
         let data: JSONValue
 
-        /// - Parameter name: the likely owner.
+        /// - Parameter name: the probable owner name; an equal name needs no parsing.
         init(_ element: JSONValue, _ name: Name) throws(VendorError) {
             guard let owner = element["name"]?.name(or: name) else {
                 throw .unreadable(.member("name"))
