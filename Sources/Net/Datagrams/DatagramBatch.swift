@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// Receive and send buffers of one worker thread.
 ///
-/// A reply reuses the `msghdr` of its query, so its source address is the address that the client
-/// queried.
+/// A reply reuses the `msghdr` of its query, so the source address of the reply is the address that
+/// the client queried.
 // SAFETY: blocks have `capacity` elements, and slots are below `capacity`. Only this type and,
 // during a call, the kernel use the blocks.
 @safe

@@ -256,7 +256,7 @@ extension ConnectionPool {
 // MARK: - Events
 
 extension ConnectionPool {
-    /// Watches the sockets, and schedules the call, that libcurl has asked for.
+    /// Watches the sockets and schedules the call that libcurl's callbacks have requested.
     ///
     /// If a socket cannot be watched, ends all transfers.
     private func applyWanted() {

@@ -95,7 +95,7 @@ extension EasyHandle {
         }
     }
 
-    /// Sets the URL of all requests, which libcurl would otherwise parse and format for each.
+    /// Parses and sets the URL of all requests of the kind; libcurl then does not parse it again.
     private func set(parsed url: String) throws(HTTPError) {
         try check(url)
         // SAFETY: libcurl copies the text; the handle retains the parsed URL.

@@ -18,7 +18,7 @@ final class ReceivedReply {
 
     private var sendings = 0
 
-    /// Octets of the proxy's reply to CONNECT; nil without a tunnel, or once the tunnel is open.
+    /// Octets of the proxy's reply to CONNECT; nil without a tunnel, and after the tunnel is open.
     private var tunnelOctets: Int?
 
     /// True if libcurl must not repeat the request after a reused connection ended.

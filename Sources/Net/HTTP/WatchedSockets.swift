@@ -22,7 +22,7 @@ final class WatchedSockets {
         private let duplicate: OwnedDescriptor
         private var watch: DescriptorWatch?
 
-        /// Events in sequence in which the socket was only writable.
+        /// Number of consecutive events in which the socket was only writable.
         private var writableEvents = 0
 
         private lazy var pause = Alarm(.system) { [weak self] in
@@ -88,9 +88,10 @@ final class WatchedSockets {
     /// By default, the kernel increases the size to 6 MiB.
     private static let receiveBuffer: Int32 = 128 << 10
 
-    /// Events in sequence of a socket that is only writable, before the watch for writing pauses.
+    /// Maximum consecutive events of an only writable socket; then the watch for writing pauses.
     ///
-    /// libcurl also waits for writing while the server allows no further octets (RFC 9113 §6.9).
+    /// libcurl also watches for writing while the flow control of the server permits no further
+    /// octets (RFC 9113 §6.9). The socket is then writable all the time.
     static let maximumWritableEvents = 8
 
     static let writePause: Duration = .milliseconds(10)
@@ -138,8 +139,8 @@ final class WatchedSockets {
 
     /// Marks a socket as silent.
     ///
-    /// Without a reply on the connection, the socket is shut down when a connection that is not
-    /// silent has replied.
+    /// A reply on another connection, which is not silent, shuts down the socket, unless a reply on
+    /// this connection has arrived before.
     func suspect(_ descriptor: Int32, port: UInt16) { suspects[descriptor] = port }
 
     /// Marks all sockets of a server as silent, also idle sockets: libcurl prefers old connections.

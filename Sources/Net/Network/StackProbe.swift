@@ -40,8 +40,8 @@ package final class StackProbe {
 
     /// Returns the families that work, after a test of `servers`.
     ///
-    /// If a family has no server in `servers`, or no server of both families is reachable, returns
-    /// the families that have a route, because the servers may be down.
+    /// Returns the families that have a route if a family has no server in `servers`, or if no
+    /// server of either family is reachable, because the servers may be down.
     package func test(_ servers: [SocketAddress]) async -> NetworkStack {
         let stack = routes()
         guard stack == .dual else { return stack }

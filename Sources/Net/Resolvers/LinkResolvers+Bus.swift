@@ -130,8 +130,9 @@ extension LinkResolvers {
             new.route(routing)
             new.searches = domains.filter { !$0.hasPrefix("~") }
             if entry["vpn"]?.boolean == true, !new.isTunnel {
-                // PPP interfaces have the same names for VPNs and for DSL. On any other interface,
-                // such a VPN has no interface of its own.
+                // The interface is not a tunnel by its name. A PPP interface can belong to the VPN,
+                // because PPP interfaces have the same names for VPNs and for DSL. Otherwise, the
+                // VPN has no interface of its own.
                 (new.isTunnel, new.isShared) = (true, !link.hasPrefix("ppp"))
             }
             // IPv4 and IPv6 of a link are two entries.

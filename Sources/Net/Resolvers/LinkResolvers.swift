@@ -38,7 +38,7 @@ package struct LinkResolvers: Sendable, Hashable {
     /// Routing domains, without `~`; names in these domains are queried through this link.
     package var domains: [String]
 
-    /// Search domains; ``merged(_:running:isOwn:isReached:)`` adds them to ``domains`` of a VPN.
+    /// Search domains; for a VPN, ``merged(_:running:isOwn:isReached:)`` adds them to ``domains``.
     var searches: [String] = []
 
     /// True if the servers also answer names outside the routing domains of all links.
@@ -181,10 +181,12 @@ extension LinkResolvers {
     ///
     /// A resolv.conf of the whole machine counts only if no earlier source has a server.
     ///
-    /// The servers of ordinary links (not of VPNs) count only for their routing domains in two
-    /// cases: on all links, if the administrator has chosen servers for the whole machine; on links
-    /// from all sources except systemd-resolved, if systemd-resolved has servers for the whole
-    /// machine, or requires TLS.
+    /// Servers of ordinary links (not of VPNs) count only for their routing domains in two cases:
+    ///
+    /// - on all links, if the administrator had set servers before `httpdnsctl setup`
+    ///   (``Source/chosen``);
+    /// - on links from all sources except systemd-resolved, if systemd-resolved has servers for the
+    ///   whole machine, or a server with TLS.
     ///
     /// - Parameters:
     ///   - running: interfaces that are up, by name; nil if unknown.

@@ -2,9 +2,9 @@
 
 /// Latest reply of systemd-resolved, and the sources that may be used instead of the service.
 ///
-/// The file of systemd-resolved has neither TLS nor routing domains. With the file, servers would
-/// get names in clear text, or names of a VPN, that systemd-resolved does not send to these
-/// servers.
+/// The file of systemd-resolved has neither TLS nor routing domains. If the file were used, its
+/// servers would get names in clear text, or names of a VPN, which systemd-resolved does not send
+/// to these servers.
 struct ResolvedState {
     private enum Service {
         /// Not queried, because there is no system bus.

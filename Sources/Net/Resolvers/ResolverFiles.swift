@@ -8,7 +8,7 @@ package struct ResolverFiles: Sendable {
         let source: LinkResolvers.Source
         let path: String
 
-        /// Directory with a file for each interface with servers only for the interface's domains.
+        /// Directory with a file for each interface whose servers are only for its domains.
         var privates: String?
 
         /// Directory with files named `METRIC INTERFACE`; only the first interface is used.

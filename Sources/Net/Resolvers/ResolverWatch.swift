@@ -34,8 +34,8 @@ package final class ResolverWatch {
 
     /// Time for the restart of a service, during which its latest reply stays valid.
     ///
-    /// Without the reply, the service's resolv.conf is used, which has no routing domains and no
-    /// TLS. The servers would get names that the service does not send to them.
+    /// Otherwise, the service's resolv.conf would be used, which has no routing domains and no TLS.
+    /// Its servers would get names that the service does not send to them.
     private static let restartTime = Duration.seconds(5)
 
     /// Timers of further queries to services that did not reply in time; `pauses` has the delays.

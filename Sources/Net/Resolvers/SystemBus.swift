@@ -162,7 +162,7 @@ package final class SystemBus {
         for service in services { handler(service.service) }
     }
 
-    /// Connects again after ``pause``, because sd-bus uses the connection until this call returns.
+    /// Connects again after ``pause``: sd-bus uses the connection until this call has returned.
     private func disconnected() {
         for service in services { handler(service.service) }
         timer = LoopTimer(at: Clock.now + Self.pause) { [weak self] in self?.reopen() }
