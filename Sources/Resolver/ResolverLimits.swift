@@ -42,7 +42,7 @@ package enum ResolverLimits {
     /// The interval doubles with each failure.
     static let longestRetry: Duration = .seconds(300)
 
-    /// Maximum TTL, in seconds, of an upstream's answer sent before the vendors answer.
+    /// Maximum TTL, in seconds, of an upstream's answer that a vendor's answer can soon replace.
     static let earlyLifetime: UInt32 = 30
 
     /// Maximum TTL of synthesized addresses without SOA, in seconds (RFC 6147 §5.1.7).

@@ -51,7 +51,8 @@ extension Message {
 
     /// Returns the CNAMEs and DNAMEs of `chain`, with their signatures if the client set DO.
     ///
-    /// A name has at most one CNAME (RFC 2181 §10.1).
+    /// Of several CNAMEs of one name, only the first is returned, because a name can have only one
+    /// CNAME (RFC 2181 §10.1).
     func records(of chain: AliasChain, for query: Query) -> [Record] {
         var aliases = Set<Name>()
         return answers.filter { record in

@@ -10,16 +10,16 @@ package struct AnswerPolicy: Sendable {
 
         case forward
 
-        /// HTTPS and SVCB queries are answered NODATA.
+        /// HTTPS and SVCB queries are answered with NODATA.
         case block
     }
 
     package var serviceBindings = ServiceBindings.align
 
-    /// True if A queries are answered NODATA (`a: suppress`).
+    /// True if A queries are answered with NODATA (`a: suppress`).
     package var suppressesA = false
 
-    /// True if AAAA queries are answered NODATA (`aaaa: suppress`).
+    /// True if AAAA queries are answered with NODATA (`aaaa: suppress`).
     package var suppressesAAAA = false
 
     var suppressed: Set<RecordType> {

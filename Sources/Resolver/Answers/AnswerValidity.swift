@@ -16,7 +16,7 @@ struct NameSources: Equatable {
     /// True if the route has its own upstreams; private addresses in their answers are allowed.
     let hasOwnUpstreams: Bool
 
-    /// Upstream servers by name in `AnswerSourceRegistry`; the value is true for a validator.
+    /// Upstream servers by name in `AnswerSourceRegistry`; the value is true for DNSSEC validators.
     let servers: [String: Bool]
 
     @ServiceLoop

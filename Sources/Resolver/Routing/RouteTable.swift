@@ -41,7 +41,7 @@ package struct Route: Sendable {
         /// Vendor parameters of the route; nil if the vendors' settings apply.
         package var parameters: RouteParameters?
 
-        /// Delay after which upstreams are queried if no vendor has answered; nil for no limit.
+        /// Delay of the early fallback to upstreams if no vendor has answered; nil for none.
         package var fallbackAfter: Duration?
 
         /// False if answers are not stored.

@@ -36,7 +36,8 @@ package final class UpstreamStage {
 
     /// Queries the group, and calls `completion` with the answer, or with SERVFAIL and an EDE.
     ///
-    /// Called at most once for each query. `completion` may be called before this function returns.
+    /// Must be called at most once for each query. `completion` may be called before this function
+    /// returns.
     func ask(
         _ query: PendingQuery,
         through group: UpstreamGroup?,

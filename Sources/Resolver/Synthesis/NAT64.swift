@@ -305,8 +305,8 @@ extension NAT64 {
 
     /// Ends a discovery without a prefix.
     ///
-    /// If a server failed, this server may have the prefix. The known prefix then stays, unless the
-    /// network has changed.
+    /// A server that failed possibly knows the prefix. After such a failure, the known prefix
+    /// stays, unless the network has changed.
     private func end(_ results: Results) {
         signal = nil
         if isUnconfirmed || !results.hasFailure { use(nil) }
