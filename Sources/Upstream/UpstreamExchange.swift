@@ -161,7 +161,10 @@ private struct LetterCase {
         for index in 0..<(name.octets.count + 63) / 64 { bits[index] = random.next() }
     }
 
-    /// Sets the case of each letter of a name, which starts at offset 7 or later.
+    /// Sets the case of each letter of a name.
+    ///
+    /// The name must start at offset 7 or later: for a short name, the octets before it are also
+    /// read.
     func apply(to buffer: inout MutableRawSpan, _ name: Range<Int>) {
         for offset in stride(from: 0, to: name.count, by: 8) {
             let octets = octets(offset, of: name, in: buffer.bytes)

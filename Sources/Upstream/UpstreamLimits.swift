@@ -58,7 +58,7 @@ package enum UpstreamLimits {
     static let firstRest: Duration = .seconds(1)
     static let longestRest: Duration = .seconds(60)
 
-    /// A server is slow if its round trip exceeds twice that of another server by more than this.
+    /// A server is slow if its round trip exceeds twice that of another server plus this time.
     static let slack: Duration = .milliseconds(50)
 
     /// Time for which a measured round trip is valid.

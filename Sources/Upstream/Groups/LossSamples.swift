@@ -22,7 +22,7 @@ package enum ClientLoad: Sendable {
 /// names, and the authoritative servers of a name can be silent, or answer only some copies of a
 /// query.
 struct LossSamples {
-    /// Part of the samples without a reply, as a moving average, in 1/1024.
+    /// Moving average of the share of samples without a reply, in units of 1/1024.
     private var lost = 0
 
     /// Earliest time of the next sample.
