@@ -91,7 +91,7 @@ package enum ClientLimits {
     /// Waiting time of a queued name after which newer names of its client are called first.
     static let newestFirst = Duration.milliseconds(500)
 
-    /// Latency of a server before its first reply, as an assumption.
+    /// Assumed latency of a server before its first reply.
     static let assumedLatency = Duration.milliseconds(50)
 
     static let countedNames = 1_024
