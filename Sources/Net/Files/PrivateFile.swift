@@ -47,10 +47,10 @@ package struct PrivateFile: Sendable {
 
     // MARK: - Changing
 
-    /// Replaces the content by chunks; returns the number of octets.
+    /// Replaces the content with the chunks from `next`; returns the number of octets.
     ///
-    /// `next` returns the next chunk, or nil at the end. After an error the old file remains,
-    /// unless only the sync of the directory failed.
+    /// `next` returns nil after the last chunk. After an error the old file remains, unless only
+    /// the sync of the directory failed.
     package func replace(
         by next: () throws(FileFault) -> [UInt8]?
     ) throws(FileFault) -> Int {

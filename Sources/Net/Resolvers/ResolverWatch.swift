@@ -172,8 +172,9 @@ package final class ResolverWatch {
 
     /// Queries systemd-resolved now, and again after each of ``repetitions``.
     ///
-    /// A program sets the servers, domains and options of a link in separate steps.
-    /// systemd-resolved reads a changed file of systemd-networkd after some time.
+    /// The queries are repeated, because a program sets the servers, domains and options of a link
+    /// in separate steps, and systemd-resolved reads a changed file of systemd-networkd only after
+    /// some time.
     private func resolvedChanged() {
         query(SystemBus.Object.resolved.service)
         changed()

@@ -18,7 +18,7 @@ struct ServerRoutes {
         bound = bound.filter { indexes.contains($0.link) }
     }
 
-    /// True if packets to `server` leave, or once left, through the link.
+    /// True if packets to `server` leave, or left at an earlier call, through the link.
     ///
     /// A later route does not change the result, because a hostile network may have added it.
     mutating func isReached(_ server: SocketAddress, through index: UInt32) -> Bool {

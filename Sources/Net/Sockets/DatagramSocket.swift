@@ -67,7 +67,7 @@ package final class DatagramSocket {
 
     package var isOpen: Bool { number != nil }
 
-    /// Bound address; nil once closed.
+    /// Bound address; nil if the socket is closed.
     package var localAddress: SocketAddress? {
         number.flatMap { SocketAddress(localOf: $0) }
     }
@@ -99,7 +99,7 @@ package final class DatagramSocket {
         receiver = nil
     }
 
-    /// Number of the descriptor; nil once closed.
+    /// Number of the descriptor; nil if the socket is closed.
     ///
     /// A `throw` in the `switch` would need a run-time exclusivity check.
     private var number: Int32? {

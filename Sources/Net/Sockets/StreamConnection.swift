@@ -70,10 +70,10 @@ package final class StreamConnection {
 
     // MARK: - Reading
 
-    /// Address of the peer; nil for a Unix socket and once closed.
+    /// Address of the peer; nil for a Unix socket or a closed socket.
     package var peerAddress: SocketAddress? { endpoint.peerAddress }
 
-    /// Bound address; nil for a Unix socket and once closed.
+    /// Bound address; nil for a Unix socket or a closed socket.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
     package var peerCredentials: Credentials {

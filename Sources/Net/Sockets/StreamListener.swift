@@ -85,7 +85,7 @@ package final class StreamListener {
 
     isolated deinit { close() }
 
-    /// Bound address; nil for a Unix socket and once closed.
+    /// Bound address; nil for a Unix socket or a closed socket.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
     /// Returns the next connection; without a free descriptor, pauses and tries again.

@@ -4,7 +4,7 @@ internal import COpenSSL
 /// Limit of the messages in one TLS handshake, for OpenSSL's message callbacks.
 ///
 /// During a handshake, one OpenSSL call reads and ignores HelloRequests (RFC 5246 §7.4.1.1) until
-/// no more arrive.
+/// no more arrive. Without the limit, a server could therefore block the service loop.
 enum HandshakeLimit {
     /// Maximum number of records and messages in one handshake.
     ///
