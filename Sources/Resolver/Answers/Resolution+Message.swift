@@ -38,12 +38,12 @@ extension Resolution {
 
     /// Creates the resolution from an upstream's reply.
     ///
-    /// Only the CNAME chain and the records of its last name are used; other records may be an
-    /// attack (RFC 2181 §5.4.1). A negative answer keeps its SOA and DNSSEC proof. Additional
-    /// records are dropped. RDATA is unchanged (RFC 3597 §5, RFC 5625 §4). The settings bound TTLs.
+    /// The answer contains only the CNAME chain and the records of its last name, because other
+    /// records may be an attack (RFC 2181 §5.4.1). A negative answer also contains its SOA and
+    /// DNSSEC proof. RDATA is unchanged (RFC 3597 §5, RFC 5625 §4).
     ///
     /// The resolution is authentic if the reply has AD and its source is trusted. Then the lower
-    /// TTL bounds do not apply, because the validator limits TTLs by the signatures
+    /// TTL bounds of the settings do not apply, because the validator limits TTLs by the signatures
     /// (RFC 4035 §5.3.3).
     ///
     /// - Parameter isBelieved: true if AD in the reply is trusted.

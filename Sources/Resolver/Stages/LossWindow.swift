@@ -6,14 +6,12 @@ internal import Net
 /// A rate-limited upstream drops queries of all clients, so a client with too many queries makes
 /// queries of other clients fail.
 ///
-/// The limit is adapted once per second.  The limit is halved if three conditions are true: the
-/// client has lost more than `FairLimits.share` / 2 queries, the client has more than
-/// `FairLimits.share` entries, and other clients use the table.  Otherwise the limit grows by
-/// `FairLimits.share`.
+/// Each second, the limit is halved if the client has lost more than `FairLimits.share` / 2
+/// queries, has more than `FairLimits.share` entries, and other clients use the table.  Otherwise
+/// the limit grows by `FairLimits.share`.
 ///
-/// A query is lost if its upstreams drop queries, and did not answer the first copy of the query.
-/// Only sample queries of the daemon itself, not queries of clients, show that an upstream drops
-/// queries (`UpstreamGroup.dropsQueries(now:)`).
+/// A query is lost if its upstreams drop queries (`UpstreamGroup.dropsQueries(now:)`), and did not
+/// answer the first copy of the query.
 struct LossWindow {
     private var size: Int
     private var lost = 0

@@ -7,7 +7,8 @@ package import Net
 /// Stage that refreshes cached answers before they expire, so that no client waits for them.
 ///
 /// The first cache hit after the refresh age (`prefetch.at`) requests a refresh. Vendor calls have
-/// a budget per minute. No query is sent while no vendor of the route accepts queries.
+/// a budget per minute. A name of vendors is not refreshed while none of its vendors accepts
+/// queries.
 @ServiceLoop
 package final class Prefetcher {
     private let rule: Freshness.Prefetch?

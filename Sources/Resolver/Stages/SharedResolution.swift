@@ -52,7 +52,8 @@ final class SharedResolution {
         self.addressOrdering = addressOrdering
     }
 
-    /// True if a route has an encrypted upstream; then no plain upstream is queried.
+    /// True if a route has an encrypted upstream; plain upstreams then get a name only in an
+    /// outage.
     func encrypts(_ match: RouteTable.Match) -> Bool {
         group(match)?.members.contains(where: \.isProtected) ?? false
     }
