@@ -130,7 +130,7 @@ extension AttemptPlan {
         return running.isEmpty ? end() : nil
     }
 
-    /// Sends a request, which ends after `timeout`.
+    /// Sends a request, which lasts for `timeout` at most.
     ///
     /// A request can last longer than `deadline`, because its cancellation would not relieve the
     /// vendor. But once the first request has ended, the call lasts until `deadline` at most.

@@ -97,13 +97,13 @@ extension VendorClient {
 
     /// Returns the time until which a name that has waited for `delay` must still wait.
     ///
-    /// Returns nil if an upstream can answer the name now (`fallback-after`). Clients can occupy
-    /// all calls with other names; therefore, a queued name waits until its own call has lasted for
-    /// `delay`. If a health probe shows that the vendor does not reply, the name does not wait.
+    /// Returns nil if an upstream can answer the name now (`fallback-after`).
     ///
-    /// For a call, a queued name waits at most ``ClientLimits/queuePatience`` longer than `delay`.
-    /// But it waits until its deadline if only the vendor is protected: the fallback would send the
-    /// name in plain text.
+    /// - A name in a call waits until the call has lasted for `delay`.
+    /// - A queued name waits at most ``ClientLimits/queuePatience`` longer than `delay`, because
+    ///   clients can occupy all calls with other names. If only the vendor is protected, the name
+    ///   waits until its deadline: the fallback would send the name in plain text.
+    /// - A queued name does not wait if a health probe shows that the vendor does not reply.
     ///
     /// - Parameter isProtected: true if the next vendor or the upstreams are encrypted.
     package func waitEnd(
