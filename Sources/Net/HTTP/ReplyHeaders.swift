@@ -31,7 +31,6 @@ final class ReplyHeaders {
     /// Maximum octets of a value that is retained for the next reply.
     private static let retainedOctets = 64
 
-    /// Removes all lines.
     func clear() {
         octets = 0
         removeValues()

@@ -90,7 +90,6 @@ package struct LinkResolvers: Sendable, Hashable {
         let isTunnel: Bool
     }
 
-    /// Maximum servers of a link.
     package static let maximumServers = 8
     /// Maximum routing domains of a link, as in systemd-resolved.
     package static let maximumDomains = 1_024
