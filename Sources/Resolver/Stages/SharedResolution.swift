@@ -52,8 +52,9 @@ final class SharedResolution {
         self.addressOrdering = addressOrdering
     }
 
-    /// True if a route has an encrypted upstream; plain upstreams then get a name only in an
-    /// outage.
+    /// True if a route has an encrypted upstream.
+    ///
+    /// Plain upstreams are then queried only if all encrypted upstreams are down.
     func encrypts(_ match: RouteTable.Match) -> Bool {
         group(match)?.members.contains(where: \.isProtected) ?? false
     }
