@@ -8,8 +8,8 @@ package enum ResolverLimits {
 
     /// Time limit of a resolution, which all clients of a query share.
     ///
-    /// Less than `total`: the resolution ends before the first client's deadline, so that the client
-    /// gets SERVFAIL with the reason.
+    /// Less than `total`: the resolution ends before the first client's deadline. This client
+    /// therefore gets SERVFAIL with the reason.
     package static let work: Duration = .milliseconds(4_800)
 
     /// Time limit for all vendors of a query; upstreams get the rest of `work`.

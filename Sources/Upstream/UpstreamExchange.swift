@@ -80,8 +80,9 @@ package struct UpstreamExchange {
     private var name: Range<Int> { Self.nameStart..<query.questionEnd - 4 }
 
     package enum Validation {
-        /// Not a reply to this query; ignored, so that a forged reply cannot end the exchange
-        /// (RFC 5452 §9.1).
+        /// Not a reply to this query; ignored.
+        ///
+        /// Otherwise, a forged reply could end the exchange (RFC 5452 §9.1).
         case foreign
 
         /// Truncated reply: the query must be repeated over TCP (RFC 7766 §5).
