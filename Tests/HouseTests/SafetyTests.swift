@@ -13,7 +13,7 @@ private let allowance = [
     "DaemonLog": 5,
     "Fleet": 40,
     "HTTPDNS": 57,
-    "Locks": 14,
+    "Locks": 17,
     "Net": 587,
     "httpdns-emulator": 22,
     "httpdnsctl": 78,

@@ -24,8 +24,7 @@ package final class VendorStage {
 
     /// Vendor that recently had an address, with the TTL in seconds, by name.
     ///
-    /// Contains only vendors that can return both families. If such a vendor has an address of one
-    /// family, its empty reply for the other family is NODATA.
+    /// Vendors that return both families: their empty reply for the other family is NODATA.
     private var knownNames = RecentNames<(vendor: String, ttl: UInt32)>(limit: 4_096)
 
     package var numbers: VendorStageNumbers { statistics.vendors }
@@ -61,9 +60,7 @@ package final class VendorStage {
     enum Result {
         case answered(ResolvedAnswer)
 
-        /// A vendor replied, but has no address of the requested family.
-        ///
-        /// `siblings` may have addresses of the other family.
+        /// A vendor replied without an address of the requested family.
         case empty(Provenance, siblings: [(question: Question, resolution: Resolution)] = [])
 
         case failed(Limit? = nil)
@@ -105,9 +102,7 @@ package final class VendorStage {
         ask(match.route.vendors[...], work, nil, completion)
     }
 
-    /// Queues the name of the pending `query` for `client`, too.
-    ///
-    /// A name that is not queued for another client is not queued.
+    /// Queues the name of `query` for `client`, too, if it is queued for another client.
     func join(_ query: Query, _ match: RouteTable.Match, of client: ClientNetwork) {
         let families = query.question.families
         for vendor in match.route.vendors {
