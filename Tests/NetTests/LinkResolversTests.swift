@@ -503,6 +503,14 @@ struct LinkResolversTests {
         #expect(bound(link("tun0", .resolved), isReached: false) == 5)
     }
 
+    @Test(
+        "loopback addresses are this machine's own, also if no route leads to them",
+        arguments: ["127.0.0.1", "127.9.0.1", "::1", "::ffff:127.0.0.9", "::", "::ffff:0.0.0.0"]
+    )
+    func loopback(_ text: String) throws {
+        #expect(try Self.server(text).address.isOwn)
+    }
+
     @Test("the first source of a link counts; links that are down, and own addresses, are omitted")
     func merged() throws {
         func link(_ source: LinkResolvers.Source, _ name: String, _ server: String) throws

@@ -283,12 +283,3 @@ extension LinkResolvers.Server {
         return server
     }
 }
-
-extension SocketAddress {
-    /// True for loopback and unspecified addresses, which no other machine has.
-    fileprivate var isOfThisHost: Bool {
-        if isUnspecified { return true }
-        guard isIPv6 else { return octets[0] == 127 }
-        return octets.dropLast().allSatisfy { $0 == 0 } && octets.last == 1
-    }
-}

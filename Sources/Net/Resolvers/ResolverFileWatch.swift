@@ -62,8 +62,18 @@ extension SocketAddress {
     ///
     /// Also true for multicast, broadcast and reserved addresses, which no server has.
     package var isOwn: Bool {
-        if isUnspecified || !isIPv6 && (octets[0] == 127 || octets[0] >= 224) { return true }
-        if isIPv6, octets[0] == 0xFF { return true }
+        if isOfThisHost || octets[0] >= (isIPv6 ? 0xFF : 224) { return true }
         return SocketAddress.source(towards: self)?.octets == octets
+    }
+    /// True for loopback and unspecified addresses, which no other machine has.
+    ///
+    /// Also true without a route to the address, as on a machine with disabled IPv6.
+    var isOfThisHost: Bool {
+        if isUnspecified { return true }
+        guard isIPv6 else { return octets[0] == 127 }
+        let isMapped = octets[..<10].allSatisfy { $0 == 0 } && octets[10] & octets[11] == 0xFF
+        return isMapped
+            ? octets[12] == 127 || octets[12...].allSatisfy { $0 == 0 }
+            : octets.dropLast().allSatisfy { $0 == 0 } && octets.last == 1
     }
 }
