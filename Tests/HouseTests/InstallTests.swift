@@ -298,6 +298,17 @@ struct UnitTests {
         }
     }
 
+    @Test("the daemon starts before services that start the network")
+    func beforeNetwork() throws {
+        let unit = try Repository.text("systemd/httpdnsd.service")
+        let after = try unit.matches(of: "^After=(.*)$").flatMap { $0[1].split(separator: " ") }
+        #expect(after.contains("network-pre.target") && !after.contains("network.target"))
+        let before = try unit.matches(of: "^Before=(.*)$").flatMap { $0[1].split(separator: " ") }
+        #expect(before.contains("network.target"))
+        // Otherwise a socket unit after network.target, and the daemon, would wait for each other.
+        #expect(unit.contains("\nDefaultDependencies=no\n"))
+    }
+
     @Test("a crash loop ends")
     func startLimit() throws {
         let unit = try Repository.text("systemd/httpdnsd.service")
