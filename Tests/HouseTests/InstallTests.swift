@@ -349,3 +349,5 @@ struct UnitTests {
         }
     }
 }
+        // While another server uses port 53, queries at the IPv6 socket must not start the service.
+        #expect(ipv6.contains("\nRequires=httpdnsd.socket\nAfter=httpdnsd.socket\n"))
