@@ -309,6 +309,29 @@ struct UnitTests {
         #expect(unit.contains("\nDefaultDependencies=no\n"))
     }
 
+    @Test("an upgrade does not restart the daemon if the settings have errors")
+    func upgrade() throws {
+        let tree = try Tree()
+        for (settings, isRestarted) in [("wrong", false), ("right", true)] {
+            let script = """
+                httpdnsd() { [ \(settings) = right ]; }
+                deb-systemd-invoke() { echo "$@" >&2; }
+                systemctl() { :; }
+                [() { case $2 in /run/systemd/system) return 0 ;; esac; builtin [ "$@"; }
+                set -- configure 0.1.0
+                . "\(Repository.root.appending(path: "debian/httpdnsd.postinst").path)"
+                """
+            try tree.write(script, to: "script")
+            let run = try Run(
+                URL(filePath: "/bin/bash"),
+                [tree.root.appending(path: "script").path]
+            )
+            #expect(run.code == 0)
+            #expect(run.errors.contains("try-restart") == isRestarted, "\(run.errors)")
+            #expect(run.errors.contains("not restarted") != isRestarted, "\(run.errors)")
+        }
+    }
+
     @Test("a crash loop ends")
     func startLimit() throws {
         let unit = try Repository.text("systemd/httpdnsd.service")
@@ -327,6 +350,8 @@ struct UnitTests {
     func withoutIPv6() throws {
         let ipv6 = try Repository.text("systemd/httpdnsd-ipv6.socket")
         #expect(ipv6.contains("\nConditionPathExists=/proc/net/if_inet6\n"))
+        // While another server uses port 53, queries at the IPv6 socket must not start the service.
+        #expect(ipv6.contains("\nRequires=httpdnsd.socket\nAfter=httpdnsd.socket\n"))
         let ipv4 = try Repository.text("systemd/httpdnsd.socket")
         #expect(try ipv4.matches(of: #"^Listen.*=\["#).isEmpty)
         let service = try Repository.text("systemd/httpdnsd.service")
@@ -349,5 +374,3 @@ struct UnitTests {
         }
     }
 }
-        // While another server uses port 53, queries at the IPv6 socket must not start the service.
-        #expect(ipv6.contains("\nRequires=httpdnsd.socket\nAfter=httpdnsd.socket\n"))
