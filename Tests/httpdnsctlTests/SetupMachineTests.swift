@@ -77,7 +77,21 @@ final class FakeRoot {
     }
 
     func revert(force: Bool = false) throws -> SetupMachine.Result {
-        try SetupMachine(tree: tree).revert(force: force)
+        try SetupMachine(tree: tree).revert(force: force).result
+    }
+
+    /// Reverts as on a running machine; returns the notes.
+    func liveRevert(force: Bool = false, fault: String? = nil) throws -> [String] {
+        var machine = SetupMachine(tree: tree)
+        machine.isLive = true
+        machine.run = { _ in fault }
+        let (result, notes) = try machine.revert(force: force)
+        #expect(result == .reverted)
+        return notes
+    }
+
+    func remove(_ path: String) throws {
+        try FileManager.default.removeItem(atPath: self.path + path)
     }
 }
 
@@ -143,7 +157,7 @@ struct SetupMachineTests {
             try? root.write(text, to: "/etc/resolv.conf")
             return nil
         }
-        #expect(try machine.revert(force: false) == .reverted)
+        #expect(try machine.revert(force: false).result == .reverted)
         #expect(commands.map(\.last) == ["NetworkManager.service"])
         #expect(try root.tree.state("/etc/resolv.conf") == before)
     }
@@ -185,7 +199,7 @@ struct SetupMachineTests {
     func removedProgram() throws {
         for (servers, file) in [
             ("192.0.2.7", Paths.networkServers), ("192.0.2.8", "/run/systemd/netif/leases/2"),
-            ("192.0.2.9", "/etc/.resolv.conf.systemd-resolved.bak"), ("223.5.5.5", "/etc/none"),
+            ("192.0.2.9", "/etc/.resolv.conf.systemd-resolved.bak"),
         ] {
             let root = try Self.root("resolved")
             try root.write("systemd-resolve\n", to: "/proc/7/comm")
@@ -193,10 +207,8 @@ struct SetupMachineTests {
             try root.write("systemd\n", to: "/proc/7/comm")
             try FileManager.default.removeItem(atPath: root.path + "/run/systemd")
             try root.write("nameserver \(servers)\nDNS=\(servers)\n", to: file)
-            var machine = SetupMachine(tree: root.tree)
-            machine.isLive = true
-            machine.run = { "Unit \($0.last ?? "") not found." }
-            #expect(try machine.revert(force: true) == .defaultsRestored)
+            let notes = try root.liveRevert(fault: "Unit x not found.")
+            #expect(notes.last?.hasSuffix("known last (\(servers))") ?? servers.isEmpty, "\(notes)")
             let text = try root.tree.state("/etc/resolv.conf").text
             #expect(text.contains("\nnameserver \(servers)\n"), "\(text)")
         }
@@ -267,23 +279,194 @@ struct SetupMachineTests {
         }
     }
 
-    @Test("without force other programs' later changes are kept")
+    @Test("a file that was written since the setup is kept")
     func changedSince() throws {
         let root = try Self.root("plain")
-        let before = try root.image()
         #expect(try root.apply() == .applied)
-        try root.write("nameserver 192.0.2.7\n", to: "/etc/resolv.conf")
+        let file = "/etc/resolv.conf"
+        try root.write("nameserver 192.0.2.7\n", to: file)
         let mine = try root.image()
-        #expect(throws: Failure.self) { try root.revert() }
         #expect(throws: Failure.self) { try root.apply() }
         #expect(try root.image() == mine)
-        #expect(try root.apply(force: true) == .applied)
-        let copy = "/etc/resolv.conf" + SetupMachine.copySuffix
-        #expect(try root.tree.state(copy).text == "nameserver 192.0.2.7\n")
-        try root.write("nameserver 192.0.2.8\n", to: "/etc/resolv.conf")
+        #expect(try root.revert() == .reverted)
+        #expect(root.tree.text(file) == "nameserver 192.0.2.7\n")
+        #expect(!root.tree.exists(Paths.networkServers))
+
+        #expect(try root.apply() == .applied)
+        try root.write("nameserver 192.0.2.8\n", to: file)
+        #expect(try root.revert() == .reverted)
+        #expect(root.tree.text(file) == "nameserver 192.0.2.8\n")
+        #expect(try root.revert() == .nothingToRevert)
+
+        #expect(try root.apply() == .applied)
+        try root.write("nameserver 192.0.2.9\n", to: file)
         #expect(try root.revert(force: true) == .reverted)
-        #expect(try root.tree.state(copy).text == "nameserver 192.0.2.8\n")
-        try root.tree.put(.absent, at: copy)
+        #expect(root.tree.text(file) == "nameserver 192.0.2.8\n")
+        #expect(root.tree.text(file + SetupMachine.copySuffix) == "nameserver 192.0.2.9\n")
+    }
+
+    @Test("an edited file does not stop a revert; a resolv.conf with only the daemon is replaced")
+    func edited() throws {
+        for (kind, path) in [
+            ("plain", "/etc/resolv.conf"), ("resolved", Paths.resolvedDropIn),
+            ("dhcpcd", Paths.dhcpcdHook), ("dhcpcd", "/etc/resolv.conf"),
+        ] {
+            let root = try Self.root(kind)
+            let before = try root.image()
+            #expect(try root.apply() == .applied)
+            let edited = (root.tree.text(path) ?? "") + "options timeout:2\n"
+            try root.write(edited, to: path)
+            let (result, notes) = try SetupMachine(tree: root.tree).revert(force: false)
+            #expect(result == .reverted)
+            let copy = path + SetupMachine.copySuffix
+            #expect(notes == ["\(path) was changed since the setup: copied to \(copy)"])
+            #expect(root.tree.text(copy) == edited)
+            try root.remove(copy)
+            if path == Paths.dhcpcdHook {
+                #expect(root.tree.text(path) == "options timeout:2\n")
+                try root.remove(path)
+            }
+            if kind == "resolved" { try root.remove("/etc/systemd") }
+            #expect(try root.image() == before)
+        }
+        // A VPN program has written the file, and its copy is that of setup.
+        let root = try Self.root("plain")
+        #expect(try root.apply() == .applied)
+        let copy = "/run/vpnc/resolv.conf-backup.7"
+        try root.write(root.tree.text("/etc/resolv.conf") ?? "", to: copy)
+        let file = "#@VPNC_GENERATED@\nnameserver 192.0.2.7\n"
+        try root.write(file, to: "/etc/resolv.conf")
+        #expect(
+            try root.liveRevert()
+                == ["/etc/resolv.conf was changed since the setup, and stays as it is"]
+        )
+        #expect(root.tree.text("/etc/resolv.conf") == file)
+        #expect(root.tree.text(copy) == "search lan\nnameserver 192.0.2.1\n")
+    }
+
+    @Test("edited saved nameservers are kept by a setup, and used by a revert")
+    func editedServers() throws {
+        let root = try Self.root("plain")
+        #expect(try root.apply() == .applied)
+        let saved = "nameserver 192.0.2.7\n"
+        try root.write(saved, to: Paths.networkServers)
+        #expect(try root.apply() == .unchanged)
+        #expect(try root.apply(force: true) == .unchanged)
+        #expect(root.tree.text(Paths.networkServers) == saved)
+        #expect(try root.liveRevert().count == 1)
+        #expect(root.tree.text("/etc/resolv.conf") == "nameserver 192.0.2.7\nsearch lan\n")
+        #expect(!root.tree.exists(Paths.networkServers))
+    }
+
+    @Test("after the removal of the manager of resolv.conf, a revert writes the last known servers")
+    func removedManager() throws {
+        // openresolv removes its settings, and leaves resolv.conf.
+        let root = try FakeRoot()
+        let file = "/etc/resolv.conf"
+        try root.write("# Generated by resolvconf\nnameserver 192.0.2.1\n", to: file)
+        try root.write("", to: "/lib/resolvconf/libc")
+        try root.write("", to: Paths.resolvconf)
+        try root.write("x=1\n", to: Paths.openresolvConfig)
+        try root.write("nameserver 192.0.2.1\n", to: "/run/resolvconf/interfaces/eth0")
+        #expect(try root.apply() == .applied)
+        try root.write("# Generated by resolvconf\nnameserver 127.0.0.1\n", to: file)
+        for path in [Paths.openresolvConfig, "/lib", "/sbin", "/run/resolvconf"] {
+            try root.remove(path)
+        }
+        #expect(
+            try root.liveRevert(fault: "program not found") == [
+                "'resolvconf -u' failed: program not found",
+                "/etc/resolv.conf had no nameserver besides the daemon: it has the servers of the "
+                    + "network known last (192.0.2.1)",
+            ]
+        )
+        #expect(root.tree.text(file)?.contains("\nnameserver 192.0.2.1\n") == true)
+        #expect(!root.tree.exists(Paths.openresolvConfig))
+    }
+
+    @Test("a leftover file of a systemd-resolved that no longer runs is no source of nameservers")
+    func leftoverLink() throws {
+        let root = try Self.root("resolved")
+        try root.write("systemd-resolve\n", to: "/proc/7/comm")
+        #expect(try root.apply() == .applied)
+        try root.write("systemd\n", to: "/proc/7/comm")
+        let stub = "/run/systemd/resolve/stub-resolv.conf"
+        try root.write("nameserver 127.0.0.1\nnameserver 192.0.2.1\n", to: stub)
+        try root.write("nameserver 192.0.2.1\n", to: "/run/systemd/resolve/resolv.conf")
+        #expect(try root.liveRevert().count == 1)
+        let now = try root.tree.state("/etc/resolv.conf")
+        #expect(now.kind == .file && now.text.contains("\nnameserver 192.0.2.1\n"))
+        #expect(!now.text.contains("127.0.0.1"))
+    }
+
+    @Test("a revert restores the file with the servers of the present leases")
+    func revertWithNewLease() throws {
+        for (file, state) in [
+            ("/etc/dhcpcd.conf", Paths.dhcpcdServers),
+            ("/etc/dhcp/dhclient-enter-hooks.d/debug", Paths.dhclientServers),
+        ] {
+            let root = try FakeRoot()
+            let old = "search lan\nnameserver 192.0.2.1\noptions edns0\n"
+            try root.write(old, to: "/etc/resolv.conf")
+            try root.write("", to: file)
+            #expect(try root.apply() == .applied)
+            #expect(try root.liveRevert() == [])
+            #expect(root.tree.text("/etc/resolv.conf") == old, "no lease")
+            #expect(try root.apply() == .applied)
+            try root.write("domain lan\nnameserver 192.0.2.2\n", to: state + "/eth0.dhcp")
+            try root.write("nameserver 192.0.2.2\nnameserver ::2\n", to: state + "/eth0.dhcp6")
+            try root.write("nameserver 192.0.2.9\n", to: state + "/.eth0.dhcp6")
+            #expect(try root.liveRevert() == [])
+            #expect(
+                root.tree.text("/etc/resolv.conf")
+                    == "nameserver 192.0.2.2\nnameserver ::2\nsearch lan\noptions edns0\n"
+            )
+            #expect(!root.tree.exists(Paths.dhclientServers))
+        }
+    }
+
+    @Test("beside dhclient, a revert gives systemd-resolved's file servers if it has none")
+    func besideResolved() throws {
+        let stub = "# managed by man:systemd-resolved(8)\nnameserver 127.0.0.53\n"
+        let file = "/run/systemd/resolve/stub-resolv.conf"
+        let uplinks = "/run/systemd/resolve/resolv.conf"
+        for (present, expected) in [
+            (uplinks, stub), (Paths.dhclientServers + "/eth0", "nameserver 192.0.2.2\n"),
+            ("/etc/none", "nameserver 192.0.2.1\n"),
+        ] {
+            let root = try FakeRoot()
+            // dhclient has written the file of systemd-resolved, through the link.
+            try root.write("nameserver 192.0.2.1\n", to: file)
+            try root.link("/etc/resolv.conf", to: ".." + file)
+            try root.write("", to: "/etc/dhcp/dhclient-enter-hooks.d/debug")
+            #expect(try root.apply() == .applied)
+            // The restart of systemd-resolved has deleted the servers.
+            try root.write(stub, to: file)
+            try root.write("nameserver 192.0.2.2\n", to: present)
+            #expect(try root.liveRevert().count == (present == "/etc/none" ? 1 : 0))
+            #expect(root.tree.text(file) == expected)
+            #expect(try root.tree.state("/etc/resolv.conf").kind == .link)
+        }
+    }
+
+    @Test("in the restored file, the servers of a lease do not replace those of the operator")
+    func chosen() throws {
+        let root = try FakeRoot()
+        try root.write("", to: "/etc/dhcp/dhclient-enter-hooks.d/debug")
+        try root.write("option domain-name-servers 192.0.2.53;\n", to: "/var/lib/dhcp/eth0.leases")
+        try root.write("# mine\nnameserver 192.0.2.55\n", to: "/etc/resolv.conf")
+        #expect(try root.apply() == .applied)
+        try root.write("nameserver 192.0.2.2\n", to: Paths.dhclientServers + "/eth0.dhclient")
+        #expect(try root.liveRevert() == [])
+        #expect(root.tree.text("/etc/resolv.conf") == "# mine\nnameserver 192.0.2.55\n")
+    }
+
+    @Test("an interrupted revert leaves no empty directory")
+    func interruptedRevert() throws {
+        let root = try Self.root("plain")
+        let before = try root.image()
+        _ = try root.tree.makeDirectories(for: SetupJournal.path)
+        #expect(try root.revert() == .nothingToRevert)
         #expect(try root.image() == before)
     }
 

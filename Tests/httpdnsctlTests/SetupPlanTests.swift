@@ -436,7 +436,8 @@ struct SetupPlanTests {
     @Test("openresolv regenerates only its own file")
     func openresolv() throws {
         let own = SetupPlan(for: MachineSample.all[5].facts, servers: Self.servers)
-        #expect(own.changes.map(\.path) == ["/etc/resolvconf.conf"])
+        let saved = ResolverFacts.Paths.networkServers
+        #expect(own.changes.map(\.path) == ["/etc/resolvconf.conf", saved])
         #expect(own.commands == [["resolvconf", "-u"]])
         let facts = MachineSample(
             "",
@@ -460,7 +461,8 @@ struct SetupPlanTests {
         var facts = MachineSample.all[6].facts
         facts.present.insert(ResolverFacts.Paths.systemd)
         let plan = SetupPlan(for: facts, servers: Self.servers)
-        #expect(plan.changes.map(\.path) == [ResolverFacts.Paths.resolvconfDropIn])
+        let saved = ResolverFacts.Paths.networkServers
+        #expect(plan.changes.map(\.path) == [saved, ResolverFacts.Paths.resolvconfDropIn])
         let record =
             "{ echo nameserver 127.0.0.1; echo nameserver ::1; echo options edns0 trust-ad; } "
             + "| /sbin/resolvconf -a lo.httpdnsd"
@@ -472,7 +474,7 @@ struct SetupPlanTests {
         #expect(plan.undo?.last == ["/sbin/resolvconf", "-d", "lo.httpdnsd"])
         // Without systemd, no unit could add the record again.
         let other = SetupPlan(for: MachineSample.all[6].facts, servers: Self.servers)
-        #expect(other.changes.map(\.path) == [ResolverFacts.Paths.resolvconfHead])
+        #expect(other.changes.map(\.path) == [saved, ResolverFacts.Paths.resolvconfHead])
     }
 
     @Test("lines are appended after a missing line end")
@@ -490,8 +492,8 @@ struct SetupPlanTests {
 
     /// Runs a hook that setup writes, with its directories below `root`.
     private func run(_ hook: String, _ more: String, in root: FakeRoot) throws {
-        let text = hook.split(separator: "/run/", omittingEmptySubsequences: false)
-            .joined(separator: root.path + "/run/")
+        let text = hook.replacing("/run/", with: root.path + "/run/")
+            .replacing("/etc/", with: root.path + "/etc/")
         let outcome = Subprocess.run(["sh", "-euc", text + more], within: .seconds(10))
         #expect(outcome?.status == 0, "\(outcome?.output ?? "no sh")")
     }
@@ -510,31 +512,6 @@ struct SetupPlanTests {
         #expect(!root.tree.exists(file))
     }
 
-    @Test("a revert restores the file with the servers of the present leases")
-    func revertWithNewLease() throws {
-        for (file, state) in [
-            ("/etc/dhcpcd.conf", ResolverFacts.Paths.dhcpcdServers),
-            ("/etc/dhcp/dhclient-enter-hooks.d/debug", ResolverFacts.Paths.dhclientServers),
-        ] {
-            let root = try FakeRoot()
-            let old = "search lan\nnameserver 192.0.2.1\noptions edns0\n"
-            try root.write(old, to: "/etc/resolv.conf")
-            try root.write("", to: file)
-            let undo = try #require(try root.plan().undo?.first?.last)
-            let script = undo.split(separator: "/etc/", omittingEmptySubsequences: false)
-                .joined(separator: root.path + "/etc/")
-            try run(script, "", in: root)
-            #expect(root.tree.text("/etc/resolv.conf") == old, "no lease")
-            try root.write("domain lan\nnameserver 192.0.2.2\n", to: state + "/eth0.dhcp")
-            try root.write("nameserver 192.0.2.2\nnameserver ::2\n", to: state + "/eth0.dhcp6")
-            try run(script, "", in: root)
-            #expect(
-                root.tree.text("/etc/resolv.conf")
-                    == "search lan\noptions edns0\nnameserver 192.0.2.2\nnameserver ::2\n"
-            )
-        }
-    }
-
     @Test("a repeated setup keeps the servers that systemd-resolved has deleted since the first")
     func repeatedBesideDHCPClient() throws {
         let root = try FakeRoot()
@@ -547,25 +524,7 @@ struct SetupPlanTests {
         for keepsStub in [false, true] {
             let plan = try root.plan(keepsStub: keepsStub)
             #expect(plan.changes.contains { $0.path == ResolverFacts.Paths.dhclientHook })
-            let saved = "'nameserver 192.0.2.1'"
-            #expect(plan.undo?.contains { $0.last?.contains(saved) ?? false } == true)
         }
-    }
-
-    @Test("a revert does not use servers of the setup if systemd-resolved has other servers")
-    func revertOnAnotherNetwork() throws {
-        let root = try FakeRoot()
-        let file = "/run/systemd/resolve/stub-resolv.conf"
-        try root.write("nameserver 192.0.2.1\n", to: file)
-        try root.link("/etc/resolv.conf", to: ".." + file)
-        try root.write("", to: "/etc/dhcp/dhclient-enter-hooks.d/debug")
-        let undo = try #require(try root.plan().undo?.first?.last)
-        let script = undo.replacing("/etc/", with: root.path + "/etc/")
-        let stub = "# managed by man:systemd-resolved(8)\nnameserver 127.0.0.53\n"
-        try root.write(stub, to: file)
-        try root.write("nameserver 192.0.2.2\n", to: "/run/systemd/resolve/resolv.conf")
-        try run(script, "", in: root)
-        #expect(root.tree.text(file) == stub)
     }
 
     @Test(
@@ -587,22 +546,7 @@ struct SetupPlanTests {
         #expect(plan.owner == (isResolved ? .resolved : .networkManager))
         #expect(try text(plan, ResolverFacts.Paths.dhclientHook).contains("make_resolv_conf"))
         #expect(try text(plan, ResolverFacts.Paths.dhcpcdHook).contains("resolvconf() {"))
-        #expect(plan.commands.count == 1 && plan.undo?.first == plan.commands.first)
-        #expect(plan.undo?.map(\.first) == ["systemctl", "sh", "rm", "sh"])
-        if isResolved {
-            // After a reboot.
-            try root.write(
-                "# managed by man:systemd-resolved(8)\nnameserver 127.0.0.53\n",
-                to: file
-            )
-            #expect(try root.plan().undo?.map(\.first) == plan.undo?.map(\.first))
-            // If no lease was renewed since the setup, the revert restores the saved servers.
-            for command in plan.undo ?? [] where command.first == "sh" {
-                let script = (command.last ?? "").replacing("/etc/", with: root.path + "/etc/")
-                try run(script, "", in: root)
-            }
-            #expect(root.tree.text(file) == "nameserver 192.0.2.1\n")
-        }
+        #expect(plan.commands.count == 1 && plan.undo == nil)
         // With resolvconf, dhcpcd does not write the file.
         try root.write("", to: ResolverFacts.Paths.resolvconf)
         try root.write("make_resolv_conf() { :; }\n", to: "/etc/dhcp/dhclient-enter-hooks.d/own")
@@ -627,12 +571,8 @@ struct SetupPlanTests {
         func isChosen(_ resolvConf: String) throws -> Bool {
             try root.write(resolvConf, to: "/etc/resolv.conf")
             let plan = try root.plan()
-            // In the restored file, the servers of a lease must not replace the operator's servers.
-            let renews = plan.undo?.contains { $0.first == "sh" } ?? false
             let saved = plan.changes.first { $0.path == ResolverFacts.Paths.networkServers }
-            let isChosen = saved?.after.text.contains("\noptions httpdnsd-chosen\n") ?? false
-            #expect(!isChosen || !renews)
-            return isChosen
+            return saved?.after.text.contains("\noptions httpdnsd-chosen\n") ?? false
         }
         let mine = "# mine\nnameserver 192.0.2.55\n"
         #expect(try !isChosen(mine), "perhaps of a former lease")
@@ -656,7 +596,6 @@ struct SetupPlanTests {
             try text(plan, ResolverFacts.Paths.networkServers).hasSuffix("\nnameserver 192.0.2.1\n")
         )
         let directory = ResolverFacts.Paths.dhclientServers
-        #expect(plan.undo?.last == ["rm", "-rf", directory])
         let hook = try text(plan, ResolverFacts.Paths.dhclientHook)
         let variables = "new_domain_name_servers=; new_dhcp6_name_servers=; interface=eth0; reason="
         try run(
@@ -702,8 +641,8 @@ struct SetupPlanTests {
         #expect(saved.map { $0.after.text.hasSuffix("\nnameserver 192.0.2.1\n") } == [true])
     }
 
-    @Test("servers that no record of openresolv or resolvconf contains are saved")
-    func savedWithoutRecord() throws {
+    @Test("servers from openresolv or resolvconf are saved, because these can be removed")
+    func savedFromManager() throws {
         for (head, present) in [
             ("# Generated by resolvconf", "/lib/resolvconf/libc"),
             ("# generated by resolvconf(8)", "/etc/resolvconf/update.d/libc"),
@@ -712,12 +651,9 @@ struct SetupPlanTests {
             try root.write(head + "\nnameserver 192.0.2.1\n", to: "/etc/resolv.conf")
             try root.write("", to: present)
             try root.write("", to: "/sbin/resolvconf")
-            func isSaved() throws -> Bool {
-                try root.plan().changes.contains { $0.path == ResolverFacts.Paths.networkServers }
-            }
-            #expect(try isSaved())
             try root.write("nameserver 192.0.2.1\n", to: "/run/resolvconf/interface/eth0.inet")
-            #expect(try !isSaved())
+            let saved = try root.plan().changes.map(\.path)
+            #expect(saved.contains(ResolverFacts.Paths.networkServers))
         }
     }
 

@@ -113,7 +113,7 @@ extension Check {
         guard !machine.changedFiles.isEmpty else { return .ok("unchanged since the setup") }
         return .warning(
             "changed since the setup: " + machine.changedFiles.joined(separator: ", "),
-            fix: "httpdnsctl setup apply --force, or httpdnsctl setup revert --force"
+            fix: "httpdnsctl setup apply --force, or httpdnsctl setup revert"
         )
     }
 

@@ -37,10 +37,7 @@ extension FileState {
 }
 
 extension ResolverFacts {
-    /// Public resolvers of AliDNS, as in the initial settings of the daemon.
-    private static let publicServers = ["223.5.5.5", "223.6.6.6"]
-
-    private static let createdFiles: Set = [
+    static let createdFiles: Set = [
         Paths.resolvedDropIn, Paths.networkManagerConfig, Paths.resolvconfDropIn,
         Paths.dhclientHook, Paths.networkServers, Paths.formerResolvedDropIn,
         Paths.formerNetworkManagerConfig,
@@ -57,28 +54,11 @@ extension ResolverFacts {
             (link.user, link.group) = (now.user, now.group)
             return link
         }
+        let last = KnownServers(in: tree).last
+        let servers = last.isEmpty ? KnownServers.public : last
         var file = now
         file.modified = nil
-        if let text = tree.text(Paths.networkManager + "/resolv.conf"),
-            !ResolvConfText(text).nameservers.isEmpty
-        {
-            file.octets = Array(text.utf8)
-        } else {
-            let servers = Self.lastServers(in: tree)
-            file.octets = Array(ResolvConfText(now.text).withDefaultServers(servers).utf8)
-        }
+        file.octets = Array(ResolvConfText(now.text).withDefaultServers(servers).utf8)
         return file
-    }
-
-    /// Nameservers for a lost resolv.conf: saved by setup, of the network, or public resolvers.
-    static func lastServers(in tree: FileTree) -> [String] {
-        let files = [
-            Paths.networkServers, Paths.networkManager + "/resolv.conf",
-            // Copy of the resolv.conf that the Debian package systemd-resolved replaced by a link.
-            "/etc/.resolv.conf.systemd-resolved.bak",
-        ]
-        let found = files.map { ResolvConfText(tree.text($0) ?? "").networkServers }
-        let all = [found[0], networkdServers(in: tree)] + found.dropFirst()
-        return all.first { !$0.isEmpty } ?? publicServers
     }
 }

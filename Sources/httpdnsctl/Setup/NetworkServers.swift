@@ -19,21 +19,11 @@ extension ResolverFacts {
 
     /// Servers that programs received from the network, also in former leases.
     private static func servers(ofNetworkIn tree: FileTree) -> Set<String> {
-        var servers: Set<String> = []
-        func files(_ directory: String) -> [String] {
-            tree.names(in: directory).compactMap { tree.text("\(directory)/\($0)") }
-        }
-        let resolvConfs = Paths.records.flatMap(files) + files(Paths.dhclientServers)
-        for text in resolvConfs + privateFiles.compactMap(tree.text) {
-            servers.formUnion(ResolvConfText(text).networkServers)
-        }
-        // dhclient writes `option domain-name-servers 192.0.2.1,192.0.2.2;`.
-        for line in files("/var/lib/dhcp").flatMap({ $0.split(separator: "\n") })
-        where line.contains("name-servers ") {
-            let words = line.split { " ,;".contains($0) }.map(String.init)
-            servers.formUnion(words.filter(ResolvConfText.isOfNetwork))
-        }
-        return servers.union(networkdServers(in: tree))
+        let files = KnownServers.files(in: Paths.records + [Paths.dhclientServers], of: tree)
+        return Set(
+            KnownServers.servers(in: files + privateFiles, of: tree)
+                + KnownServers.leases(in: tree).joined() + networkdServers(in: tree)
+        )
     }
 
     /// Servers in the files of systemd-networkd, with lines such as `DNS=192.0.2.1 192.0.2.2`.
@@ -57,4 +47,64 @@ extension ResolverFacts {
     private static let privateFiles = [
         Paths.networkManager + "/resolv.conf", "/etc/ppp/resolv.conf",
     ]
+}
+
+/// Nameservers of the network, as known before a revert.
+struct KnownServers {
+    private typealias Paths = ResolverFacts.Paths
+
+    /// Servers of present leases, which the hooks of setup have saved.
+    let leased: [String]
+
+    /// Saved servers that the administrator has edited since the setup.
+    let edited: [String]
+
+    /// Servers of the network known last.
+    let last: [String]
+
+    /// Public resolvers of AliDNS, as in the initial settings of the daemon.
+    static let `public` = ["223.5.5.5", "223.6.6.6"]
+
+    init(in tree: FileTree, edited isEdited: Bool = false) {
+        func servers(_ paths: [String]) -> [String] { Self.servers(in: paths, of: tree) }
+        func files(_ directories: [String]) -> [String] { Self.files(in: directories, of: tree) }
+        leased = servers(files([Paths.dhclientServers, Paths.dhcpcdServers]))
+        edited = isEdited ? servers([Paths.networkServers]) : []
+        let sources = [
+            edited, leased, servers(files(Paths.records)), servers([Paths.networkServers]),
+            ResolverFacts.networkdServers(in: tree),
+            servers([Paths.networkManager + "/resolv.conf"]),
+            servers([Paths.resolved + "/resolv.conf"]), Self.leases(in: tree).last ?? [],
+            // Copy of the resolv.conf that the Debian package systemd-resolved replaced by a link.
+            servers(["/etc/.resolv.conf.systemd-resolved.bak"]),
+        ]
+        last = sources.first { !$0.isEmpty } ?? []
+    }
+
+    /// Servers in files in the format of resolv.conf(5), each once.
+    static func servers(in paths: [String], of tree: FileTree) -> [String] {
+        var servers: [String] = []
+        for server in paths.flatMap({ ResolvConfText(tree.text($0) ?? "").networkServers })
+        where !servers.contains(server) { servers.append(server) }
+        return servers
+    }
+
+    static func files(in directories: [String], of tree: FileTree) -> [String] {
+        directories.flatMap { directory in
+            tree.names(in: directory).filter { !$0.hasPrefix(".") }.map { directory + "/" + $0 }
+        }
+    }
+
+    /// Servers of former and present leases of dhclient, the latest last.
+    ///
+    /// dhclient writes `option domain-name-servers 192.0.2.1,192.0.2.2;`.
+    static func leases(in tree: FileTree) -> [[String]] {
+        files(in: ["/var/lib/dhcp"], of: tree)
+            .flatMap { (tree.text($0) ?? "").split(separator: "\n") }
+            .filter { $0.contains("name-servers ") }
+            .map { line in
+                line.split { " ,;".contains($0) }.map(String.init)
+                    .filter(ResolvConfText.isOfNetwork)
+            }
+    }
 }

@@ -42,8 +42,10 @@ struct ResolvConfText: Equatable, Sendable {
         let addresses = servers.prefix(Self.maximumServers).map { "\($0.address)" }
         // The daemon compares the addresses of the comment with the nameservers.
         return Self.text(
-            "# Written by httpdnsctl setup for " + addresses.joined(separator: " ")
-                + "; 'httpdnsctl setup revert' restores the old file.",
+            [
+                "# Written by httpdnsctl setup for " + addresses.joined(separator: " ")
+                    + "; 'httpdnsctl setup revert' restores the old file."
+            ],
             addresses,
             search,
             options,
@@ -51,9 +53,13 @@ struct ResolvConfText: Equatable, Sendable {
         )
     }
 
+    func with(_ servers: [String]) -> String {
+        Self.text([], servers, search, options, others)
+    }
+
     func withDefaultServers(_ servers: [String]) -> String {
         Self.text(
-            "# Default of httpdnsctl, because the original is lost: set your own nameservers.",
+            ["# Default of httpdnsctl, because the original is lost: set your own nameservers."],
             servers,
             search,
             options.filter { $0 != "trust-ad" },
@@ -62,13 +68,13 @@ struct ResolvConfText: Equatable, Sendable {
     }
 
     private static func text(
-        _ comment: String,
+        _ comments: [String],
         _ servers: [String],
         _ search: [String],
         _ options: [String],
         _ others: [String]
     ) -> String {
-        var lines = [comment] + servers.map { "nameserver \($0)" }
+        var lines = comments + servers.map { "nameserver \($0)" }
         if !search.isEmpty { lines.append("search " + search.joined(separator: " ")) }
         if !options.isEmpty { lines.append("options " + options.joined(separator: " ")) }
         return (lines + others).joined(separator: "\n") + "\n"

@@ -32,9 +32,6 @@ struct ResolverFacts: Sendable {
     /// False if systemd-resolved runs, but did not report the domains of its links.
     var knowsLinks = true
 
-    /// True if a file of dhcpcd, openresolv or resolvconf has a server of the network.
-    var hasRecords = true
-
     /// True if a hook of a package or of the administrator receives the servers of dhclient.
     var hasDhclientHook = false
 
@@ -136,11 +133,6 @@ extension ResolverFacts {
             of: tree,
             without: seesSetup ? [] : [Paths.resolvedDropIn, Paths.formerResolvedDropIn]
         )
-        hasRecords = Paths.records.contains { directory in
-            tree.names(in: directory).contains {
-                !ResolvConfText(tree.text("\(directory)/\($0)") ?? "").networkServers.isEmpty
-            }
-        }
         hasDhclientHook = tree.names(in: Paths.dhclientHooks).contains { name in
             let path = Paths.dhclientHooks + "/" + name
             return path != Paths.dhclientHook

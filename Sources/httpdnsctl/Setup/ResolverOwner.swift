@@ -148,7 +148,7 @@ enum ResolverOwner: Equatable, Sendable {
         }
     }
 
-    private static func isStub(_ address: String) -> Bool {
+    static func isStub(_ address: String) -> Bool {
         address == "127.0.0.53" || address == "127.0.0.54"
     }
 }

@@ -23,6 +23,20 @@ struct SetupJournal: Codable, Equatable, Sendable {
         var path: String
         var before: FileState
         var after: FileState
+
+        /// Returns the state after a revert for a file that was changed since the setup.
+        ///
+        /// Returns nil if the file stays as it is.
+        func restored(from now: FileState, _ ownServers: Set<String>) -> FileState? {
+            if path == ResolverFacts.Paths.networkServers { return before }
+            if path == ResolverFacts.Paths.resolvConf {
+                guard now.kind == .file || now.kind == .absent else { return nil }
+                let isOwn = ownServers.isSuperset(of: ResolvConfText(now.text).nameservers)
+                return isOwn ? before : nil
+            }
+            guard now.isFromSetup else { return nil }
+            return ResolverFacts.createdFiles.contains(path) ? before : now.withoutSetup
+        }
     }
 
     /// Returns the journal; nil if absent, or if damaged and `ignoringDamage` is true.
@@ -69,6 +83,12 @@ struct SetupJournal: Codable, Equatable, Sendable {
     }
 
     subscript(path: String) -> Entry? { entries.first { $0.path == path } }
+
+    /// Addresses of the daemon in resolv.conf.
+    var ownServers: Set<String> {
+        let written = ResolvConfText(self[ResolverFacts.Paths.resolvConf]?.after.text ?? "")
+        return Set(written.nameservers.isEmpty ? ["127.0.0.1", "::1"] : written.nameservers)
+    }
 }
 
 extension SetupJournal {

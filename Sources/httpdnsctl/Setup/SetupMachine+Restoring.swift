@@ -4,64 +4,50 @@ import Glibc
 extension SetupMachine {
     private typealias Paths = ResolverFacts.Paths
 
-    /// Restores all files, notifies the services, and removes the journal.
+    /// Restores all files, and notifies the services; returns the faults of the commands.
+    ///
+    /// Such a fault is not fatal: services read the restored files at their next start.
     ///
     /// A notified service may write resolv.conf: NetworkManager without a connection writes a file
     /// without nameservers. Then resolv.conf is restored again. If the restored file still has no
     /// nameservers, although the original has some, throws and keeps the journal.
-    func restore(_ journal: SetupJournal) throws(Failure) {
-        let journal = try replacingLostLink(in: journal)
+    func restore(_ journal: SetupJournal) throws(Failure) -> [String] {
         for entry in journal.entries.reversed() {
             try tree.removeLeftover(of: entry.path)
             if try tree.state(entry.path) != entry.before {
                 try tree.put(entry.before, at: entry.path)
             }
         }
-        // A failed command is not fatal: services read the restored files at their next start.
-        var fault: Failure?
-        for command in journal.undo ?? journal.commands where fault == nil {
+        var faults: [String] = []
+        let commands = journal.undo ?? journal.commands
+        for command in commands {
             do throws(Failure) {
                 try completion([command])
             } catch {
-                // systemctl did not find the unit: the service was removed.
-                if !error.message.hasSuffix(" not found.") { fault = error }
+                faults.append(error.message)
             }
             try restoreNameservers(journal)
         }
-        if tree.isThisMachine, !(journal.undo ?? journal.commands).isEmpty {
+        if tree.isThisMachine, !commands.isEmpty {
             usleep(Self.settling)
             try restoreNameservers(journal)
         }
-        try tree.put(.absent, at: SetupJournal.path)
-        for directory in journal.directories.reversed() { try tree.removeDirectory(directory) }
-        if let fault {
-            throw Failure(
-                message: "all files were restored, but \(fault.message)",
-                hint: fault.hint
-            )
-        }
+        return faults
     }
 
-    /// Returns the journal; if the original resolv.conf would be a broken link, it becomes a file.
-    ///
-    /// The link is broken if the program that wrote its target was removed after the setup.
-    func replacingLostLink(in journal: SetupJournal) throws(Failure) -> SetupJournal {
-        guard let index = journal.entries.firstIndex(where: { $0.path == Paths.resolvConf }),
-            journal.entries[index].before.kind == .link
-        else { return journal }
-        let facts = try ResolverFacts(of: tree, before: journal)
-        // A tree without processes is a machine image, in which all files in /run are missing.
-        guard facts.running != nil, !tree.exists(facts.resolvedPath),
-            let owner = ResolverOwner(placedBy: facts), !owner.isAlive(facts)
-        else { return journal }
-        var journal = journal
-        let now = try tree.state(Paths.resolvConf)
-        let text = tree.text(Paths.resolvConf) ?? ""
-        let servers = ResolverFacts.lastServers(in: tree)
-        var file = FileState.file(ResolvConfText(text).withDefaultServers(servers))
-        (file.user, file.group) = (now.user, now.group)
-        journal.entries[index].before = file
-        return journal
+    /// Removes the journal and the directories that setup created.
+    func finish(_ journal: SetupJournal) throws(Failure) {
+        if journal[Paths.dhclientHook]?.before.kind == .absent {
+            for name in tree.names(in: Paths.dhclientServers) {
+                try tree.put(.absent, at: Paths.dhclientServers + "/" + name)
+            }
+            try tree.removeDirectory(Paths.dhclientServers)
+        }
+        // Before the journal: after an interruption, the next revert removes the other directories.
+        for directory in journal.directories.reversed() { try tree.removeDirectory(directory) }
+        guard tree.exists(SetupJournal.path) else { return }
+        try tree.put(.absent, at: SetupJournal.path)
+        for directory in journal.directories.reversed() { try tree.removeDirectory(directory) }
     }
 
     /// Microseconds in which a notified service may still write resolv.conf.
@@ -85,5 +71,116 @@ extension SetupMachine {
 
     private var hasNameserver: Bool {
         !ResolvConfText(tree.text(Paths.resolvConf) ?? "").nameservers.isEmpty
+    }
+}
+
+// MARK: - Nameservers after a revert
+
+extension SetupMachine {
+    /// Gives resolv.conf nameservers of the network if it needs them after a revert.
+    ///
+    /// - If the administrator edited the saved nameservers, a restored file gets these.
+    /// - If a DHCP client wrote the original, resolv.conf gets the servers of the present leases:
+    ///   otherwise, it would have those of the time of the setup until the next renewal.
+    /// - If resolv.conf has no nameserver besides the daemon, or is a link to a file that no program
+    ///   maintains any longer, it gets the servers of the network known last.
+    ///
+    /// - Returns: a note, unless the servers are those of leases.
+    func completeNameservers(
+        _ journal: SetupJournal,
+        from known: KnownServers
+    ) throws(Failure) -> String? {
+        guard isLive else { return nil }
+        let original = journal[Paths.resolvConf]?.before
+        let now = try tree.state(Paths.resolvConf)
+        try replaceCopies(original, known)
+        let isRestored = now.kind == .file && now == original
+        if isRestored, !known.edited.isEmpty {
+            try write(known.edited, to: Paths.resolvConf)
+            return "\(Paths.resolvConf) has the nameservers of \(Paths.networkServers), which was "
+                + "edited since the setup"
+        }
+        let isResolved = journal.owner == ResolverOwner.resolved.name
+        let signer = original.flatMap { ResolverOwner(signedIn: $0.text) }
+        let isOfClient =
+            isResolved && now.kind == .link
+            || isRestored && [nil, .dhclient, .dhcpcd].contains(signer)
+        let isChosen =
+            journal[Paths.networkServers]?.after.text.contains(SetupPlan.chosenMark) ?? false
+        var target = try restoredTarget(journal)
+        if target != nil, isOfClient, !isChosen, !known.leased.isEmpty {
+            if known.leased != KnownServers.servers(in: [Paths.resolvConf], of: tree) {
+                try write(known.leased, to: target)
+            }
+            return nil
+        }
+        // A notified systemd-resolved needs some time until it has the servers of the network.
+        var turns = tree.isThisMachine && now.kind == .link ? 6 : 0
+        while target != nil {
+            if try hasServer(besides: journal.ownServers) { return nil }
+            if turns == 0 { break }
+            turns -= 1
+            usleep(500_000)
+            target = try restoredTarget(journal)
+        }
+        let isLost = target == nil || now.kind == .file && now != original
+        let servers = known.last.isEmpty && isLost ? KnownServers.public : known.last
+        guard !servers.isEmpty else { return nil }
+        try write(servers, to: target, isDefault: now.kind != .link || target == nil)
+        return
+            "\(Paths.resolvConf) had no nameserver besides the daemon: it has the servers of the "
+            + "network known last (\(servers.joined(separator: ", ")))"
+    }
+
+    /// Returns the path of the file to which resolv.conf leads; nil if no program maintains it.
+    ///
+    /// A link that no program maintained at the time of the setup is as before if its file exists.
+    private func restoredTarget(_ journal: SetupJournal) throws(Failure) -> String? {
+        let facts = try ResolverFacts(of: tree, before: nil, seesSetup: true)
+        guard facts.resolvConf.kind == .link else { return Paths.resolvConf }
+        guard let manager = ResolverOwner(placedBy: facts),
+            manager.name == journal.owner || facts.resolvConf != journal[Paths.resolvConf]?.before
+        else { return tree.exists(facts.resolvedPath) ? facts.resolvedPath : nil }
+        return manager.isAlive(facts) ? facts.resolvedPath : nil
+    }
+
+    private func hasServer(besides own: Set<String>) throws(Failure) -> Bool {
+        let facts = try ResolverFacts(of: tree, before: nil, seesSetup: true)
+        let uplinks = ResolvConfText(tree.text(Paths.resolved + "/resolv.conf") ?? "")
+        return ResolvConfText(facts.text ?? "").nameservers.contains { server in
+            guard ResolverOwner.isStub(server) else { return !own.contains(server) }
+            return ResolverOwner.resolved.isAlive(facts)
+                && (facts.resolvConf.kind == .file || !uplinks.networkServers.isEmpty)
+        }
+    }
+
+    private func write(
+        _ servers: [String],
+        to target: String?,
+        isDefault: Bool = false
+    ) throws(Failure) {
+        let path = target ?? Paths.resolvConf
+        let old = ResolvConfText(tree.text(Paths.resolvConf) ?? "")
+        var file = FileState.file(isDefault ? old.withDefaultServers(servers) : old.with(servers))
+        let now = try tree.state(path)
+        (file.user, file.group) = now.kind == .absent ? FileState.owner : (now.user, now.group)
+        if now.kind == .file { file.mode = now.mode }
+        _ = try tree.makeDirectories(for: path)
+        try tree.put(file, at: path)
+    }
+
+    /// Replaces copies of the file of setup, which vpnc-script restores when the VPN ends.
+    private func replaceCopies(_ original: FileState?, _ known: KnownServers) throws(Failure) {
+        let directory = "/run/vpnc"
+        for name in tree.names(in: directory) where name.hasPrefix("resolv.conf-backup") {
+            var copy = try tree.state(directory + "/" + name)
+            guard copy.isFromSetup else { continue }
+            let servers = known.last.isEmpty ? KnownServers.public : known.last
+            copy.octets =
+                original?.kind == .file
+                ? original?.octets ?? []
+                : Array(ResolvConfText(copy.text).withDefaultServers(servers).utf8)
+            try tree.put(copy, at: directory + "/" + name)
+        }
     }
 }

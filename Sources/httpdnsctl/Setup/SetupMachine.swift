@@ -38,9 +38,14 @@ struct SetupMachine {
         let known = try SetupJournal.read(from: tree, ignoringDamage: force)
         let old = try SetupJournal.orDefaults(known, in: tree)
         let journal = journal(for: plan, after: old)
+        // Saved nameservers that the administrator edited stay as they are.
+        let isEdited = try hasEditedServers(since: old)
+        let entries = journal.entries.filter {
+            !isEdited || $0.path != ResolverFacts.Paths.networkServers
+        }
         var isDone = known == journal
         var changed: [String] = []
-        for entry in journal.entries {
+        for entry in entries {
             let now = try tree.state(entry.path)
             if now == entry.after { continue }
             isDone = false
@@ -50,7 +55,7 @@ struct SetupMachine {
         // Even if the files are correct, a service may not have read them.
         if isDone, fault(in: plan) == nil { return .unchanged }
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
-        for entry in journal.entries where try tree.state(entry.path) != entry.after {
+        for entry in entries where try tree.state(entry.path) != entry.after {
             try checkWritable(entry.path)
         }
         try checkWritable(SetupJournal.path)
@@ -70,16 +75,18 @@ struct SetupMachine {
             try keepCopies(of: changed)
             try journal.write(to: tree)
             do throws(Failure) {
-                for entry in journal.entries where try tree.state(entry.path) != entry.after {
+                for entry in entries where try tree.state(entry.path) != entry.after {
                     _ = try tree.makeDirectories(for: entry.path)
                     try tree.put(entry.after, at: entry.path)
                 }
                 try completion(of: plan)
-                try check(journal)
+                try check(entries)
                 if let fault = resolution(plan) { throw Failure(message: fault) }
             } catch {
                 do throws(Failure) {
-                    try restore(journal)
+                    let faults = try restore(journal)
+                    try finish(journal)
+                    if let fault = faults.first { throw Failure(message: fault) }
                 } catch let second {
                     throw Failure(
                         message: "\(error.message); cannot restore all files: "
@@ -97,12 +104,13 @@ struct SetupMachine {
     }
 
     private func journal(for plan: SetupPlan, after old: SetupJournal) -> SetupJournal {
+        let saved = ResolverFacts.Paths.networkServers
         var entries = plan.changes.map { change in
             var after = change.after
             // Keeps nameservers that an earlier setup saved as chosen by the operator. The network
             // may offer the same servers by now; then the new plan does not mark them as chosen.
-            if let chosen = old[change.path]?.after, chosen.isFromSetup,
-                chosen.text.contains(SetupPlan.chosenMark)
+            if change.path == saved,
+                let chosen = old[saved]?.after, chosen.text.contains(SetupPlan.chosenMark)
             {
                 after = chosen
             }
@@ -114,7 +122,7 @@ struct SetupMachine {
         // be lost. The exception: nameservers from the settings of systemd-resolved apply again.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             let isSaved =
-                entry.path == ResolverFacts.Paths.networkServers && entry.after.isFromSetup
+                entry.path == saved && entry.after.isFromSetup
                 && !entry.after.text.contains(SetupPlan.resolvedMark)
             let after = isSaved ? entry.after : entry.before
             entries.append(.init(path: entry.path, before: entry.before, after: after))
@@ -130,32 +138,95 @@ struct SetupMachine {
 
     // MARK: - Reverting
 
-    func revert(force: Bool) throws(Failure) -> Result {
-        try removeLeftovers()
-        guard let journal = try SetupJournal.read(from: tree, ignoringDamage: force) else {
-            return try restoreDefaults(force: force)
-        }
-        let changed = try filesChanged(since: journal)
-        guard changed.isEmpty || force else { throw Self.changedSince(changed) }
-        try checkRestorable(journal)
-        let hasLink = try replacingLostLink(in: journal) == journal
-        try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
-            try keepCopies(of: changed)
-            try restore(journal)
-        }
-        return hasLink ? .reverted : .defaultsRestored
+    /// Files that a revert restores, and notes on the others.
+    struct Reversal {
+        var journal: SetupJournal
+
+        /// Changed files that are replaced, after a copy.
+        var copies: [String] = []
+
+        var notes: [String] = []
+
+        /// True if no journal has the originals, so that defaults are restored.
+        var isDefault = false
     }
 
-    func filesChanged(since journal: SetupJournal) throws(Failure) -> [String] {
-        var changed: [String] = []
-        for entry in journal.entries {
+    /// Returns the planned revert; nil if there is no setup.
+    ///
+    /// A file that was changed since the setup stays, unless it still has lines of setup, or names
+    /// only the daemon, or `force` is true.
+    func reversal(force: Bool) throws(Failure) -> Reversal? {
+        let known = try SetupJournal.read(from: tree, ignoringDamage: force)
+        let journal = try SetupJournal.orDefaults(known, in: tree)
+        guard !journal.entries.isEmpty || tree.exists(SetupJournal.path) else { return nil }
+        var reversal = Reversal(journal: journal, isDefault: known == nil)
+        reversal.journal.entries = []
+        for var entry in journal.entries {
             let now = try tree.state(entry.path)
-            if now != entry.before, now != entry.after { changed.append(entry.path) }
+            if now != entry.before, now != entry.after {
+                let kept = force ? entry.before : entry.restored(from: now, journal.ownServers)
+                guard let kept else {
+                    if now.kind == .absent { continue }
+                    reversal.notes.append(
+                        "\(entry.path) was changed since the setup, and stays as it is"
+                    )
+                    continue
+                }
+                entry.before = kept
+                if now.kind != .absent, now.kind != .other,
+                    entry.path != ResolverFacts.Paths.networkServers
+                {
+                    reversal.copies.append(entry.path)
+                    reversal.notes.append(
+                        "\(entry.path) was changed since the setup: copied to "
+                            + entry.path + Self.copySuffix
+                    )
+                }
+            }
+            reversal.journal.entries.append(entry)
         }
-        return changed
+        return reversal
     }
 
-    /// Suffix of copies: `--force` copies a file that was changed since the setup, and replaces it.
+    func revert(force: Bool) throws(Failure) -> (result: Result, notes: [String]) {
+        try removeLeftovers()
+        guard let reversal = try reversal(force: force) else { return (.nothingToRevert, []) }
+        let journal = reversal.journal
+        guard force || !reversal.isDefault else {
+            let paths = journal.entries.map(\.path).joined(separator: ", ")
+            throw Failure(
+                message: "the original contents of \(paths) are not in the setup journal",
+                hint: "`httpdnsctl setup revert --force` replaces these files by defaults; "
+                    + "--dry-run shows the defaults"
+            )
+        }
+        for entry in journal.entries where try tree.state(entry.path) != entry.before {
+            try checkWritable(entry.path)
+        }
+        try checkWritable(SetupJournal.path)
+        _ = try tree.makeDirectories(for: SetupJournal.path)
+        var notes = reversal.notes
+        try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
+            let known = try SetupJournal.read(from: tree, ignoringDamage: force) ?? journal
+            let servers = try KnownServers(in: tree, edited: hasEditedServers(since: known))
+            try SetupJournal.setAsideDamaged(in: tree)
+            try keepCopies(of: reversal.copies)
+            notes += try restore(journal)
+            if let note = try completeNameservers(known, from: servers) { notes.append(note) }
+            try finish(journal)
+        }
+        return (reversal.isDefault ? .defaultsRestored : .reverted, notes)
+    }
+
+    /// Returns true if the administrator edited the saved nameservers.
+    private func hasEditedServers(since journal: SetupJournal) throws(Failure) -> Bool {
+        guard let entry = journal[ResolverFacts.Paths.networkServers] else { return false }
+        let now = try tree.state(entry.path)
+        return now != entry.after && now != entry.before
+            && !ResolvConfText(now.text).networkServers.isEmpty
+    }
+
+    /// Suffix of copies of files that were changed since the setup, and are replaced.
     static let copySuffix = ".httpdnsd-replaced"
 
     private func keepCopies(of paths: [String]) throws(Failure) {
@@ -166,29 +237,6 @@ struct SetupMachine {
         }
     }
 
-    /// Replaces files of setup by defaults, because no journal is usable.
-    private func restoreDefaults(force: Bool) throws(Failure) -> Result {
-        let lost = try SetupJournal(replacingLostIn: tree)
-        guard !lost.entries.isEmpty || tree.exists(SetupJournal.path) else {
-            return .nothingToRevert
-        }
-        guard force else {
-            let paths = lost.entries.map(\.path).joined(separator: ", ")
-            throw Failure(
-                message: "the original contents of \(paths) are not in the setup journal",
-                hint: "`httpdnsctl setup revert --force` replaces these files by defaults; "
-                    + "--dry-run shows the defaults"
-            )
-        }
-        try checkRestorable(lost)
-        _ = try tree.makeDirectories(for: SetupJournal.path)
-        try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
-            try SetupJournal.setAsideDamaged(in: tree)
-            try restore(lost)
-        }
-        return .defaultsRestored
-    }
-
     // MARK: - Details
 
     /// Removes temporary journal files of an interrupted run, and their directory if it is empty.
@@ -197,7 +245,10 @@ struct SetupMachine {
     private func removeLeftovers() throws(Failure) {
         let directory = FileTree.directory(of: SetupJournal.path)
         let paths = [SetupJournal.path, SetupJournal.damagedPath]
-        guard paths.contains(where: tree.hasLeftover) else { return }
+        guard
+            paths.contains(where: tree.hasLeftover)
+                || tree.exists(directory) && tree.names(in: directory).isEmpty
+        else { return }
         try tree.locked(directory) { () throws(Failure) in
             for path in paths { try tree.removeLeftover(of: path) }
         }
@@ -212,15 +263,8 @@ struct SetupMachine {
         }
     }
 
-    private func checkRestorable(_ journal: SetupJournal) throws(Failure) {
-        for entry in journal.entries where try tree.state(entry.path) != entry.before {
-            try checkWritable(entry.path)
-        }
-        try checkWritable(SetupJournal.path)
-    }
-
-    private func check(_ journal: SetupJournal) throws(Failure) {
-        for entry in journal.entries where try tree.state(entry.path) != entry.after {
+    private func check(_ entries: [SetupJournal.Entry]) throws(Failure) {
+        for entry in entries where try tree.state(entry.path) != entry.after {
             throw Failure(message: "another program overwrote \(entry.path)")
         }
     }

@@ -71,8 +71,6 @@ extension SetupPlan {
             ),
             facts
         )
-        renew(from: directory, by: .dhclient, facts)
-        renewals.append(["rm", "-rf", directory])
     }
 
     /// Plans a hook of dhcpcd that defines a shell function `resolvconf`.
@@ -95,67 +93,6 @@ extension SetupPlan {
             to: Self.appending(hook, to: facts.files[Paths.dhcpcdHook] ?? .absent),
             facts
         )
-        renew(from: Paths.dhcpcdServers, by: .dhcpcd, facts)
-    }
-
-    /// Plans a command that puts the servers of the present leases into the restored resolv.conf.
-    ///
-    /// The restored resolv.conf has the servers of the time of the setup. The DHCP client would
-    /// replace them only at the next renewal, perhaps hours later.
-    ///
-    /// Plans no command if another program or the administrator wrote resolv.conf: then the DHCP
-    /// client never replaces the servers. The exception: if systemd-resolved manages resolv.conf,
-    /// the DHCP client writes to the file of systemd-resolved, through the link.
-    private mutating func renew(
-        from directory: String,
-        by client: ResolverOwner,
-        _ facts: ResolverFacts
-    ) {
-        let signer = ResolverOwner(signedIn: facts.text)
-        guard signer == nil || signer == client || owner == .resolved, !facts.hasChosenServers
-        else { return }
-        // At its restart, systemd-resolved deletes the servers of its file. Until the next renewal
-        // of the lease, only the plan has them. The script uses them only if systemd-resolved has
-        // got no server within 3 s. Comments are not kept, because they name systemd-resolved as
-        // the author of the file.
-        let isLink = owner == .resolved && facts.resolvConf.kind == .link
-        let known =
-            !isLink
-            ? []
-            : signer == .resolved
-                ? facts.savedServers : ResolvConfText(facts.text ?? "").networkServers
-        let saved = known.filter(Self.isPlain).map { "nameserver \($0)" }.joined(separator: "\n")
-        let uplinks = Paths.resolved + "/resolv.conf"
-        let fallback = """
-            [ -n "$servers" ] || for turn in 1 2 3 4 5 6; do
-                grep -h '^nameserver' \(Paths.resolvConf) \(uplinks) 2>/dev/null |
-                    grep -qv '[[:space:]]127[.]' && exit 0
-                sleep 0.5
-            done
-            servers=${servers:-'\(saved)'}
-            """
-        let script = """
-            servers=$({ cd \(directory) && cat -- *; } 2>/dev/null |
-                awk '/^nameserver/ && !seen[$0]++')
-            \(saved.isEmpty ? "" : fallback)
-            [ -n "$servers" ] || exit 0
-            rest=$(grep -v -e '^nameserver' -e '^#' \(Paths.resolvConf) || true)
-            printf '%s\\n' ${rest:+"$rest"} "$servers" > \(Paths.resolvConf)
-            """
-        renewals.append(["sh", "-c", script])
-    }
-
-    /// True if a shell script can contain the address between quotes.
-    private static func isPlain(_ server: String) -> Bool {
-        server.utf8.allSatisfy {
-            switch $0 {
-            case UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "."), UInt8(ascii: "%"),
-                UInt8(ascii: "-"), UInt8(ascii: "_"):
-                true
-            default: false
-            }
-        }
     }
 
     /// Saves the nameservers of resolv.conf for `from: network` if perhaps no program reports them.
@@ -165,11 +102,10 @@ extension SetupPlan {
     /// systemd-resolved wrote resolv.conf, nothing is saved: its servers are those of one network.
     mutating func saveNameservers(_ facts: ResolverFacts) {
         let nameservers = ResolvConfText(facts.text ?? "").networkServers
+        // The installation of dhclient does not mean that it runs. The others can be removed.
         let isReported =
             switch owner {
-            // The installation of dhclient does not mean that it runs.
-            case .dhclient: false
-            case .dhcpcd, .openresolv, .resolvconf: facts.hasRecords
+            case .dhclient, .dhcpcd, .openresolv, .resolvconf: false
             case .resolved, .networkManager, .plain, .foreign: true
             }
         guard !nameservers.isEmpty, !isReported || ResolverOwner(signedIn: facts.text) != owner

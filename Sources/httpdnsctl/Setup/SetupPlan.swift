@@ -10,10 +10,6 @@ struct SetupPlan: Equatable, Sendable {
     /// Commands to run after a revert; if nil, `commands` are run again.
     var undo: [[String]]?
 
-    /// Last commands of `undo`: they write the servers of the present leases into resolv.conf, and
-    /// remove the copies of these servers.
-    var renewals: [[String]] = []
-
     var notes: [String] = []
     var obstacles: [Obstacle] = []
 
@@ -53,7 +49,6 @@ extension SetupPlan {
             block("\(name) manages and overwrites /etc/resolv.conf", fix: advice)
             planFile(facts)
         }
-        if !renewals.isEmpty { undo = (undo ?? commands) + renewals }
         checkFiles(facts)
         if !facts.lost.isEmpty {
             notes.append(

@@ -80,7 +80,8 @@ struct SetupReport: Encodable {
                     + "run `httpdnsctl setup apply` or `revert` to make these changes"
         case .applied: "done; check with `httpdnsctl doctor`, undo with `httpdnsctl setup revert`"
         case .unchanged: "already configured; nothing to do"
-        case .reverted: "done; all files are as before the setup"
+        case .reverted:
+            notes.isEmpty ? "done; all files are as before the setup" : "done; see the notes"
         case .defaultsRestored:
             "done; original contents were lost, so defaults were written: check /etc/resolv.conf"
         case .nothingToRevert: "no setup to revert"

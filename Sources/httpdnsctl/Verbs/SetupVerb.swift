@@ -131,17 +131,13 @@ struct SetupVerb: Verb {
     }
 
     private func revert(_ machine: SetupMachine) throws(Failure) -> ExitStatus {
-        let known = try SetupJournal.read(from: machine.tree, ignoringDamage: force)
-        let journal = try SetupJournal.orDefaults(known, in: machine.tree)
-        var changed: [String] = []
-        if let known { changed = try machine.filesChanged(since: known) }
-        let result = dryRun ? .planned : try machine.revert(force: force)
-        var report = SetupReport(reverting: journal, result: result)
-        report.notes = changed.map {
-            "\($0) was changed since the setup: "
-                + (dryRun ? "--force keeps a copy in " : "there is a copy in ")
-                + $0 + SetupMachine.copySuffix
-        }
+        let reversal = try machine.reversal(force: force)
+        let outcome =
+            dryRun
+            ? (result: .planned, notes: reversal?.notes ?? [])
+            : try machine.revert(force: force)
+        var report = SetupReport(reverting: reversal?.journal, result: outcome.result)
+        report.notes = outcome.notes
         try show(report)
         return .ok
     }
