@@ -59,10 +59,15 @@ final class FakeRoot {
 
     func plan(
         _ servers: [ServerAddress] = SetupPlanTests.servers,
-        keepsStub: Bool = false
+        keepsStub: Bool = false,
+        force: Bool = false
     ) throws -> SetupPlan {
-        SetupPlan(
-            for: try ResolverFacts(of: tree, before: SetupJournal.read(from: tree)),
+        let journal = try SetupJournal.read(from: tree)
+        return SetupPlan(
+            for: try ResolverFacts(
+                of: tree,
+                before: force ? journal?.withoutReplaced(in: tree) : journal
+            ),
             servers: servers,
             keepsStub: keepsStub
         )
@@ -73,7 +78,7 @@ final class FakeRoot {
     }
 
     func apply(force: Bool = false) throws -> SetupMachine.Result {
-        try SetupMachine(tree: tree).apply(try plan(), force: force)
+        try SetupMachine(tree: tree).apply(try plan(force: force), force: force)
     }
 
     func revert(force: Bool = false) throws -> SetupMachine.Result {
@@ -279,7 +284,7 @@ struct SetupMachineTests {
         }
     }
 
-    @Test("a file that was written since the setup is kept")
+    @Test("a file that was written since the setup is kept, or becomes the new original")
     func changedSince() throws {
         let root = try Self.root("plain")
         #expect(try root.apply() == .applied)
@@ -288,6 +293,10 @@ struct SetupMachineTests {
         let mine = try root.image()
         #expect(throws: Failure.self) { try root.apply() }
         #expect(try root.image() == mine)
+        #expect(try root.apply(force: true) == .applied)
+        #expect(try root.apply() == .unchanged)
+        let saved = try #require(root.tree.text(Paths.networkServers))
+        #expect(saved.hasSuffix("\nnameserver 192.0.2.7\n"))
         #expect(try root.revert() == .reverted)
         #expect(root.tree.text(file) == "nameserver 192.0.2.7\n")
         #expect(!root.tree.exists(Paths.networkServers))
@@ -303,6 +312,27 @@ struct SetupMachineTests {
         #expect(try root.revert(force: true) == .reverted)
         #expect(root.tree.text(file) == "nameserver 192.0.2.8\n")
         #expect(root.tree.text(file + SetupMachine.copySuffix) == "nameserver 192.0.2.9\n")
+    }
+
+    @Test("a failed setup restores the files as before this setup, not as before the first")
+    func failedAgain() throws {
+        let root = try Self.root("plain")
+        #expect(try root.apply() == .applied)
+        try root.write("nameserver 192.0.2.7\n", to: "/etc/resolv.conf")
+        let before = try root.image()
+        var machine = SetupMachine(tree: root.tree)
+        machine.resolution = { _ in "the daemon cannot resolve names" }
+        for force in [true, false] {
+            let plan = try root.plan(force: force)
+            #expect(throws: Failure.self) { try machine.apply(plan, force: true) }
+            // The journal is written again, so its modification time differs.
+            func names(_ image: [String]) -> [String] {
+                image.map { $0.contains("journal.json") ? String($0.prefix { $0 != "." }) : $0 }
+            }
+            #expect(try names(root.image()) == names(before))
+        }
+        #expect(try root.revert(force: true) == .reverted)
+        #expect(root.tree.text("/etc/resolv.conf") == "search lan\nnameserver 192.0.2.1\n")
     }
 
     @Test("an edited file does not stop a revert; a resolv.conf with only the daemon is replaced")

@@ -92,6 +92,23 @@ struct SetupJournal: Codable, Equatable, Sendable {
 }
 
 extension SetupJournal {
+    /// Journal without the original of a resolv.conf that was written anew since the setup.
+    ///
+    /// `setup apply --force` then takes the present file for the original.
+    func withoutReplaced(in tree: FileTree) throws(Failure) -> SetupJournal {
+        guard let entry = self[ResolverFacts.Paths.resolvConf] else { return self }
+        let now = try tree.state(entry.path)
+        let text = tree.text(entry.path) ?? ""
+        guard now != entry.before, now != entry.after, !now.isFromSetup,
+            !ownServers.isSuperset(of: ResolvConfText(text).nameservers)
+        else { return self }
+        // The servers of a VPN are not those of the network.
+        if case .foreign = ResolverOwner(signedIn: text) { return self }
+        var journal = self
+        journal.entries.removeAll { $0 == entry }
+        return journal
+    }
+
     /// Creates a substitute for a lost journal, with defaults as originals.
     init(replacingLostIn tree: FileTree) throws(Failure) {
         let facts = try ResolverFacts(of: tree, before: nil)

@@ -35,8 +35,11 @@ extension SetupMachine {
         return faults
     }
 
-    /// Removes the journal and the directories that setup created.
-    func finish(_ journal: SetupJournal) throws(Failure) {
+    /// Removes the directories that setup created, and replaces the journal by `former`.
+    func finish(
+        _ journal: SetupJournal,
+        leaving former: SetupJournal? = nil
+    ) throws(Failure) {
         if journal[Paths.dhclientHook]?.before.kind == .absent {
             for name in tree.names(in: Paths.dhclientServers) {
                 try tree.put(.absent, at: Paths.dhclientServers + "/" + name)
@@ -45,6 +48,7 @@ extension SetupMachine {
         }
         // Before the journal: after an interruption, the next revert removes the other directories.
         for directory in journal.directories.reversed() { try tree.removeDirectory(directory) }
+        if let former { return try former.write(to: tree) }
         guard tree.exists(SetupJournal.path) else { return }
         try tree.put(.absent, at: SetupJournal.path)
         for directory in journal.directories.reversed() { try tree.removeDirectory(directory) }

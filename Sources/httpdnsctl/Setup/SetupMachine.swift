@@ -31,11 +31,12 @@ struct SetupMachine {
 
     // MARK: - Applying
 
-    /// Applies a plan; if a step fails, restores all files.
+    /// Applies a plan; if a step fails, restores the files and the journal as before the call.
     ///
     /// The journal stores the state before the first setup.
     func apply(_ plan: SetupPlan, force: Bool) throws(Failure) -> Result {
-        let known = try SetupJournal.read(from: tree, ignoringDamage: force)
+        let recorded = try SetupJournal.read(from: tree, ignoringDamage: force)
+        let known = force ? try recorded?.withoutReplaced(in: tree) : recorded
         let old = try SetupJournal.orDefaults(known, in: tree)
         let journal = journal(for: plan, after: old)
         // Saved nameservers that the administrator edited stay as they are.
@@ -71,6 +72,7 @@ struct SetupMachine {
                     !journal.directories.contains($0)
                 }
             }
+            let earlier = try rollback(of: journal, to: recorded, copies: changed)
             try SetupJournal.setAsideDamaged(in: tree)
             try keepCopies(of: changed)
             try journal.write(to: tree)
@@ -84,8 +86,8 @@ struct SetupMachine {
                 if let fault = resolution(plan) { throw Failure(message: fault) }
             } catch {
                 do throws(Failure) {
-                    let faults = try restore(journal)
-                    try finish(journal)
+                    let faults = try restore(earlier)
+                    try finish(earlier, leaving: recorded)
                     if let fault = faults.first { throw Failure(message: fault) }
                 } catch let second {
                     throw Failure(
@@ -103,13 +105,34 @@ struct SetupMachine {
         }
     }
 
+    /// Journal that restores the present files instead of the originals.
+    private func rollback(
+        of journal: SetupJournal,
+        to recorded: SetupJournal?,
+        copies: [String]
+    ) throws(Failure) -> SetupJournal {
+        var earlier = journal
+        earlier.entries = []
+        for path in journal.entries.map(\.path) + copies.map({ $0 + Self.copySuffix }) {
+            let now = try tree.state(path)
+            if now.kind != .other {
+                earlier.entries.append(.init(path: path, before: now, after: now))
+            }
+        }
+        guard let recorded else { return earlier }
+        earlier.undo = recorded.commands
+        earlier.directories.removeAll(where: recorded.directories.contains)
+        return earlier
+    }
+
     private func journal(for plan: SetupPlan, after old: SetupJournal) -> SetupJournal {
         let saved = ResolverFacts.Paths.networkServers
         var entries = plan.changes.map { change in
             var after = change.after
-            // Keeps nameservers that an earlier setup saved as chosen by the operator. The network
-            // may offer the same servers by now; then the new plan does not mark them as chosen.
-            if change.path == saved,
+            // Keeps nameservers that an earlier setup saved as chosen by the operator, unless
+            // resolv.conf was written anew. The network may offer the same servers by now; then the
+            // new plan does not mark them as chosen.
+            if change.path == saved, old[ResolverFacts.Paths.resolvConf] != nil,
                 let chosen = old[saved]?.after, chosen.text.contains(SetupPlan.chosenMark)
             {
                 after = chosen

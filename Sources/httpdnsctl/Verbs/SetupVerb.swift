@@ -89,7 +89,8 @@ struct SetupVerb: Verb {
         to machine: SetupMachine,
         knowing status: Result<StatusReply, Failure>
     ) throws(Failure) -> ExitStatus {
-        let known = try SetupJournal.read(from: machine.tree, ignoringDamage: force)
+        let recorded = try SetupJournal.read(from: machine.tree, ignoringDamage: force)
+        let known = force ? try recorded?.withoutReplaced(in: machine.tree) : recorded
         let facts = try ResolverFacts(of: machine.tree, before: known)
         let found = SetupServers(given: server.compactMap { ServerAddress($0) }, status: status)
         var plan = SetupPlan(for: facts, servers: found.servers, keepsStub: stub)
