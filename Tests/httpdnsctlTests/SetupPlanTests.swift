@@ -624,6 +624,13 @@ struct SetupPlanTests {
         #expect(root.tree.text(new) == "nameserver fe80::1%eth0\n")
         try run(variables + "EXPIRE\n" + hook, "", in: root)
         #expect(!root.tree.exists(old) && root.tree.exists(new))
+        // systemd-resolved was installed after the setup: dhclient writes its file.
+        try root.remove("/etc/resolv.conf")
+        try root.link("/etc/resolv.conf", to: "../run/systemd/resolve/stub-resolv.conf")
+        let isDefined = "command -v make_resolv_conf"
+        try run(variables + "RENEW\n" + hook, "! \(isDefined)\n", in: root)
+        try root.write("", to: ResolverFacts.Paths.resolvedDropIn)
+        try run(variables + "RENEW\n" + hook, isDefined + "\n", in: root)
     }
 
     @Test(

@@ -50,6 +50,8 @@ extension SetupPlan {
                 # Written by httpdnsctl setup: a lease does not change /etc/resolv.conf. Its servers are
                 # saved for `from: network`, in one file for IPv4 and one for IPv6.
                 httpdnsd_file=$interface.dhclient${reason#"${reason%6}"}
+                # A link is of another program, for example of a systemd-resolved that was installed since.
+                if [ ! -L \(Paths.resolvConf) ] || [ -e \(Paths.resolvedDropIn) ]; then
                 make_resolv_conf() {
                     # As in dhclient-script, a lease without DNS servers changes nothing.
                     [ -n "$new_domain_name_servers$new_dhcp6_name_servers" ] || return 0
@@ -63,6 +65,7 @@ extension SetupPlan {
                         mv -f ".$httpdnsd_file" "$httpdnsd_file"
                     )
                 }
+                fi
                 case $reason in
                 EXPIRE* | FAIL* | RELEASE* | STOP*) rm -f "\(directory)/$httpdnsd_file" ;;
                 esac
