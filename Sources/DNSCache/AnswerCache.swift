@@ -88,6 +88,9 @@ package final class AnswerCache: Sendable {
         return table.withLock { body(&$0, now) }
     }
 
+    /// False if the cache has no entry with this hash, fresh or expired.
+    package func mayContain(_ hash: UInt64) -> Bool { table.withLock { $0.mayContain(hash) } }
+
     /// Stores an answer, unless its lifetime is 0 or its size exceeds half of the cache.
     ///
     /// - Parameter hash: the hash of the question; nil if unknown.

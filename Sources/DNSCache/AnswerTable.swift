@@ -54,6 +54,12 @@ package struct AnswerTable: ~Copyable {
 
     // MARK: - Answering
 
+    /// True if the table has an entry with this hash, or with a similar hash.
+    func mayContain(_ hash: UInt64) -> Bool {
+        var probe = index.probe(hash)
+        return index.next(&probe) != nil
+    }
+
     /// Replaces the query in `buffer` with its reply; on a miss, returns nil and keeps the query.
     ///
     /// - Parameters:

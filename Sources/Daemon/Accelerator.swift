@@ -23,6 +23,9 @@ final class Accelerator: ManagedAccelerator {
     private(set) var kernel: KernelAnswers?
     private var obstacle = "not started"
 
+    /// Delay before the load; nil while no delay runs.
+    private var delay: Waiter?
+
     private var loading: Loading?
 
     private typealias Loaded = Result<KernelAnswers, AccelerationError>
@@ -61,7 +64,7 @@ final class Accelerator: ManagedAccelerator {
     /// Creates the thread that loads the BPF program, before the daemon drops its capabilities.
     ///
     /// The thread waits for `start`: the kernel needs 50 ms of CPU time to verify the program, and
-    /// this would delay the first answer on a machine with one processor.
+    /// this would delay the first answers on a machine with one processor.
     func load(_ settings: Settings, in dependencies: Dependencies) throws(StartError) {
         guard settings.accelerate.loopback != .off else {
             obstacle = "accelerate.loopback is off"
@@ -85,6 +88,7 @@ final class Accelerator: ManagedAccelerator {
                 result.finish()
             }
             loading = Loading(thread: thread, gate: gate, results: results)
+            obstacle = "loading"
         } catch {
             throw .system(error)
         }
@@ -92,11 +96,24 @@ final class Accelerator: ManagedAccelerator {
 
     /// Loads the BPF program, then enables the program for `addresses`.
     ///
+    /// - Parameter delay: time before the load; the load is omitted if `stop` is called before.
     /// - Throws: `StartError.acceleration` if acceleration is required but not available.
-    func start(_ settings: Settings, at addresses: [SocketAddress]) async throws(StartError) {
+    func start(
+        _ settings: Settings,
+        at addresses: [SocketAddress],
+        after delay: Duration = .zero
+    ) async throws(StartError) {
         guard let loading else { return }
-        loading.gate.open()
         go(by: settings, at: addresses)
+        if delay > .zero {
+            let waiter = Waiter()
+            self.delay = waiter
+            let timer = clocks.timer(clocks.now() + delay) { waiter.resume(.timedOut) }
+            _ = await waiter.wait(until: nil)
+            timer.cancel()
+        }
+        guard !isStopped else { return }
+        loading.gate.open()
         var made: Loaded?
         for await result in loading.results { made = result }
         loading.thread.join()
@@ -128,6 +145,7 @@ final class Accelerator: ManagedAccelerator {
 
     func stop() {
         isStopped = true
+        delay?.resume(.cancelled)
         guard let kernel else { return }
         sweeping?.cancel()
         kernel.suspend()

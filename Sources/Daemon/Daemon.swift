@@ -57,6 +57,11 @@ package final class Daemon {
 
     static let dumpedQueries = 100
 
+    /// Time between the start and the load of the BPF program, which takes 50 ms of CPU time.
+    ///
+    /// Without this delay, the load would delay the first answers.
+    static let accelerationDelay: Duration = .seconds(1)
+
     /// Creates the daemon; binds no address.
     package convenience init(
         _ settings: Settings,
@@ -124,7 +129,9 @@ package final class Daemon {
                 own: own
             )
             try listenerManager.serve(bound, by: handlers)
-            if components.settings.accelerate.loopback == .required { try await accelerate() }
+            if components.settings.accelerate.loopback == .required {
+                try await accelerate(after: .zero)
+            }
         } catch {
             logger.critical("\(error)")
             return error.exitCode
@@ -133,7 +140,7 @@ package final class Daemon {
         if components.settings.accelerate.loopback != .required {
             acceleration = ServiceLoop.task { [self] in
                 do throws(StartError) {
-                    try await accelerate()
+                    try await accelerate(after: Self.accelerationDelay)
                 } catch {
                     logger.info("acceleration: off: \(error)")
                 }
@@ -195,10 +202,11 @@ package final class Daemon {
         }
     }
 
-    private func accelerate() async throws(StartError) {
+    private func accelerate(after delay: Duration) async throws(StartError) {
         try await accelerator.start(
             components.settings,
-            at: listenerManager.listeners.map(\.address)
+            at: listenerManager.listeners.map(\.address),
+            after: delay
         )
     }
 

@@ -151,11 +151,13 @@ package final class Resolver {
     ///
     /// - Parameters:
     ///   - hash: the cache's hash of the question; nil if unknown.
+    ///   - mayBeCached: false if the cache has no entry with this hash, not even a stale entry.
     ///   - client: the client, for its limits; nil for a query of the daemon itself.
     ///   - completion: may be called before this function returns.
     package func resolve(
         _ query: Query,
         hash: UInt64? = nil,
+        mayBeCached: Bool = true,
         of client: ClientNetwork? = nil,
         deadline: Instant,
         _ completion: consuming Completion<Resolution>
@@ -164,7 +166,9 @@ package final class Resolver {
         if let own = ownAnswer(query.question, match) { return completion(own.answer) }
         let now = clocks.now()
         if let answer = bypassed(query, match, now: now) { return completion(answer) }
-        if let lastResort = serveStale.lastResort(query, hash: hash, match, now: now) {
+        if mayBeCached,
+            let lastResort = serveStale.lastResort(query, hash: hash, match, now: now)
+        {
             guard let delay = lastResort.delay else { return completion(lastResort.resolution) }
             // The delay starts with the first client's query, so that later clients wait less.
             let end = min(deadline, (singleFlight.began(query) ?? now) + delay)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Acceleration
+import Control
 import DNSCache
 import DNSWire
 import Frontend
@@ -37,6 +38,42 @@ struct AcceleratorTests {
         let line = try #require(lines.first)
         #expect(line.hasPrefix("info: "))
         #expect(line.contains("CAP_BPF") && line.contains("CAP_NET_ADMIN"))
+    }
+
+    /// Starts an accelerator that loads after one second; returns its log.
+    @ServiceLoop
+    private func startLater(
+        _ event: @ServiceLoop (Accelerator, TestClock) -> Void
+    ) async throws -> [String] {
+        let (diary, hours) = (LogRecorder(), TestClock())
+        let cache = AnswerCache(limit: 1 << 20, origin: Clock.now, seed: 1)
+        let accelerator = Accelerator(cache, clocks: hours.clocks, logger: diary.logger)
+        var dependencies = Dependencies.system
+        dependencies.kernel = { _, _, _ throws(AccelerationError) in
+            throw .forbidden(what: "the map of settings")
+        }
+        try accelerator.load(Settings(), in: dependencies)
+        let starting = ServiceLoop.throwingTask {
+            try await accelerator.start(Settings(), at: [], after: .seconds(1))
+        }
+        await hours.rest()
+        #expect(diary.all.isEmpty)
+        #expect(accelerator.status.state == .off && accelerator.status.why == "loading")
+        event(accelerator, hours)
+        try await starting.value
+        return diary.all
+    }
+
+    @Test
+    func `the load begins after the delay`() async throws {
+        let lines = try await startLater { _, hours in hours.advance(by: 1) }
+        #expect(lines.count == 1)
+    }
+
+    @Test
+    func `a stop during the delay omits the load`() async throws {
+        let lines = try await startLater { accelerator, _ in accelerator.stop() }
+        #expect(lines.isEmpty)
     }
 
     @Test

@@ -32,7 +32,7 @@ struct PrivilegeTests {
     func root(_ loopback: String) throws {
         let daemon = try TestDaemon("\(unusedUpstream)\naccelerate: {loopback: \(loopback)}")
         if loopback == "auto" {
-            let start = "not started"
+            let start = "loading"
             while try JSON(daemon.control("status", "--json").output)["acceleration", "why"].string
                 == start
             {}

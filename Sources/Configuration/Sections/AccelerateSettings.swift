@@ -21,7 +21,8 @@ extension AccelerateSettings {
             Answers queries over loopback in the kernel, from copies of frequently queried \
             answers. This requires Linux 6.6 and the capabilities CAP_BPF and CAP_NET_ADMIN, see \
             httpdnsd-accelerate.conf. If one of them is missing, the daemon does not start \
-            (`required`), or answers without the kernel (`auto`).
+            (`required`), or answers without the kernel (`auto`). With `auto`, the kernel \
+            answers from one second after the start, so that the first answers are not delayed.
             """
         },
         .option("entries", \.entries, .integer(SettingsLimits.accelerated)) {

@@ -5,10 +5,20 @@ internal import DNSWire
 struct ClientQueue<Element> {
     private final class Line {
         let client: ClientNetwork
-        var elements = FirstInFirstOut<Element>()
+        private(set) var elements = FirstInFirstOut<Element>()
         var weight = 0
 
         init(_ client: ClientNetwork) { self.client = client }
+
+        /// Changes the elements; the swaps need no run-time exclusivity checks.
+        func change<Result>(
+            _ body: (inout FirstInFirstOut<Element>) -> Result
+        ) -> Result {
+            var changed = FirstInFirstOut<Element>()
+            swap(&changed, &elements)
+            defer { swap(&changed, &elements) }
+            return body(&changed)
+        }
     }
 
     /// Queues of clients: all queues that have elements, and also `latest`.
@@ -46,7 +56,7 @@ struct ClientQueue<Element> {
         let line = line(of: client)
         guard admits(line.elements.count, line.weight) else { return false }
         if line.elements.count == 0 { turns.append(line) }
-        line.elements.append(element)
+        line.change { $0.append(element) }
         line.weight += weight
         count += 1
         self.weight += weight
@@ -66,7 +76,7 @@ struct ClientQueue<Element> {
 
     /// Removes the next element; `weighing` returns the weight of an element.
     mutating func pop(weighing: (Element) -> Int = { _ in 0 }) -> Element? {
-        guard let line = current ?? turns.pop(), let element = line.elements.pop() else {
+        guard let line = current ?? turns.pop(), let element = line.change({ $0.pop() }) else {
             return nil
         }
         left = (current == nil ? quantum : left) - 1

@@ -117,11 +117,14 @@ package final class QueryHandler {
     /// Answers a datagram that a worker could not answer.
     package func answer(_ miss: Miss) {
         guard miss.isParsed else { return answerUnparsed(miss) }
-        restore(miss.plain)
-        if let reply = cachedReply(miss.plain, miss.origin) {
-            return miss.listener.reply(reply, to: miss.datagram)
+        let mayBeCached = cache.mayContain(miss.plain.hash)
+        if mayBeCached {
+            restore(miss.plain)
+            if let reply = cachedReply(miss.plain, miss.origin) {
+                return miss.listener.reply(reply, to: miss.datagram)
+            }
         }
-        resolve(miss)
+        resolve(miss, mayBeCached: mayBeCached)
     }
 
     private func answerUnparsed(_ miss: Miss) {
@@ -135,10 +138,11 @@ package final class QueryHandler {
         }
     }
 
-    private func resolve(_ miss: Miss) {
+    private func resolve(_ miss: Miss, mayBeCached: Bool = true) {
         miss.handler = self
         // Captures one object, so that the closure needs no allocation.
-        begin(miss.plain, miss.origin, Completion { miss.handler?.finish(miss, $0) })
+        let completion = Completion<Resolution> { miss.handler?.finish(miss, $0) }
+        begin(miss.plain, miss.origin, mayBeCached: mayBeCached, completion)
     }
 
     private func finish(_ miss: Miss, _ resolution: Resolution) {
@@ -264,12 +268,14 @@ package final class QueryHandler {
     private func begin(
         _ plain: PlainQuery,
         _ origin: QueryOrigin,
+        mayBeCached: Bool = true,
         _ completion: consuming Completion<Resolution>
     ) {
         unanswered += 1
         resolver.resolve(
             plain.query,
             hash: plain.hash,
+            mayBeCached: mayBeCached,
             of: origin.network(isProven: plain.isProven),
             deadline: origin.arrival + ResolverLimits.total,
             completion

@@ -27,6 +27,9 @@ final class DatagramQueue {
     private var count = 0
     private var octets = 0
 
+    /// Number of batches before the current batch.
+    private(set) var batch = 0
+
     private var failures: [(socket: DatagramSocket, error: SocketError)] = [] {
         didSet { hasFailures = !failures.isEmpty }
     }
@@ -160,7 +163,8 @@ final class DatagramQueue {
 
     private func transmit() {
         for slot in 0..<count where unsafe descriptors[slot] >= 0 {
-            switch unsafe senders[slot] {
+            // Taken, because a copy would retain the sender.
+            switch unsafe senders[slot].take() {
             case .listener(let listener):
                 _ = send(slot..<count, ofListener: listener)
             case .socket(let socket):
@@ -172,6 +176,7 @@ final class DatagramQueue {
         }
         for slot in 0..<count { unsafe senders[slot] = nil }
         (count, octets) = (0, 0)
+        batch += 1
     }
 
     /// Sends the datagrams in `slots` that have the same descriptor as the first datagram.

@@ -65,6 +65,9 @@ package final class DatagramSocket {
         self.receiver = receiver
     }
 
+    /// Number of the batch in which the next datagram leaves.
+    package static var batch: Int { DatagramQueue.shared.batch }
+
     package var isOpen: Bool { number != nil }
 
     /// Bound address; nil if the socket is closed.

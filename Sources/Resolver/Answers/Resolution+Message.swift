@@ -24,13 +24,16 @@ extension Resolution {
     ) {
         let isProven = isBelieved && reply.header.authenticData
         let range = isProven ? 0...policy.positive.upperBound : policy.positive
-        var reply = reply
-        if reply.ttls.clamped(to: range) != reply.ttls {
-            reply.mapTTLs { policy.clamp($0, to: range) }
-        }
         rcode = .noError
-        sections = reply.sections
-        lifetime = reply.ttls.lowerBound
+        if reply.ttls.clamped(to: range) == reply.ttls {
+            sections = reply.sections
+            lifetime = reply.ttls.lowerBound
+        } else {
+            var reply = reply
+            reply.mapTTLs { policy.clamp($0, to: range) }
+            sections = reply.sections
+            lifetime = reply.ttls.lowerBound
+        }
         variant = query.variant
         self.provenance = provenance
         isAuthentic = isProven

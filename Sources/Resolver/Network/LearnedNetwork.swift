@@ -62,7 +62,10 @@ package final class LearnedNetwork {
     private var plan = NetworkPlan()
     private var links: [LinkResolvers] = []
     private var forwarders: [LinkResolvers.Server: Forwarder] = [:]
-    private var routes: [Name: Learned] = [:]
+    private var routes: [Name: Learned] = [:] { didSet { hasRoutes = !routes.isEmpty } }
+
+    /// Unlike `routes.isEmpty`, this needs no run-time exclusivity check.
+    private var hasRoutes = false
 
     /// Upstream `network` of the settings; if nil, queries are not sent to the network's servers.
     private(set) var upstream: LearnedUpstream?
@@ -123,7 +126,7 @@ package final class LearnedNetwork {
 
     /// Returns the route of the most specific routing domain that contains `name`.
     func match(_ name: Name) -> RouteTable.Match? {
-        guard !routes.isEmpty else { return nil }
+        guard hasRoutes else { return nil }
         var ancestor: Name? = name
         while let domain = ancestor {
             if let route = routes[domain] { return route.match }

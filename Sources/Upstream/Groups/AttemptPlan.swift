@@ -213,7 +213,7 @@ extension AttemptPlan {
 
     mutating func tick(now: Instant) -> Move? {
         guard let wake, now >= wake else { return nil }
-        return advance(now: now)
+        return advance(to: next, now: now)
     }
 
     /// Returns the attempts that became overdue since the last call; their servers get a probe.
@@ -280,7 +280,7 @@ extension AttemptPlan {
         // If `next` already has the query, the failure of another server must not cause a
         // repetition.
         guard mayJoin(next), !isRunning(next), !isHeld(next) else { return nil }
-        return advance(now: now)
+        return advance(to: next, now: now)
     }
 
     /// Ends an answered attempt; returns true for the first answer, which is the result.
@@ -294,7 +294,7 @@ extension AttemptPlan {
         running.firstIndex { $0.number == number }.map { running.remove(at: $0) }
     }
 
-    private mutating func advance(now: Instant) -> Move {
+    private mutating func advance(to next: Int?, now: Instant) -> Move {
         guard now < deadline, let next else {
             isOver = true
             return .end

@@ -126,13 +126,13 @@ package final class HealthTable {
     // MARK: - Outcomes of clients' queries
 
     func answered(_ server: any Forwarding, _ page: Page, began: Instant, now: Instant) {
-        let isSlow = page.health.answered(in: now - began, now: now)
+        let (isSlow, rests) = page.health.answered(in: now - began, now: now)
         // Measured only for protected servers: the round trip determines the timeout of probes, and
         // a failed probe permits the use of unprotected servers.
         let isDue = isSlow && server.isProtected && !page.health.isProbed
         if isDue, page.health.isUnmeasured(at: now) { measure(server) }
         reportForgeries(of: server, page)
-        if page.health.rests { probe(server, until: now + server.timeout) }
+        if rests { probe(server, until: now + server.timeout) }
     }
 
     /// Records a client's failed query, which does not change the server's health.

@@ -158,14 +158,17 @@ extension ServerHealth {
 // MARK: - Replies to clients' queries
 
 extension ServerHealth {
-    /// Records an answer; returns true if the latency exceeds the known round trip.
-    mutating func answered(in time: Duration, now: Instant) -> Bool {
+    /// Records an answer.
+    ///
+    /// - Returns: `isSlow` is true if the latency exceeds the known round trip; `rests` is the
+    ///   property, of which a separate read would copy the struct.
+    mutating func answered(in time: Duration, now: Instant) -> (isSlow: Bool, rests: Bool) {
         defer { shortest = min(shortest, time) }
         latency = latency.map { $0 + (time - $0).doubled(-3) } ?? time
         receivedAt = now
         answeredAt = now
         declines = 0
-        return time > shortest
+        return (time > shortest, rests)
     }
 
     mutating func declined(now: Instant) { receivedAt = now }

@@ -193,6 +193,10 @@ package final class UpstreamGroup {
     }
 
     func wake(_ run: Run, at instant: Instant?) {
+        // A swap needs no run-time exclusivity checks of `pending`.
+        var pending: [Run] = []
+        swap(&pending, &self.pending)
+        defer { swap(&pending, &self.pending) }
         if let instant {
             if run.index == nil {
                 run.index = pending.count

@@ -21,6 +21,9 @@ final class UDPExchanger {
     /// Sockets for the next queries; not more than these eight sockets accept queries.
     private var slots = InlineArray<8, UDPSocketSlot?>(repeating: nil)
 
+    /// Index in `slots` for the queries of a batch of datagrams.
+    private var chosen = (index: 0, batch: -1)
+
     /// All sockets: in `slots`, in `spare`, or only waiting for replies.
     private var all: [UDPSocketSlot] = []
 
@@ -70,7 +73,7 @@ final class UDPExchanger {
     }
 
     private func openSlot() throws(SocketError) -> UDPSocketSlot {
-        let index = Int(random.next() % UInt64(slots.count))
+        let index = chooseSlot()
         let now = clocks.now()
         var closed: UDPSocketSlot?
         if let slot = slots[index] {
@@ -82,6 +85,16 @@ final class UDPExchanger {
         slot.isCurrent = true
         try slot.open(to: server, now)
         return slot
+    }
+
+    /// Chooses one random slot for all queries that leave together: each socket of a batch needs
+    /// a system call to send, and others to receive the replies.
+    private func chooseSlot() -> Int {
+        let batch = DatagramSocket.batch
+        if chosen.batch != batch {
+            chosen = (Int(random.next() % UInt64(slots.count)), batch)
+        }
+        return chosen.index
     }
 
     private func newSlot() -> UDPSocketSlot {
