@@ -21,8 +21,13 @@ final class UDPExchanger {
     /// Sockets for the next queries; not more than these eight sockets accept queries.
     private var slots = InlineArray<8, UDPSocketSlot?>(repeating: nil)
 
-    /// Index in `slots` for the queries of a batch of datagrams.
-    private var chosen = (index: 0, batch: -1)
+    /// Index in `slots` for the next queries of a batch of datagrams, and their maximum number.
+    private var chosen = (index: 0, batch: -1, left: 0)
+
+    /// Maximum number of queries in sequence that one socket sends in a batch.
+    ///
+    /// Their replies must fit into the receive buffer of the socket.
+    private static let queriesPerBatch = 16
 
     /// All sockets: in `slots`, in `spare`, or only waiting for replies.
     private var all: [UDPSocketSlot] = []
@@ -87,13 +92,17 @@ final class UDPExchanger {
         return slot
     }
 
-    /// Chooses one random slot for all queries that leave together: each socket of a batch needs
-    /// a system call to send, and others to receive the replies.
+    /// Chooses a random slot for queries that leave together, because each socket of a batch needs
+    /// further system calls.
     private func chooseSlot() -> Int {
         let batch = DatagramSocket.batch
         if chosen.batch != batch {
-            chosen = (Int(random.next() % UInt64(slots.count)), batch)
+            let index = Int(random.next() % UInt64(slots.count))
+            chosen = (index, batch, Self.queriesPerBatch)
+        } else if chosen.left == 0 {
+            chosen = ((chosen.index + 1) % slots.count, batch, Self.queriesPerBatch)
         }
+        chosen.left -= 1
         return chosen.index
     }
 
