@@ -173,6 +173,24 @@ struct MessageBuilderTests {
         #expect(try Message(parsing: message.encoded()) == message)
     }
 
+    @Test(arguments: [(16, 16), (17, 20)])
+    func `a name is compared with at most 16 names of equal length`(
+        _ names: Int,
+        _ recordOctets: Int
+    ) throws {
+        var builder = MessageBuilder(header: Header(id: 1))
+        try builder.append(Question(name: "example", type: .a))
+        for index in 10..<(10 + names) {
+            let name = try Name("n\(index).example")
+            try builder.append(Record(name: name, ttl: 1, data: .a("192.0.2.1")), to: .answer)
+        }
+        let start = builder.octets.count
+        let first = Record(name: "n10.example", ttl: 1, data: .a("192.0.2.2"))
+        try builder.append(first, to: .answer)
+        #expect(builder.octets.count - start == recordOctets)
+        #expect(try Message(parsing: builder.finish()).answers.last == first)
+    }
+
     @Test
     func `a buffer can be reused`() throws {
         var builder = MessageBuilder(header: Header(id: 1), reusing: [1, 2, 3])

@@ -24,12 +24,19 @@ struct NameCompressor {
 // MARK: - Reading
 
 extension NameCompressor {
+    /// Maximum number of targets with the same value of `octets` that one search compares.
+    ///
+    /// Names that a server chooses could otherwise make each search compare all targets.
+    private static let comparisons = 16
+
     /// Returns the offset of the longest known suffix of `name`, and the count of octets before it.
     func match(_ name: [UInt8], in message: [UInt8]) -> (prefix: Int, offset: UInt16)? {
         var position = 0
         while name[position] != 0 {
             var next = newest[name.count - position]
-            while next > 0 {
+            var left = Self.comparisons
+            while next > 0, left > 0 {
+                left -= 1
                 let target = targets[Int(next) - 1]
                 if Self.isEqual(name, from: position, message, at: Int(target.offset)) {
                     return (position, target.offset)
