@@ -24,6 +24,9 @@ package class Attempt {
     /// Record of this attempt in a trace of the query; nil if the query is not traced.
     final private(set) var place: Trace.Place?
 
+    /// True if the client has many queries in flight (``ClientLoad``).
+    final private(set) var isOfBusyClient = false
+
     /// Start of an earlier unanswered attempt at the same server; nil if there was none.
     ///
     /// A connection that has received no data since this time is not used.
@@ -86,23 +89,30 @@ package class Attempt {
         _ query: Query,
         deadline: Instant,
         repeating earlier: Instant? = nil,
+        isOfBusyClient: Bool = false,
         cancellation: CancellationSignal? = nil,
         _ completion: consuming Completion<Attempt>
     ) {
         self.init(query, cancellation: cancellation)
-        prepare(deadline: deadline, repeating: earlier, completion)
+        prepare(
+            deadline: deadline,
+            repeating: earlier,
+            isOfBusyClient: isOfBusyClient,
+            completion
+        )
     }
 
     final func prepare(
         deadline: Instant,
         repeating earlier: Instant?,
+        isOfBusyClient: Bool = false,
         place: Trace.Place? = nil,
         number: Int = 0,
         server: Int = 0,
         began: Instant = Instant(nanoseconds: 0),
         _ completion: consuming Completion<Attempt>
     ) {
-        (due, self.earlier) = (deadline, earlier)
+        (due, self.earlier, self.isOfBusyClient) = (deadline, earlier, isOfBusyClient)
         (self.number, self.server, self.began) = (number, server, began)
         // Unlike an assignment, `swap` needs no run-time exclusivity check.
         var place = place

@@ -65,6 +65,45 @@ struct StreamTransportTests {
             #expect(message.question == query.question)
         }
         #expect(server.connections > 1)
+        await #expect(throws: Never.self) {
+            try await askOfBusyClient(upstream, "other.example.com")
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `queries of a busy client do not delay the replies for other clients`() async throws {
+        let server = try StreamServer { client in
+            var isStuck = false
+            while let query = await client.next() {
+                let name = try? Message(parsing: query).questions.first?.name
+                if name == "busy.example.com" { isStuck = true }
+                if !isStuck { await client.write(framed(reply(to: query))) }
+            }
+        }
+        defer { server.stop() }
+        let upstream = upstream(server)
+        let busy = ServiceLoop.task {
+            _ = try? await askOfBusyClient(upstream, "busy.example.com")
+        }
+        defer { busy.cancel() }
+        #expect(await ask(upstream, ["www.example.com"]) == [.success("www.example.com")])
+        #expect(server.connections == 2)
+    }
+
+    @ServiceLoop
+    private func askOfBusyClient(_ upstream: Forwarder, _ name: Name) async throws {
+        let query = Query(question: Question(name: name, type: .a))
+        let outcome = await withCheckedContinuation { continuation in
+            let attempt = Attempt(
+                query,
+                deadline: Clock.now + .seconds(20),
+                isOfBusyClient: true,
+                Completion { continuation.resume(returning: $0.outcome) }
+            )
+            upstream.ask(attempt)
+        }
+        _ = try outcome.get()
     }
 
     @ServiceLoop

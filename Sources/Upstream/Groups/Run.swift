@@ -134,6 +134,7 @@ final class Run: Attempt {
         attempt.prepare(
             deadline: until,
             repeating: since,
+            isOfBusyClient: load != .normal,
             place: trace?.begin(server.name, server.url, why, now: began),
             number: number,
             server: index,

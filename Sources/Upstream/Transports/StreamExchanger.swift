@@ -2,10 +2,11 @@
 internal import DNSWire
 internal import Net
 
-/// Queries one server over two persistent connections: one for client queries, one for probes.
+/// Queries one server over up to three persistent connections.
 ///
-/// On a shared connection, slow queries could delay a probe. There are also retired connections,
-/// which only wait for outstanding replies.
+/// On a shared connection, large or slow replies for a client with many queries in flight could
+/// delay the replies for other clients, and probes. There are also retired connections, which only
+/// wait for outstanding replies.
 @ServiceLoop
 final class StreamExchanger {
     private var opened: UInt64 = 0
@@ -28,7 +29,14 @@ final class StreamExchanger {
     private var retired: [PipelinedConnection] = []
 
     private enum Purpose {
-        case queries, probes
+        case queries, queriesOfBusyClients, probes
+
+        @ServiceLoop
+        init(_ attempt: Attempt) {
+            self =
+                attempt.query.isProbe
+                ? .probes : attempt.isOfBusyClient ? .queriesOfBusyClients : .queries
+        }
     }
 
     nonisolated init(_ clocks: Clocks, _ open: @escaping PipelinedConnection.Opening) {
@@ -70,7 +78,7 @@ final class StreamExchanger {
         _ since: Instant?
     ) async throws(UpstreamError) -> UpstreamReply {
         let before = reused
-        let purpose = attempt.query.isProbe ? Purpose.probes : .queries
+        let purpose = Purpose(attempt)
         let connection = self.connection(for: purpose, receivedSince: since)
         attempt.place?.update { $0.isReused = reused > before }
         if candidates[purpose] === connection, let silent = current[purpose], silent.isUsable {
@@ -97,7 +105,7 @@ final class StreamExchanger {
                     failure = error
                 }
             }
-            guard purpose == .probes, let working = workingConnection(after: failure, attempt)
+            guard purpose != .queries, let working = workingConnection(after: failure, attempt)
             else { throw failure }
             let octets = try await working.ask(exchange.message, for: attempt)
             return try validate(octets, exchange, on: working)
@@ -119,7 +127,7 @@ final class StreamExchanger {
             && clocks.now() < attempt.deadline
     }
 
-    /// Returns the connection of client queries, for a probe whose own connection has failed.
+    /// Returns the connection of `queries`, for an attempt whose own connection has failed.
     ///
     /// A server can limit the number of connections, and still answer on an existing connection.
     private func workingConnection(
