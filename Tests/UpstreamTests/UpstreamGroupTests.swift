@@ -215,7 +215,7 @@ struct UpstreamGroupTests {
             $0 < 2 ? .silence : .answer(10)
         }
         #expect(try await harness.ask(harness.group(one)) == .success("one"))
-        #expect(harness.takeAsked() == "one@0 one@400 one@800")
+        #expect(harness.takeAsked() == "one@0 one@400 one@810")
         #expect(one.repeats == 2)
     }
 

@@ -113,8 +113,28 @@ struct UpstreamHealthTests {
         one.own = .answer(10)
         await harness.advance(by: .seconds(2))
         probes = harness.takeChecked().split(separator: " ").count
-        #expect(probes == 4)
+        #expect(probes == 5)
         #expect(group.health.health(of: one).isFit)
+    }
+
+    @Test(arguments: [300, 700, 1_500, 2_200])
+    @ServiceLoop
+    func `a query is answered after a short outage of the only server`(_ outage: Int) async throws {
+        var isSilent = true
+        let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero) { _ in
+            isSilent ? .silence : .answer(10)
+        }
+        one.own = .silence
+        let group = harness.group(one)
+        var result: Result<UpstreamGroup.Reply, UpstreamError>?
+        let end = harness.world.now + .milliseconds(4_800)
+        group.ask(UpstreamHarness.query, deadline: end, Completion { result = $0 })
+        await harness.advance(by: .milliseconds(outage))
+        (isSilent, one.own) = (false, .answer(10))
+        await harness.advance(by: .seconds(1))
+        #expect(throws: Never.self) { try result?.get() }
+        #expect(result != nil)
+        #expect(harness.asked.count <= UpstreamLimits.roundsAlone)
     }
 
     @Test(arguments: [1, 3])

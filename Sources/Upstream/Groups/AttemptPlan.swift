@@ -77,6 +77,15 @@ struct AttemptPlan: Sendable, Hashable {
     /// Time at which a hedged query is due after the latest attempt.
     private var hedge: Instant?
 
+    /// True if a second datagram was sent to a server without a reply to the first.
+    ///
+    /// Then the next datagram follows when a probe shows that the server replies again, or after
+    /// the timeout: datagrams at short intervals would not outlast a short outage.
+    private var waitsForProbe = false
+
+    /// Time of the first attempt.
+    private var start: Instant?
+
     /// True after an answer or a final failure.
     private(set) var isOver = false
 
@@ -98,8 +107,8 @@ struct AttemptPlan: Sendable, Hashable {
     /// Time of the next ``tick(now:)``; nil if only another event can continue the plan.
     var wake: Instant? {
         guard !isOver else { return nil }
-        guard let hedge, !running.isEmpty else { return deadline }
-        guard let next, mayJoin(next), !isHeld(next) else { return nil }
+        guard !running.isEmpty else { return deadline }
+        guard let hedge, let next, mayJoin(next), !isHeld(next) else { return nil }
         var wake = hedge
         if let last = candidates[next].asked, isRunning(next) {
             wake = max(wake, last + (candidates[next].repeatsAfter ?? .zero))
@@ -266,6 +275,10 @@ extension AttemptPlan {
         let wasProtected = candidates.contains { $0.server == server && $0.isProtected }
         let mayStandIn =
             isDown && wasProtected && next.map { !candidates[$0].isProtected } ?? false
+        let hasReturned = !isDown && waitsForProbe && now < deadline
+        if hasReturned, let next, candidates[next].server == server, mayJoin(next) {
+            return advance(to: next, now: now)
+        }
         return running.isEmpty || mayStandIn ? proceed(now: now) : nil
     }
 
@@ -308,11 +321,19 @@ extension AttemptPlan {
             let (part, whole) = UpstreamLimits.protectedShare
             left = left * part / whole
         }
+        let start = start ?? now
+        self.start = start
+        if waitsForProbe {
+            // A name that the server never answers must not stay much longer in flight.
+            let rest = start - now + server.timeout + server.patience * 3
+            left = min(left, max(server.patience, rest))
+        }
         let until = now + min(server.timeout, left)
         let number = count
         count += 1
         let overdue = now + server.patience
-        hedge = overdue
+        waitsForProbe = server.tries > 0 && server.repeatsAfter == .zero
+        hedge = waitsForProbe ? nil : overdue
         running.append(
             Try(
                 number: number,
