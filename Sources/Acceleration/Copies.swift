@@ -53,7 +53,7 @@ struct Slot {
     var key: UInt64 = 0
     var of = MirroredHits()
 
-    /// Number of counted hits on this slot, including hits on copies that used the slot earlier.
+    /// Hits on this slot, also on its earlier copies, that the statistics already include.
     var seen: UInt64 = 0
     var isUsed = false
     init() {}

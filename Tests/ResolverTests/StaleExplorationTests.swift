@@ -20,7 +20,7 @@ struct StaleExplorationTests {
         /// From now on, servers reply after 20 ms, do not reply, or reply with status 500.
         case good, silent, failing
 
-        /// The time of the stale answer timer passes (`wait`), or most of the TTL of 60 s.
+        /// The stale answer timer fires (`wait`), or 50 s of the TTL of 60 s pass (`expire`).
         case wait, expire
 
         case network

@@ -20,7 +20,7 @@ extension ResolvConf {
         isLocal: (SocketAddress) -> Bool = SettingsEnvironment.process.isLocal
     ) {
         self.init()
-        // Also true if only root can read the journal.
+        // Also true if the journal of `httpdnsctl setup` exists, but only root can read it.
         isSetUp =
             RegularFile.fault(of: root + "/var/lib/httpdnsd-setup/journal.json") != .system(ENOENT)
         guard let found = Self.servers(root + "/etc/resolv.conf") else { return }

@@ -204,9 +204,9 @@ extension Settings {
             ]
         ) {
             """
-            DNS resolvers for all queries that no vendor answers, in order of preference. The two \
-            entries in this manual are the public DNS over HTTPS resolvers of Tencent and Alibaba: \
-            replace them by resolvers that you trust. A machine that boots with a wrong clock \
+            DNS resolvers for all queries that no vendor answers, in order of preference. The \
+            example has the public DNS over HTTPS resolvers of Tencent and Alibaba: replace them \
+            by resolvers that you trust. A machine that boots with a wrong clock \
             cannot verify certificates: for such a machine, also add a plain DNS upstream \
             (`udp://`).
             """

@@ -150,7 +150,7 @@ extension VendorSettings {
             """
             Maximum number of calls in flight; further names wait. If the value of a vendor \
             exceeds the default, the values of all vendors together can be at most 128. One client \
-            can use half of the calls that the other clients leave. Set a value below the vendor's \
+            can use half of the calls that other clients do not use at this time. Set a value below the vendor's \
             limit of concurrent calls or connections.
             """
         },

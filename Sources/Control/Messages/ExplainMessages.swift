@@ -137,7 +137,7 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
     /// `repair` (another signature or request format).
     package var why: String
 
-    /// HTTP request with empty parameter values; for an upstream, the transport.
+    /// HTTP request without its parameter values; for an upstream, the transport.
     package var request: String?
 
     /// True if an open connection was reused; nil if unknown.

@@ -11,7 +11,7 @@ struct RecentClients: Sendable {
 
     private var latestProven: Instant?
 
-    /// Returns true if `client` must leave a part to recent clients with proven addresses.
+    /// Returns true if `client` must leave a part of a limit to clients with proven addresses.
     func mustYield(_ client: ClientNetwork, now: Instant) -> Bool {
         guard !client.isProven, let latestProven else { return false }
         return now - latestProven < ClientLimits.clientMemory

@@ -162,8 +162,8 @@ struct NetworkPlan: Sendable, Hashable {
         let ordinary = takers.isEmpty ? (vpns.isEmpty ? defaults : vpns) : takers
         let all = ordinary.flatMap(\.servers).uniqued()
         // For names outside of a split-tunnel VPN, the VPN's server may return an error, such as
-        // REFUSED; then `spares` get these names. Only an error of the VPN's servers has this
-        // effect, so the network under the VPN cannot obtain other names.
+        // REFUSED; then `spares`, servers of the network under the VPN, get these names. If the
+        // VPN's server is only silent, they do not: the network could drop its packets on purpose.
         let isSplit = takers.isEmpty && !vpns.isEmpty && !vpns.contains(where: \.isFullTunnel)
         let others = isSplit ? defaults.filter { !$0.isTunnel }.flatMap(\.servers).uniqued() : []
         let rest = others.filter { !all.contains($0) }

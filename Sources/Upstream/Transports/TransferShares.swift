@@ -96,10 +96,10 @@ final class UpstreamTransfers {
 
     isolated deinit { total.upstreams -= 1 }
 
-    /// Adds a transfer of `client`, at a limit in place of an older one.
+    /// Adds a transfer of `client`; at a limit, the new transfer replaces an older one.
     ///
-    /// Returns nil if no transfer can be replaced, or if a repetition would need the last
-    /// transfers.
+    /// Returns nil at a limit if no transfer can be replaced. A repetition replaces no transfer,
+    /// and leaves transfers for new queries.
     ///
     /// - Parameters:
     ///   - client: nil for the daemon itself.

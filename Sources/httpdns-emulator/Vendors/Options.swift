@@ -86,13 +86,13 @@ struct AlibabaOptions: ParsableArguments {
 
     @Option(
         help: .init(
-            "Servers in the reply to `ss`: ADDR[:PORT],... (default: the emulator's address)",
+            "Servers in the reply to /ss: ADDR[:PORT],... (default: the emulator's address)",
             valueName: "list"
         )
     )
     var ssServers: String?
 
-    @Option(help: .init("Value of service_status in the reply to `ss`.", valueName: "status"))
+    @Option(help: .init("Value of service_status in the reply to /ss.", valueName: "status"))
     var ssStatus: Alibaba.ServiceStatus?
 
     @Option(

@@ -56,7 +56,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
             throw Failure(
                 message: "\(path) is damaged: \(error)",
                 hint:
-                    "restore the original files in the journal by hand, then remove it; or "
+                    "restore the original files in this journal by hand, then remove it; or "
                     + "use --force, which renames it to \(damagedPath) and restores defaults"
             )
         }
@@ -75,7 +75,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
         do {
             octets = try JSONText.encode(self, indented: true)
         } catch {
-            throw Failure(message: "cannot encode the journal as JSON: \(error)")
+            throw Failure(message: "cannot encode the setup journal as JSON: \(error)")
         }
         var state = FileState(kind: .file, octets: octets + [0x0A], mode: 0o600)
         (state.user, state.group) = FileState.owner

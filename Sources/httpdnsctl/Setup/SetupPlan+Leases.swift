@@ -10,7 +10,8 @@ extension SetupPlan {
     /// NetworkManager leaves the links in interfaces(5) to dhclient.
     mutating func planLeases(_ facts: ResolverFacts) {
         if facts.present.contains(Paths.dhclientHooks) {
-            // A hook of systemd-resolved gives the servers to systemd-resolved, which reports them.
+            // If dhclient has a hook of systemd-resolved, the daemon gets the servers of the lease
+            // from systemd-resolved.
             if owner != .resolved || !facts.hasDhclientHook { planDhclient(facts) }
         } else if owner == .dhclient {
             notes.append(

@@ -58,7 +58,7 @@ struct SetupVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Change the files below this directory. Except for /, no services are restarted.",
+            "Change the files below this directory. Services are restarted only if it is /.",
             valueName: "directory"
         ),
         completion: .directory
