@@ -372,6 +372,16 @@ struct SetupMachineTests {
         )
         #expect(root.tree.text("/etc/resolv.conf") == file)
         #expect(root.tree.text(copy) == "search lan\nnameserver 192.0.2.1\n")
+        // strongSwan adds its server, and removes only this server when the VPN ends.
+        let other = try Self.root("plain")
+        #expect(try other.apply() == .applied)
+        let vpn = "nameserver 192.0.2.7   # by strongSwan\n"
+        try other.write(vpn + (other.tree.text("/etc/resolv.conf") ?? ""), to: "/etc/resolv.conf")
+        #expect(try other.liveRevert().count == 1)
+        #expect(
+            other.tree.text("/etc/resolv.conf")
+                == vpn + "search lan\nnameserver 192.0.2.1\n"
+        )
     }
 
     @Test("edited saved nameservers are kept by a setup, and used by a revert")

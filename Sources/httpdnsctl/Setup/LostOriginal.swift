@@ -20,6 +20,21 @@ extension FileState {
             && text.split(separator: "\n").contains { $0.hasPrefix(Self.mark) }
     }
 
+    /// Returns a resolv.conf with `servers` instead of the servers and the comment of setup.
+    ///
+    /// strongSwan adds its server to the file, and removes only this server when the VPN ends.
+    func replacing(_ own: Set<String>, by servers: [String]) -> FileState {
+        var file = self
+        let lines = text.split(separator: "\n").map(String.init).filter {
+            !$0.hasPrefix(Self.mark) && $0 != "options edns0 trust-ad"
+                && own.isDisjoint(with: ResolvConfText($0).nameservers)
+        }
+        let all = lines + servers.map { "nameserver \($0)" }
+        file.octets = Array((all.joined(separator: "\n") + "\n").utf8)
+        file.modified = nil
+        return file
+    }
+
     /// File without the lines of `setup apply`; absent if no other line is left.
     var withoutSetup: FileState {
         var isOwn = false

@@ -31,8 +31,10 @@ struct SetupJournal: Codable, Equatable, Sendable {
             if path == ResolverFacts.Paths.networkServers { return before }
             if path == ResolverFacts.Paths.resolvConf {
                 guard now.kind == .file || now.kind == .absent else { return nil }
-                let isOwn = ownServers.isSuperset(of: ResolvConfText(now.text).nameservers)
-                return isOwn ? before : nil
+                let servers = ResolvConfText(now.text).nameservers
+                if ownServers.isSuperset(of: servers) { return before }
+                return ownServers.isDisjoint(with: servers)
+                    ? nil : now.replacing(ownServers, by: ResolvConfText(before.text).nameservers)
             }
             guard now.isFromSetup else { return nil }
             return ResolverFacts.createdFiles.contains(path) ? before : now.withoutSetup

@@ -9,8 +9,7 @@ extension SetupMachine {
     /// Such a fault is not fatal: services read the restored files at their next start.
     ///
     /// A notified service may write resolv.conf: NetworkManager without a connection writes a file
-    /// without nameservers. Then resolv.conf is restored again. If the restored file still has no
-    /// nameservers, although the original has some, throws and keeps the journal.
+    /// without nameservers. Then resolv.conf is restored again.
     func restore(_ journal: SetupJournal) throws(Failure) -> [String] {
         for entry in journal.entries.reversed() {
             try tree.removeLeftover(of: entry.path)
@@ -59,22 +58,11 @@ extension SetupMachine {
 
     /// Restores resolv.conf again if another program has removed all nameservers.
     private func restoreNameservers(_ journal: SetupJournal) throws(Failure) {
-        guard let entry = journal[Paths.resolvConf], !hasNameserver,
+        guard let entry = journal[Paths.resolvConf],
+            ResolvConfText(tree.text(Paths.resolvConf) ?? "").nameservers.isEmpty,
             try tree.state(entry.path) != entry.before
         else { return }
         try tree.put(entry.before, at: entry.path)
-        guard entry.before.kind == .file, !hasNameserver,
-            !ResolvConfText(entry.before.text).nameservers.isEmpty
-        else { return }
-        throw Failure(
-            message: "another program removes the nameservers from \(entry.path); "
-                + "\(SetupJournal.path) has the original",
-            hint: "stop this program, then run `httpdnsctl setup revert --force`"
-        )
-    }
-
-    private var hasNameserver: Bool {
-        !ResolvConfText(tree.text(Paths.resolvConf) ?? "").nameservers.isEmpty
     }
 }
 
