@@ -332,6 +332,26 @@ struct UnitTests {
         }
     }
 
+    @Test("the removal of the package reverts the setup, also without a journal", arguments: 1...3)
+    func removal(_ successfulRun: Int) throws {
+        let tree = try Tree()
+        let script = """
+            runs=0
+            httpdnsctl() { echo "$@"; runs=$((runs + 1)); [ $runs = \(successfulRun) ]; }
+            deb-systemd-invoke() { :; }
+            set -- remove
+            . "\(Repository.root.appending(path: "debian/httpdnsd.prerm").path)"
+            """
+        try tree.write(script, to: "script")
+        let run = try Run(
+            URL(filePath: "/bin/bash"),
+            [tree.root.appending(path: "script").path]
+        )
+        let second = successfulRun == 1 ? "" : "setup revert --force\n"
+        #expect(run.code == 0 && run.output == "setup revert\n" + second)
+        #expect(run.errors.contains("cannot revert") == (successfulRun == 3))
+    }
+
     @Test("a crash loop ends")
     func startLimit() throws {
         let unit = try Repository.text("systemd/httpdnsd.service")
