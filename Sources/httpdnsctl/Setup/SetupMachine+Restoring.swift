@@ -99,7 +99,8 @@ extension SetupMachine {
             || isRestored && [nil, .dhclient, .dhcpcd].contains(signer)
         let isChosen =
             journal[Paths.networkServers]?.after.text.contains(SetupPlan.chosenMark) ?? false
-        var target = try restoredTarget(journal)
+        var facts = try ResolverFacts(of: tree, before: nil, seesSetup: true)
+        var target = restoredTarget(facts, journal)
         if target != nil, isOfClient, !isChosen, !known.leased.isEmpty {
             if known.leased != KnownServers.servers(in: [Paths.resolvConf], of: tree) {
                 try write(known.leased, to: target)
@@ -109,11 +110,12 @@ extension SetupMachine {
         // A notified systemd-resolved needs some time until it has the servers of the network.
         var turns = tree.isThisMachine && now.kind == .link ? 6 : 0
         while target != nil {
-            if try hasServer(besides: journal.ownServers) { return nil }
+            if hasServer(facts, besides: journal.ownServers) { return nil }
             if turns == 0 { break }
             turns -= 1
             usleep(500_000)
-            target = try restoredTarget(journal)
+            facts = try ResolverFacts(of: tree, before: nil, seesSetup: true)
+            target = restoredTarget(facts, journal)
         }
         let isLost = target == nil || now.kind == .file && now != original
         let servers = known.last.isEmpty && isLost ? KnownServers.public : known.last
@@ -127,8 +129,7 @@ extension SetupMachine {
     /// Returns the path of the file to which resolv.conf leads; nil if no program maintains it.
     ///
     /// A link that no program maintained at the time of the setup is as before if its file exists.
-    private func restoredTarget(_ journal: SetupJournal) throws(Failure) -> String? {
-        let facts = try ResolverFacts(of: tree, before: nil, seesSetup: true)
+    private func restoredTarget(_ facts: ResolverFacts, _ journal: SetupJournal) -> String? {
         guard facts.resolvConf.kind == .link else { return Paths.resolvConf }
         guard let manager = ResolverOwner(placedBy: facts),
             manager.name == journal.owner || facts.resolvConf != journal[Paths.resolvConf]?.before
@@ -136,8 +137,7 @@ extension SetupMachine {
         return manager.isAlive(facts) ? facts.resolvedPath : nil
     }
 
-    private func hasServer(besides own: Set<String>) throws(Failure) -> Bool {
-        let facts = try ResolverFacts(of: tree, before: nil, seesSetup: true)
+    private func hasServer(_ facts: ResolverFacts, besides own: Set<String>) -> Bool {
         let uplinks = ResolvConfText(tree.text(Paths.resolved + "/resolv.conf") ?? "")
         return ResolvConfText(facts.text ?? "").nameservers.contains { server in
             guard ResolverOwner.isStub(server) else { return !own.contains(server) }
