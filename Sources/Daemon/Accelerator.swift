@@ -23,7 +23,7 @@ final class Accelerator: ManagedAccelerator {
     private(set) var kernel: KernelAnswers?
     private var obstacle = "not started"
 
-    /// Delay before the load; nil while no delay runs.
+    /// Delay before the load; nil before its start.
     private var delay: Waiter?
 
     private var loading: Loading?
@@ -94,26 +94,23 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
+    /// Waits before the load; returns false if `stop` was called.
+    func wait(_ time: Duration) async -> Bool {
+        guard !isStopped else { return false }
+        let waiter = Waiter()
+        delay = waiter
+        let timer = clocks.timer(clocks.now() + time) { waiter.resume(.timedOut) }
+        defer { timer.cancel() }
+        return await waiter.wait(until: nil) == .timedOut
+    }
+
     /// Loads the BPF program, then enables the program for `addresses`.
     ///
-    /// - Parameter delay: time before the load; the load is omitted if `stop` is called before.
     /// - Throws: `StartError.acceleration` if acceleration is required but not available.
-    func start(
-        _ settings: Settings,
-        at addresses: [SocketAddress],
-        after delay: Duration = .zero
-    ) async throws(StartError) {
+    func start(_ settings: Settings, at addresses: [SocketAddress]) async throws(StartError) {
         guard let loading else { return }
-        go(by: settings, at: addresses)
-        if delay > .zero {
-            let waiter = Waiter()
-            self.delay = waiter
-            let timer = clocks.timer(clocks.now() + delay) { waiter.resume(.timedOut) }
-            _ = await waiter.wait(until: nil)
-            timer.cancel()
-        }
-        guard !isStopped else { return }
         loading.gate.open()
+        go(by: settings, at: addresses)
         var made: Loaded?
         for await result in loading.results { made = result }
         loading.thread.join()

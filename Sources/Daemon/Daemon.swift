@@ -129,9 +129,7 @@ package final class Daemon {
                 own: own
             )
             try listenerManager.serve(bound, by: handlers)
-            if components.settings.accelerate.loopback == .required {
-                try await accelerate(after: .zero)
-            }
+            if components.settings.accelerate.loopback == .required { try await accelerate() }
         } catch {
             logger.critical("\(error)")
             return error.exitCode
@@ -139,8 +137,9 @@ package final class Daemon {
         for warning in components.settings.warnings { logger.warning("\(warning)") }
         if components.settings.accelerate.loopback != .required {
             acceleration = ServiceLoop.task { [self] in
+                guard await accelerator.wait(Self.accelerationDelay) else { return }
                 do throws(StartError) {
-                    try await accelerate(after: Self.accelerationDelay)
+                    try await accelerate()
                 } catch {
                     logger.info("acceleration: off: \(error)")
                 }
@@ -202,11 +201,10 @@ package final class Daemon {
         }
     }
 
-    private func accelerate(after delay: Duration) async throws(StartError) {
+    private func accelerate() async throws(StartError) {
         try await accelerator.start(
             components.settings,
-            at: listenerManager.listeners.map(\.address),
-            after: delay
+            at: listenerManager.listeners.map(\.address)
         )
     }
 

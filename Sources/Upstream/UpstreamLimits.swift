@@ -123,6 +123,9 @@ package enum UpstreamLimits {
     /// Minimum number of queries after which an idle socket stays open.
     static let queriesOfBusySlot = 4
 
+    /// Number of queries of a batch that leave over one socket.
+    static let queriesTogether = 8
+
     /// Number of unmatched messages that close a socket and move the socket's queries to TCP.
     static let foreignReplies = 8
 

@@ -54,7 +54,8 @@ struct AcceleratorTests {
         }
         try accelerator.load(Settings(), in: dependencies)
         let starting = ServiceLoop.throwingTask {
-            try await accelerator.start(Settings(), at: [], after: .seconds(1))
+            guard await accelerator.wait(.seconds(1)) else { return }
+            try await accelerator.start(Settings(), at: [])
         }
         await hours.rest()
         #expect(diary.all.isEmpty)

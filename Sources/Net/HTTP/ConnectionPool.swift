@@ -41,7 +41,8 @@ final class ConnectionPool {
     /// One timer for all deadlines, because few transfers reach their deadline.
     private lazy var deadlines = Alarm(.system) { [weak self] in self?.expireOverdue() }
 
-    private var isDue = false
+    /// Call of libcurl in the next iteration of the loop.
+    private lazy var nextCall = LoopWakeup { [weak self] in self?.drive(CURL_SOCKET_BAD, []) }
 
     init(limits: HTTPClient.Limits, metering meter: LoopMeter, isSecure: Bool) {
         self.meter = meter
@@ -108,8 +109,12 @@ extension ConnectionPool {
     }
 
     private func enter(_ transfer: Transfer, on handle: EasyHandle) {
+        // Swaps need no run-time exclusivity checks.
+        var transfers: [Transfer] = []
+        swap(&transfers, &self.transfers)
         transfer.index = transfers.count
         transfers.append(transfer)
+        swap(&transfers, &self.transfers)
         handle.transfer = transfer
     }
 
@@ -117,6 +122,9 @@ extension ConnectionPool {
         handle.transfer = nil
         guard let index = transfer.index else { return }
         transfer.index = nil
+        var transfers: [Transfer] = []
+        swap(&transfers, &self.transfers)
+        defer { swap(&transfers, &self.transfers) }
         let last = transfers.removeLast()
         guard last !== transfer else { return }
         transfers[index] = last
@@ -271,15 +279,12 @@ extension ConnectionPool {
 
     /// Schedules the next call of libcurl; a value of -1 cancels the call.
     private func wake(in milliseconds: Int) {
-        guard milliseconds == 0 else {
-            return alarm.set(milliseconds < 0 ? nil : Clock.now + .milliseconds(milliseconds))
-        }
+        switch milliseconds {
         // libcurl sets a timeout of 0 for a new request; all requests of an iteration share a call.
-        guard !isDue else { return }
-        isDue = true
-        ServiceLoop.task { [weak self] in
-            self?.isDue = false
-            self?.drive(CURL_SOCKET_BAD, [])
+        case 0: nextCall.ring()
+        case 1...: alarm.set(Clock.now + .milliseconds(milliseconds))
+        // libcurl sets the next timeout soon.
+        default: alarm.suspend()
         }
     }
 

@@ -349,7 +349,10 @@ final class EasyHandles {
 
     /// Returns an idle handle of the same kind, or a handle without a kind.
     func take(for request: HTTPRequest) throws(HTTPError) -> EasyHandle {
-        if let last = idle.last, last.isPrepared(for: request) { return idle.removeLast() }
+        if let last = takeLast() {
+            if last.isPrepared(for: request) { return last }
+            idle.append(last)
+        }
         for index in idle.indices.reversed() where idle[index].isPrepared(for: request) {
             idle.swapAt(index, idle.endIndex - 1)
             return idle.removeLast()
@@ -359,6 +362,14 @@ final class EasyHandles {
         }
         handle.forget()
         return handle
+    }
+
+    /// Removes and returns the handle that was used last; swaps need no exclusivity checks.
+    private func takeLast() -> EasyHandle? {
+        var idle: [EasyHandle] = []
+        swap(&idle, &self.idle)
+        defer { swap(&idle, &self.idle) }
+        return idle.popLast()
     }
 
     func make() throws(HTTPError) -> EasyHandle {
@@ -372,7 +383,10 @@ final class EasyHandles {
 
     /// Stores an idle handle, which must be in no pool.
     func giveBack(_ handle: EasyHandle) {
-        guard idle.count < Self.maximumIdle, handle.isReusable else { return }
-        idle.append(handle)
+        guard handle.isReusable else { return }
+        var idle: [EasyHandle] = []
+        swap(&idle, &self.idle)
+        if idle.count < Self.maximumIdle { idle.append(handle) }
+        swap(&idle, &self.idle)
     }
 }

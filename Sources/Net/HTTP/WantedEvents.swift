@@ -43,6 +43,10 @@ final class WantedEvents {
             case CURL_POLL_OUT: .writable
             default: [.readable, .writable]
             }
+        // A swap needs no run-time exclusivity checks.
+        var changes: [Change] = []
+        swap(&changes, &self.changes)
+        defer { swap(&changes, &self.changes) }
         if let index = changes.firstIndex(where: { $0.descriptor == descriptor }) {
             changes[index].events = events
         } else {

@@ -28,6 +28,11 @@ package final class Alarm {
         timer = (clocks.timer(instant) { [self] in rings() }, instant)
     }
 
+    /// Cancels the action, but not the timer, which a later ``set(_:)`` can use.
+    ///
+    /// For alarms that are set again soon: the timer may ring once without an action.
+    package func suspend() { wanted = nil }
+
     /// Moves the alarm to `instant`, unless it is set to an earlier instant.
     package func bring(forward instant: Instant) {
         if let wanted, wanted <= instant { return }

@@ -2,6 +2,7 @@
 private import CLinux
 private import Glibc
 private import Locks
+private import Synchronization
 
 /// Reserve of descriptors for upstream queries, if clients and files use all other descriptors.
 package enum SpareDescriptors {
@@ -15,8 +16,12 @@ package enum SpareDescriptors {
 
     private static let stock = Lock(Stock())
 
+    /// True if spare descriptors may be missing.
+    private static let isShort = Atomic(false)
+
     package static func keep() {
         stock.withLock { $0.wanted = count }
+        isShort.store(true, ordering: .relaxed)
         refill()
     }
 
@@ -29,6 +34,7 @@ package enum SpareDescriptors {
     private static func giveUp() -> Bool {
         stock.withLock { stock in
             guard let last = stock.kept.popLast() else { return false }
+            isShort.store(true, ordering: .relaxed)
             close(last)
             return true
         }
@@ -36,12 +42,14 @@ package enum SpareDescriptors {
 
     /// Opens missing spare descriptors; called when an `OwnedDescriptor` is closed.
     static func refill() {
+        guard isShort.load(ordering: .relaxed) else { return }
         stock.withLock { stock in
             while stock.kept.count < stock.wanted {
                 let descriptor = linux_eventfd()
                 guard descriptor >= 0 else { return }
                 stock.kept.append(descriptor)
             }
+            isShort.store(false, ordering: .relaxed)
         }
     }
 }

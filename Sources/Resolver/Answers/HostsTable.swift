@@ -18,8 +18,8 @@ package struct HostsTable: Sendable, Equatable {
     /// Names defined in the settings; hosts files cannot add addresses to them.
     private var fixed: Set<Name> = []
 
-    /// Lengths of all names, modulo 64, as bits; a name of another length needs no look-up.
-    private var lengths: UInt64 = 0
+    /// Lengths of all names, modulo 64, as bits: a name of another length needs no look-up.
+    private(set) var lengths: UInt64 = 0
 
     package private(set) var leftOut = 0
 
@@ -66,7 +66,7 @@ extension HostsTable {
         lengths |= Self.bit(of: name)
     }
 
-    private static func bit(of name: Name) -> UInt64 { 1 << UInt64(name.octets.count & 63) }
+    static func bit(of name: Name) -> UInt64 { 1 << UInt64(name.octets.count & 63) }
 }
 
 extension IPAddress {

@@ -9,7 +9,12 @@ internal import Net
 /// are in flight when the hosts change.
 @ServiceLoop
 final class LocalAnswers {
-    var hosts = HostsTable()
+    var hosts = HostsTable() {
+        didSet { lengths = hosts.lengths }
+    }
+
+    /// Copy of `hosts.lengths`: Swift 6.3 copies a stored struct before a nonmutating call.
+    private var lengths: UInt64 = 0
 
     let suppressed: Set<RecordType>
 
@@ -25,8 +30,12 @@ final class LocalAnswers {
 
     /// True if the settings determine the answer to `question`.
     func cover(_ question: Question) -> Bool {
-        suppressed.contains(question.type) || hosts.covers(question)
+        suppressed.contains(question.type)
+            || mayBeStatic(question.name) && hosts.covers(question)
     }
+
+    /// False if `hosts` does not contain `name`.
+    func mayBeStatic(_ name: Name) -> Bool { lengths & HostsTable.bit(of: name) != 0 }
 
     /// Removes from a result the answers that the settings now determine.
     func guardCache(against finding: inout ResolvedAnswer, _ query: Query) {

@@ -19,8 +19,8 @@ final class StaticHosts {
 
     /// Returns the answer to `question`; nil if static hosts do not determine the answer.
     func answer(_ question: Question, _ match: RouteTable.Match?) -> Resolution? {
+        guard localAnswers.mayBeStatic(question.name) else { return nil }
         let hosts = localAnswers.hosts
-        guard !hosts.isEmpty else { return nil }
         if hosts.covers(question) {
             let records = hosts.records(question)
             guard !records.isEmpty else { return noData(question) }

@@ -21,13 +21,8 @@ final class UDPExchanger {
     /// Sockets for the next queries; not more than these eight sockets accept queries.
     private var slots = InlineArray<8, UDPSocketSlot?>(repeating: nil)
 
-    /// Index in `slots` for the next queries of a batch of datagrams, and their maximum number.
+    /// Index in `slots` for the next queries of a batch of datagrams, and their number.
     private var chosen = (index: 0, batch: -1, left: 0)
-
-    /// Maximum number of queries in sequence that one socket sends in a batch.
-    ///
-    /// Their replies must fit into the receive buffer of the socket.
-    private static let queriesPerBatch = 16
 
     /// All sockets: in `slots`, in `spare`, or only waiting for replies.
     private var all: [UDPSocketSlot] = []
@@ -92,15 +87,19 @@ final class UDPExchanger {
         return slot
     }
 
-    /// Chooses a random slot for queries that leave together, because each socket of a batch needs
-    /// further system calls.
+    /// Chooses a random slot for the first queries that leave together, then the other slots in
+    /// turn.
+    ///
+    /// Each socket of a batch needs a system call to send, and others to receive the replies. The
+    /// replies to all queries of a large batch would overflow the receive buffer of one socket.
     private func chooseSlot() -> Int {
         let batch = DatagramSocket.batch
         if chosen.batch != batch {
             let index = Int(random.next() % UInt64(slots.count))
-            chosen = (index, batch, Self.queriesPerBatch)
+            chosen = (index, batch, UpstreamLimits.queriesTogether)
         } else if chosen.left == 0 {
-            chosen = ((chosen.index + 1) % slots.count, batch, Self.queriesPerBatch)
+            let index = (chosen.index + 1) % slots.count
+            chosen = (index, batch, UpstreamLimits.queriesTogether)
         }
         chosen.left -= 1
         return chosen.index
@@ -188,7 +187,7 @@ private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
     /// - Throws: the kernel's error, which may concern an earlier query. All outstanding queries
     ///   then fail.
     func send(
-        _ exchange: UpstreamExchange,
+        _ exchange: consuming UpstreamExchange,
         for attempt: Attempt,
         of transport: PlainTransport
     ) throws(SocketError) {
