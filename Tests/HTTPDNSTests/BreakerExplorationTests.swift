@@ -162,7 +162,11 @@ struct BreakerExplorationTests {
             switch event {
             case .oldestAccepted, .newestAccepted: state.gate.accepted()
             case .oldestRefused, .newestRefused:
-                state.gate.refused(.unauthorized(status: 403, code: nil), now: now)
+                state.gate.refused(
+                    .unauthorized(status: 403, code: nil),
+                    for: ClientLimits.refusalPause,
+                    now: now
+                )
             default: if isTrial { state.gate.trialEnded() }
             }
         }

@@ -2,7 +2,7 @@
 
 /// Circuit breaker of a vendor account, opened by the operator or by a refusal of the vendor.
 ///
-/// A refusal blocks all calls for five minutes, because the vendor may penalize further attempts.
+/// A refusal blocks all calls for some minutes, because the vendor may penalize further attempts.
 /// Then a health probe tests the account.
 struct AccountBreaker: Sendable, Hashable {
     enum Refusal: Sendable, Hashable {
@@ -47,8 +47,8 @@ extension AccountBreaker {
         return true
     }
 
-    mutating func refused(_ error: VendorError, now: Instant) {
-        denial = Denial(error: error, until: now + ClientLimits.refusalPause)
+    mutating func refused(_ error: VendorError, for pause: Duration, now: Instant) {
+        denial = Denial(error: error, until: now + pause)
     }
 
     mutating func accepted() {

@@ -146,8 +146,12 @@ extension VendorClient {
 
     private func refuse(_ error: VendorError, _ now: Instant) {
         let isNews = !gate.isRefused(at: now)
-        gate.refused(error, now: now)
-        if isNews { observer?(.refused(error, pause: ClientLimits.refusalPause)) }
+        // Without TLS, the refusal can be forged, or come from a captive portal.
+        let pause =
+            facts.usesTLS
+            ? ClientLimits.refusalPause : VendorLimits.maximumUnauthenticatedRetryAfter
+        gate.refused(error, for: pause, now: now)
+        if isNews { observer?(.refused(error, pause: pause)) }
     }
 
     private func deliver(
