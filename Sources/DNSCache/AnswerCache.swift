@@ -8,7 +8,7 @@ internal import Locks
 package final class AnswerCache: Sendable {
     private let table: Lock<AnswerTable>
 
-    /// Hash function with a secret key, also for other tables whose names clients choose.
+    /// Hash function with a secret key, also for other tables of names that clients choose.
     package let hash: NameHash
 
     /// Instant from which the cache counts time.

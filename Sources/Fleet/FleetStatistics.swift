@@ -16,7 +16,7 @@ package struct FleetStatistics: Sendable, Hashable {
     /// Number of waits for the vendor call of another machine.
     package var waited: UInt64 = 0
 
-    /// Number of waits that ended without an answer.
+    /// Number of waits for another machine that ended without an answer.
     package var waitedInVain: UInt64 = 0
 
     /// Answers that this machine shared.

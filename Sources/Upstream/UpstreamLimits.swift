@@ -80,7 +80,7 @@ package enum UpstreamLimits {
     /// Time without samples after which earlier samples no longer count.
     static let sampleGap: Duration = .seconds(10)
 
-    /// Time for which a reply to a sample shows that the server answers samples.
+    /// Time after a reply to a sample for which the server counts as answering samples.
     static let sampleLifetime: Duration = .seconds(60)
 
     // MARK: - EDNS
@@ -117,10 +117,10 @@ package enum UpstreamLimits {
     /// After a longer delay the probe is discarded: the daemon was too busy.
     static let lateness: Duration = .milliseconds(50)
 
-    /// Time for which a socket accepts queries.
+    /// Time for which new queries are sent over one socket.
     static let socketLifetime: Duration = .milliseconds(100)
 
-    /// Minimum number of queries after which an idle socket stays open.
+    /// Minimum number of sent queries for which a socket stays open when it is idle.
     static let queriesOfBusySlot = 4
 
     /// Number of queries of a batch that leave over one socket.

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Calls whose names have expired")
+@Suite("Calls for expired names")
 struct AbandonedCallTests {
     let world = Simulation()
 

@@ -10,7 +10,7 @@ import Testing
 struct VendorClientAccountTests {
     let world = Simulation()
 
-    /// Returns a refusal whose `Date` is `seconds` ahead.
+    /// Returns a refusal with a `Date` that is `seconds` ahead.
     @ServiceLoop
     private func refusal(_ status: Int = 403, ahead seconds: Int64? = nil) -> Simulation.Step {
         var reply = HTTPReply(status: status, body: [])

@@ -195,7 +195,7 @@ struct TransferSharesTests {
 // MARK: - With a server
 
 extension TransferSharesTests {
-    /// HTTP client for probes, whose connections are never silent.
+    /// HTTP client for probes; its connections are never silent.
     @ServiceLoop
     private final class Probes: HTTPTransport {
         nonisolated static let provider = "probes"

@@ -177,7 +177,7 @@ extension YAMLReader {
             )
             guard let text = key.scalar else {
                 if case .refused = key.content { continue }
-                complain(key.place, "a key must be plain text")
+                complain(key.place, "the name of an option must be plain text")
                 continue
             }
             if let first = seen[text] {

@@ -24,7 +24,7 @@ protocol VendorAccount: Sendable, Equatable {
     var port: UInt16 { get }
     var documentedServers: [String] { get }
 
-    /// Sets omitted options; `servers` has the servers in the settings file.
+    /// Gives omitted options their defaults, which can depend on `servers` of the settings file.
     mutating func complete(servers: [SocketAddress])
 
     var secrets: [(option: String, secret: SecretSetting?)] { get }

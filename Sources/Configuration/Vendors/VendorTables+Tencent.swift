@@ -118,9 +118,9 @@ extension TencentSettings {
         },
         .option("auth-expiry", \.tencent.authExpiry, .boolean) {
             """
-            Sends an expiry time with each call, for accounts with protection against theft. After \
-            a 401, the daemon repeats the call once in the other form (without or with the expiry \
-            time), and then uses the form that works.
+            Sends an expiry time with each call, for accounts with the vendor's anti-theft \
+            protection. After a 401, the daemon repeats the call once in the other form (without \
+            or with the expiry time), and then uses the form that works.
             """
         },
         .option("client-subnet-form", \.tencent.clientSubnetForm, .choice()) {

@@ -150,8 +150,8 @@ extension VendorSettings {
             """
             Maximum number of calls in flight; further names wait. If the value of a vendor \
             exceeds the default, the values of all vendors together can be at most 128. One client \
-            can use half of the calls that other clients do not use at this time. Set a value below the vendor's \
-            limit of concurrent calls or connections.
+            can use half of the calls that other clients do not use at this time. Set a value below \
+            the vendor's limit of concurrent calls or connections.
             """
         },
         .option(
@@ -224,10 +224,10 @@ extension VendorSettings {
             nor do refused calls over TLS (without TLS, a refusal can be forged). Above this \
             number, the next vendor or the fallback answers. If several clients (IPv4 addresses or \
             IPv6 /56) used the vendor within 24h, one client can use three quarters of the calls \
-            that the other clients leave. If this machine, or a client over TCP or with a DNS \
-            cookie, used the vendor within 24h, a part of the calls is reserved for such clients, \
-            because their addresses cannot be forged. This part is a quarter of the budget, and \
-            decreases to 0 at the end of the day.
+            that the other clients did not use. If this machine, or a client over TCP or with a \
+            DNS cookie, used the vendor within 24h, a part of the calls is reserved for such \
+            clients, because their addresses cannot be forged. This part is a quarter of the \
+            budget, and decreases to 0 at the end of the day.
             """
         },
         .option("units-per-day", \.unitsPerDay, .integer(SettingsLimits.units), example: 500_000) {

@@ -48,7 +48,7 @@ package struct FleetStats: Codable, Sendable, Equatable {
     /// Waits for the vendor call of another machine.
     package var waited: UInt64 = 0
 
-    /// Waits that ended without an answer.
+    /// Waits for another machine that ended without an answer.
     package var waitedInVain: UInt64 = 0
 
     package var published: UInt64 = 0

@@ -24,9 +24,9 @@ struct NameCompressor {
 // MARK: - Reading
 
 extension NameCompressor {
-    /// Maximum number of targets with the same value of `octets` that one search compares.
+    /// Maximum number of targets that one search compares for each length of a suffix.
     ///
-    /// Names that a server chooses could otherwise make each search compare all targets.
+    /// Otherwise, a server could choose names for which each search compares all targets.
     private static let comparisons = 16
 
     /// Returns the offset of the longest known suffix of `name`, and the count of octets before it.

@@ -47,7 +47,7 @@ final class SelfCheck {
             }
         }
 
-        /// True if no worker hangs, and there is load: many other queries, or a full send buffer.
+        /// True if no worker hangs, and load explains a lost check: many queries, or a full buffer.
         var showsProgress: Bool { !hasHungWorker && (hasReceivedOthers || hasFullBuffer) }
 
         /// True if replies did not fit into the send buffer during the check.

@@ -27,7 +27,7 @@ package struct BatchQueue: Sendable {
             hash = Self.nameHash(name.octets.rawSpan, type: 0)
         }
 
-        /// Creates a question with the name and parameters of `other`, whose hash is reused.
+        /// Creates a question with the name and parameters of `other`, and reuses its hash.
         init(_ other: Question, _ families: Families) {
             (hash, name, parameters) = (other.hash, other.name, other.parameters)
             self.families = families
@@ -233,7 +233,7 @@ extension BatchQueue {
 
     /// Returns the index of the next client of a group; nil if no call of the group may start.
     ///
-    /// Removes clients without names. The search ends at the first client without calls in flight.
+    /// Removes clients without queued names. A client without calls in flight is next immediately.
     private mutating func nextTurn(of group: Int, _ shares: CallShares) -> Int? {
         guard shares.free(isProven: turns[group].isProven) > 0 else { return nil }
         var best: (index: Int, calls: Int)?

@@ -85,7 +85,7 @@ package enum ClientLimits {
 
     /// Maximum number of requests that continue after the end of their call.
     ///
-    /// Calls whose names have expired are limited by `concurrent-calls` instead.
+    /// Calls for expired names are limited by `concurrent-calls` instead.
     static let lingeringTries = 64
 
     /// Waiting time of a queued name after which newer names of its client are called first.

@@ -283,7 +283,7 @@ extension ConnectionPool {
         // libcurl sets a timeout of 0 for a new request; all requests of an iteration share a call.
         case 0: nextCall.ring()
         case 1...: alarm.set(Clock.now + .milliseconds(milliseconds))
-        // libcurl sets the next timeout soon.
+        // The timer stays, because libcurl soon sets the next timeout.
         default: alarm.suspend()
         }
     }

@@ -40,7 +40,7 @@ struct LossWindow {
         return min(limits.perClient, size + max(0, periods) * limits.share)
     }
 
-    /// Returns the age that an entry must have before its client can replace it.
+    /// Returns the age from which a new query of the client can replace an entry of the client.
     ///
     /// The age is twice the usual time until an answer, so that a slow server can still answer.
     func grace(_ limits: FairLimits) -> Duration {

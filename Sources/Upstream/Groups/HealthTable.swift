@@ -213,8 +213,8 @@ extension HealthTable.News: CustomStringConvertible {
             "upstream \(name) (\(url)): forwards queries back to this server, ignoring the "
                 + "upstream: use a resolver that does not forward to this server"
         case .forged(let name, let url):
-            "upstream \(name) (\(url)): messages from its address match no query, using TCP: "
-                + "possible forgery; use an encrypted upstream"
+            "upstream \(name) (\(url)): possible forgery, using TCP: messages from its address "
+                + "match no query; use an encrypted upstream"
         case .loopsNoMore(let name, let url):
             "upstream \(name) (\(url)): no longer forwards queries back to this server"
         }

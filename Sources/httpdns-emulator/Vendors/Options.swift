@@ -29,7 +29,7 @@ struct TencentOptions: ParsableArguments {
     )
     var refusal = 401
 
-    @Flag(help: "Refuse lookups if dn has no expiry time (';TIME').")
+    @Flag(help: "Refuse lookups if the parameter dn has no expiry time (';TIME').")
     var requireExpiry = false
 
     @Flag(help: "Refuse lookups if dn has an expiry time (';TIME').")

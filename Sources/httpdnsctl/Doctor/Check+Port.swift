@@ -112,7 +112,7 @@ extension Check {
             case .answer(.refused, _):
                 results.failure(
                     "\(place) refuses this machine",
-                    fix: "add this machine's addresses to allow in httpdnsd.yaml"
+                    fix: "add this machine's addresses to `allow` in httpdnsd.yaml"
                 )
             case .answer(let code, _):
                 results.failure("\(place) answers \(code)", fix: "journalctl -u httpdnsd")

@@ -71,13 +71,13 @@ extension SetupMachine {
 extension SetupMachine {
     /// Gives resolv.conf nameservers of the network if it needs them after a revert.
     ///
-    /// - If the administrator edited the saved nameservers, a restored file gets these.
+    /// - If the administrator edited the saved nameservers, a restored file gets the edited ones.
     /// - If a DHCP client wrote the original, resolv.conf gets the servers of the present leases:
-    ///   otherwise, it would have those of the time of the setup until the next renewal.
-    /// - If resolv.conf has no nameserver besides the daemon, or is a link to a file that no program
-    ///   maintains any longer, it gets the servers of the network known last.
+    ///   the original has servers of the time of the setup.
+    /// - If resolv.conf has no nameserver besides the daemon, or is a link to a file that no
+    ///   program maintains any longer, resolv.conf gets the last known servers of the network.
     ///
-    /// - Returns: a note, unless the servers are those of leases.
+    /// - Returns: a note about the servers; nil if they are those of leases.
     func completeNameservers(
         _ journal: SetupJournal,
         from known: KnownServers

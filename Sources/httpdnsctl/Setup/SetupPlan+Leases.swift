@@ -117,8 +117,8 @@ extension SetupPlan {
         guard facts.hasChosenServers else { return save(nameservers, [], facts) }
         save(nameservers, ["options " + Self.chosenMark], facts)
         notes.append(
-            "/etc/resolv.conf does not have the servers of the network: an upstream with "
-                + "`from: network` will use the nameservers in this file instead"
+            "/etc/resolv.conf names servers that the administrator chose: an upstream with "
+                + "`from: network` will use them, not the servers of the network"
         )
     }
 

@@ -26,7 +26,10 @@ struct DoctorVerb: Verb {
 
     @OptionGroup var options: Options
 
-    @Flag(name: .long, help: "Query addresses without a server, to detect interception of port 53.")
+    @Flag(
+        name: .long,
+        help: "Send queries to addresses without a DNS server, to detect interception of port 53."
+    )
     var network = false
 
     @Option(name: .long, help: "Compare the answers of getaddrinfo and the daemon for this name.")
