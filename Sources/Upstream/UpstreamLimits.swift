@@ -123,6 +123,9 @@ package enum UpstreamLimits {
     /// Minimum number of sent queries for which a socket stays open when it is idle.
     static let queriesOfBusySlot = 4
 
+    /// Time for which busy clients share a connection after the server refused one for them.
+    static let sharingTime: Duration = .seconds(10)
+
     /// Number of queries of a batch that leave over one socket.
     static let queriesTogether = 8
 

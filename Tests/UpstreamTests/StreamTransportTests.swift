@@ -91,6 +91,23 @@ struct StreamTransportTests {
         #expect(server.connections == 2)
     }
 
+    @Test
+    @ServiceLoop
+    func `if the server refuses another connection, clients share the connection of a busy client`()
+        async throws
+    {
+        let server = try StreamServer { client in
+            guard client.number == 0 else { return }
+            while let query = await client.next() {
+                await client.write(framed(reply(to: query)))
+            }
+        }
+        defer { server.stop() }
+        let upstream = upstream(server)
+        try await askOfBusyClient(upstream, "busy.example.com")
+        #expect(await ask(upstream, ["www.example.com"]) == [.success("www.example.com")])
+    }
+
     @ServiceLoop
     private func askOfBusyClient(_ upstream: Forwarder, _ name: Name) async throws {
         let query = Query(question: Question(name: name, type: .a))

@@ -221,6 +221,28 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
+    func `a third datagram is sent if the server has replied to another query`() async throws {
+        let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero) {
+            $0 < 2 ? .silence : .answer(10)
+        }
+        one.own = .silence
+        let group = harness.group(one)
+        var isAnswered = false
+        let end = harness.world.now + .seconds(4)
+        group.ask(
+            UpstreamHarness.query,
+            deadline: end,
+            Completion { isAnswered = (try? $0.get()) != nil }
+        )
+        await harness.advance(by: .milliseconds(500))
+        #expect(try await harness.ask(group) == .success("one"))
+        await harness.advance(by: .milliseconds(310))
+        #expect(isAnswered)
+        #expect(harness.takeAsked() == "one@0 one@400 one@500 one@800")
+    }
+
+    @Test
+    @ServiceLoop
     func `a query over a stream is repeated after a second at the earliest`() async throws {
         let one = ScriptedUpstream("one", in: harness, repeatsAfter: .seconds(1)) { number in
             number == 0 ? .silence : .answer(10)

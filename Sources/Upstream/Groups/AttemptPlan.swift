@@ -79,9 +79,9 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// True if a second datagram was sent to a server without a reply to the first.
     ///
-    /// Then the next datagram follows when a probe shows that the server replies again, or after
-    /// the timeout: datagrams at short intervals would not outlast a short outage.
-    private var waitsForProbe = false
+    /// Then the next datagram follows when a server has replied to another query or to a probe, or
+    /// after the timeout: datagrams at short intervals would not outlast a short outage.
+    private var waitsForReply = false
 
     /// Time of the first attempt.
     private var start: Instant?
@@ -275,11 +275,14 @@ extension AttemptPlan {
         let wasProtected = candidates.contains { $0.server == server && $0.isProtected }
         let mayStandIn =
             isDown && wasProtected && next.map { !candidates[$0].isProtected } ?? false
-        let hasReturned = !isDown && waitsForProbe && now < deadline
-        if hasReturned, let next, candidates[next].server == server, mayJoin(next) {
-            return advance(to: next, now: now)
-        }
+        if !isDown, let move = replied(now: now) { return move }
         return running.isEmpty || mayStandIn ? proceed(now: now) : nil
+    }
+
+    /// Records that a server has replied to another query or to a probe since an attempt.
+    mutating func replied(now: Instant) -> Move? {
+        guard waitsForReply, !isOver, now < deadline, let next, mayJoin(next) else { return nil }
+        return advance(to: next, now: now)
     }
 
     private mutating func proceed(now: Instant) -> Move? {
@@ -323,7 +326,7 @@ extension AttemptPlan {
         }
         let start = start ?? now
         self.start = start
-        if waitsForProbe {
+        if waitsForReply, server.tries > 0 {
             // A name that the server never answers must not stay much longer in flight.
             let rest = start - now + server.timeout + server.patience * 3
             left = min(left, max(server.patience, rest))
@@ -332,8 +335,8 @@ extension AttemptPlan {
         let number = count
         count += 1
         let overdue = now + server.patience
-        waitsForProbe = server.tries > 0 && server.repeatsAfter == .zero
-        hedge = waitsForProbe ? nil : overdue
+        waitsForReply = server.tries > 0 && server.repeatsAfter == .zero
+        hedge = waitsForReply ? nil : overdue
         running.append(
             Try(
                 number: number,

@@ -210,7 +210,10 @@ final class Run: Attempt {
         until end: Instant,
         isSilent: Bool
     ) {
-        guard !isSilent || roster.pages[index].health.isSilent(since: began) else { return }
+        guard !isSilent || roster.pages[index].health.isSilent(since: began) else {
+            let now = health.clocks.now()
+            return perform(plan.replied(now: now), .next, now)
+        }
         plan.suspected(index)
         health.suspect(roster.servers[index], silentSince: began, until: end) { [self] in
             judged(index, $0)

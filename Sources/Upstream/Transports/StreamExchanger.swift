@@ -30,14 +30,10 @@ final class StreamExchanger {
 
     private enum Purpose {
         case queries, queriesOfBusyClients, probes
-
-        @ServiceLoop
-        init(_ attempt: Attempt) {
-            self =
-                attempt.query.isProbe
-                ? .probes : attempt.isOfBusyClient ? .queriesOfBusyClients : .queries
-        }
     }
+
+    /// Until this time, all clients share a connection, because the server refused another one.
+    private var sharedUntil: Instant?
 
     nonisolated init(_ clocks: Clocks, _ open: @escaping PipelinedConnection.Opening) {
         self.clocks = clocks
@@ -78,7 +74,7 @@ final class StreamExchanger {
         _ since: Instant?
     ) async throws(UpstreamError) -> UpstreamReply {
         let before = reused
-        let purpose = Purpose(attempt)
+        let purpose = purpose(of: attempt)
         let connection = self.connection(for: purpose, receivedSince: since)
         attempt.place?.update { $0.isReused = reused > before }
         if candidates[purpose] === connection, let silent = current[purpose], silent.isUsable {
@@ -105,8 +101,10 @@ final class StreamExchanger {
                     failure = error
                 }
             }
-            guard purpose != .queries, let working = workingConnection(after: failure, attempt)
-            else { throw failure }
+            if !connection.wasOpen, purpose == .queriesOfBusyClients {
+                sharedUntil = clocks.now() + UpstreamLimits.sharingTime
+            }
+            guard let working = workingConnection(after: failure, attempt) else { throw failure }
             let octets = try await working.ask(exchange.message, for: attempt)
             return try validate(octets, exchange, on: working)
         }
@@ -127,7 +125,14 @@ final class StreamExchanger {
             && clocks.now() < attempt.deadline
     }
 
-    /// Returns the connection of `queries`, for an attempt whose own connection has failed.
+    private func purpose(of attempt: Attempt) -> Purpose {
+        if attempt.query.isProbe { return .probes }
+        guard attempt.isOfBusyClient else { return .queries }
+        if let sharedUntil, clocks.now() < sharedUntil { return .queries }
+        return .queriesOfBusyClients
+    }
+
+    /// Returns another connection for an attempt after a failure of the attempt's own connection.
     ///
     /// A server can limit the number of connections, and still answer on an existing connection.
     private func workingConnection(
@@ -135,10 +140,11 @@ final class StreamExchanger {
         _ attempt: Attempt
     ) -> PipelinedConnection? {
         guard error != .timedOut, !attempt.isCancelled, !attempt.isOver,
-            clocks.now() < attempt.deadline, let queries = current[.queries],
-            queries.isUsable, queries.wasOpen
+            clocks.now() < attempt.deadline
         else { return nil }
-        return queries
+        return [Purpose.queries, .queriesOfBusyClients, .probes].lazy
+            .compactMap { self.current[$0] }
+            .first { $0.isUsable && $0.wasOpen }
     }
 
     private func adopt(_ connection: PipelinedConnection, for purpose: Purpose) {
