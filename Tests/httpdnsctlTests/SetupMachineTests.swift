@@ -384,6 +384,33 @@ struct SetupMachineTests {
         )
     }
 
+    @Test("a revert keeps nameservers that replaced those of setup below the comment of setup")
+    func replacedNameservers() throws {
+        let file = "/etc/resolv.conf"
+        for hasJournal in [true, false] {
+            let root = try Self.root("plain")
+            #expect(try root.apply() == .applied)
+            let text = try #require(root.tree.text(file))
+            let replaced = text.replacing(
+                "nameserver 127.0.0.1\nnameserver ::1\n",
+                with: "nameserver 192.0.2.7\n"
+            )
+            #expect(replaced != text)
+            try root.write(replaced, to: file)
+            if hasJournal {
+                #expect(try root.liveRevert().count == 1)
+                #expect(root.tree.text(file) == "nameserver 192.0.2.7\nsearch lan\n")
+                #expect(root.tree.text(file + SetupMachine.copySuffix) == replaced)
+                #expect(try root.revert(force: true) == .nothingToRevert)
+            } else {
+                try root.remove(SetupJournal.path)
+                #expect(try root.revert(force: true) == .defaultsRestored)
+                #expect(!root.tree.exists(Paths.networkServers))
+                #expect(root.tree.text(file) == replaced)
+            }
+        }
+    }
+
     @Test("edited saved nameservers are kept by a setup, and used by a revert")
     func editedServers() throws {
         let root = try Self.root("plain")
@@ -602,8 +629,10 @@ struct SetupMachineTests {
         #expect(try root.apply() == .applied)
         try root.tree.put(.absent, at: SetupJournal.path)
         if let journal { try root.write(journal, to: SetupJournal.path) }
+        let replaced = root.tree.text("/etc/resolv.conf")
         #expect(throws: Failure.self) { try root.revert() }
         #expect(try root.revert(force: true) == .defaultsRestored)
+        #expect(root.tree.text("/etc/resolv.conf" + SetupMachine.copySuffix) == replaced)
         #expect(
             root.tree.text("/etc/resolv.conf") == """
                 # Default of httpdnsctl, because the original is lost: set your own nameservers.

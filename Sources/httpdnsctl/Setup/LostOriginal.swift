@@ -20,6 +20,19 @@ extension FileState {
             && text.split(separator: "\n").contains { $0.hasPrefix(Self.mark) }
     }
 
+    /// True if a resolv.conf of setup still has a nameserver that the comment of setup names.
+    ///
+    /// Administrators and VPN programs replace the nameservers, and leave the comment in the file.
+    /// Without nameservers, programs query 127.0.0.1.
+    var hasServersOfSetup: Bool {
+        let start = Self.mark + " for "
+        guard isFromSetup else { return false }
+        let servers = ResolvConfText(text).nameservers
+        let named = text.split(separator: "\n").filter { $0.hasPrefix(start) }
+            .flatMap { $0.dropFirst(start.count).prefix { $0 != ";" }.split(separator: " ") }
+        return servers.isEmpty || servers.contains { named.contains($0[...]) }
+    }
+
     /// Returns a resolv.conf with `servers` instead of the servers and the comment of setup.
     ///
     /// strongSwan adds its server to the file, and removes only this server when the VPN ends.

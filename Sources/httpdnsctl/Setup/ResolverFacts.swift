@@ -111,7 +111,8 @@ extension ResolverFacts {
                 continue
             }
             let now = try tree.state(path)
-            let isLost = now.isFromSetup && !seesSetup
+            let isOwn = path == Paths.resolvConf ? now.hasServersOfSetup : now.isFromSetup
+            let isLost = isOwn && !seesSetup
             if isLost { lost.append(path) }
             files[path] = isLost ? defaultOriginal(of: path, now: now, in: tree) : now
         }

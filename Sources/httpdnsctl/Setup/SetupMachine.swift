@@ -165,7 +165,7 @@ struct SetupMachine {
     struct Reversal {
         var journal: SetupJournal
 
-        /// Changed files that are replaced, after a copy.
+        /// Replaced files of which no journal has the content, and which are copied before.
         var copies: [String] = []
 
         var notes: [String] = []
@@ -186,8 +186,10 @@ struct SetupMachine {
         reversal.journal.entries = []
         for var entry in journal.entries {
             let now = try tree.state(entry.path)
-            if now != entry.before, now != entry.after {
-                let kept = force ? entry.before : entry.restored(from: now, journal.ownServers)
+            if now != entry.before, now != entry.after || reversal.isDefault {
+                let kept =
+                    force || reversal.isDefault
+                    ? entry.before : entry.restored(from: now, journal.ownServers)
                 guard let kept else {
                     if now.kind == .absent { continue }
                     reversal.notes.append(
@@ -201,8 +203,8 @@ struct SetupMachine {
                 {
                     reversal.copies.append(entry.path)
                     reversal.notes.append(
-                        "\(entry.path) was changed since the setup: copied to "
-                            + entry.path + Self.copySuffix
+                        entry.path + (reversal.isDefault ? "" : " was changed since the setup:")
+                            + " copied to " + entry.path + Self.copySuffix
                     )
                 }
             }
