@@ -335,6 +335,27 @@ struct SetupMachineTests {
         #expect(root.tree.text("/etc/resolv.conf") == "search lan\nnameserver 192.0.2.1\n")
     }
 
+    @Test("a failed setup also notifies services that only this setup changed")
+    func failedWithOtherManager() throws {
+        let root = try Self.root("plain")
+        #expect(try root.apply() == .applied)
+        try root.write("", to: "/run/NetworkManager/resolv.conf")
+        try root.write("", to: "/run/systemd/system/x")
+        var machine = SetupMachine(tree: root.tree)
+        machine.isLive = true
+        machine.resolution = { _ in "the daemon cannot resolve names" }
+        var seen: [Bool] = []
+        machine.run = { command in
+            if command.contains("NetworkManager.service") {
+                seen.append(root.tree.exists(Paths.networkManagerConfig))
+            }
+            return nil
+        }
+        let plan = try root.plan(force: true)
+        #expect(throws: Failure.self) { try machine.apply(plan, force: true) }
+        #expect(seen == [true, false])
+    }
+
     @Test("an edited file does not stop a revert; a resolv.conf with only the daemon is replaced")
     func edited() throws {
         for (kind, path) in [

@@ -120,7 +120,9 @@ struct SetupMachine {
             }
         }
         guard let recorded else { return earlier }
-        earlier.undo = recorded.commands
+        // Also notifies the services that only the new plan changed.
+        let commands = journal.undo ?? journal.commands
+        earlier.undo = commands + recorded.commands.filter { !commands.contains($0) }
         earlier.directories.removeAll(where: recorded.directories.contains)
         return earlier
     }
