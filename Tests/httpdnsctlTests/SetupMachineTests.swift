@@ -403,6 +403,17 @@ struct SetupMachineTests {
             other.tree.text("/etc/resolv.conf")
                 == vpn + "search lan\nnameserver 192.0.2.1\n"
         )
+        // Of the options, only those that setup added are removed.
+        try other.write("nameserver 192.0.2.1\noptions rotate edns0\n", to: "/etc/resolv.conf")
+        #expect(try other.apply() == .applied)
+        let text = other.tree.text("/etc/resolv.conf") ?? ""
+        #expect(text.contains("\noptions rotate edns0 trust-ad\n"))
+        try other.write(vpn + text, to: "/etc/resolv.conf")
+        #expect(try other.liveRevert().count == 1)
+        #expect(
+            other.tree.text("/etc/resolv.conf")
+                == vpn + "options rotate edns0\nnameserver 192.0.2.1\n"
+        )
     }
 
     @Test("a revert keeps nameservers that replaced those of setup below the comment of setup")

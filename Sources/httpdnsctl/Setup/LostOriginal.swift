@@ -33,16 +33,23 @@ extension FileState {
         return servers.isEmpty || servers.contains { named.contains($0[...]) }
     }
 
-    /// Returns a resolv.conf with `servers` instead of the servers and the comment of setup.
+    /// Returns a resolv.conf with the servers of `original` instead of the lines of setup.
     ///
-    /// strongSwan adds its server to the file, and removes only this server when the VPN ends.
-    func replacing(_ own: Set<String>, by servers: [String]) -> FileState {
-        var file = self
-        let lines = text.split(separator: "\n").map(String.init).filter {
-            !$0.hasPrefix(Self.mark) && $0 != "options edns0 trust-ad"
-                && own.isDisjoint(with: ResolvConfText($0).nameservers)
+    /// strongSwan adds its server to the file, and removes only this server when the VPN ends. If
+    /// the file has none of the servers `own`, it keeps its servers.
+    func replacing(_ own: Set<String>, by original: ResolvConfText) -> FileState {
+        let hasOwn = !own.isDisjoint(with: ResolvConfText(text).nameservers)
+        let added = ["edns0", "trust-ad"].filter { !original.options.contains($0) }
+        let lines = text.split(separator: "\n").map(String.init).compactMap { line -> String? in
+            guard !line.hasPrefix(Self.mark),
+                own.isDisjoint(with: ResolvConfText(line).nameservers)
+            else { return nil }
+            guard line.hasPrefix("options ") else { return line }
+            let words = line.split(separator: " ").map(String.init).filter { !added.contains($0) }
+            return words.count > 1 ? words.joined(separator: " ") : nil
         }
-        let all = lines + servers.map { "nameserver \($0)" }
+        var file = self
+        let all = lines + (hasOwn ? original.nameservers.map { "nameserver \($0)" } : [])
         file.octets = Array((all.joined(separator: "\n") + "\n").utf8)
         file.modified = nil
         return file

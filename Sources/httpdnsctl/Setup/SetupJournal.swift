@@ -33,10 +33,8 @@ struct SetupJournal: Codable, Equatable, Sendable {
                 guard now.kind == .file || now.kind == .absent else { return nil }
                 let servers = ResolvConfText(now.text).nameservers
                 if ownServers.isSuperset(of: servers) { return before }
-                guard !ownServers.isDisjoint(with: servers) else {
-                    return now.isFromSetup ? now.replacing([], by: []) : nil
-                }
-                return now.replacing(ownServers, by: ResolvConfText(before.text).nameservers)
+                guard now.isFromSetup || !ownServers.isDisjoint(with: servers) else { return nil }
+                return now.replacing(ownServers, by: ResolvConfText(before.text))
             }
             guard now.isFromSetup else { return nil }
             return ResolverFacts.createdFiles.contains(path) ? before : now.withoutSetup
