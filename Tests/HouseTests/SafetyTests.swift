@@ -16,7 +16,7 @@ private let allowance = [
     "Locks": 17,
     "Net": 587,
     "httpdns-emulator": 22,
-    "httpdnsctl": 78,
+    "httpdnsctl": 79,
     "httpdnsd": 2,
 ]
 

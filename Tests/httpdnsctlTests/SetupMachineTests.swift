@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import Glibc
+import Synchronization
 import TestWorld
 import Testing
 
@@ -628,6 +629,29 @@ struct SetupMachineTests {
             #expect(throws: Failure.self) { try root.tree.locked("/var/lib") {} }
         }
         try root.tree.locked("/var/lib") {}
+    }
+
+    @Test("the directory of the journal is not removed while another run has its lock")
+    func lockOfRemovedDirectory() throws {
+        let root = try Self.root("plain")
+        let directory = FileTree.directory(of: SetupJournal.path)
+        let tree = root.tree
+        let locks = Mutex(0)
+        let faults = Mutex(0)
+        DispatchQueue.concurrentPerform(iterations: 2) { index in
+            for _ in 0..<2000 {
+                if index == 0 {
+                    _ = try? SetupMachine(tree: tree).revert(force: false)
+                    continue
+                }
+                _ = try? tree.makeDirectories(for: SetupJournal.path)
+                try? tree.locked(directory) { () throws(Failure) in
+                    locks.withLock { $0 += 1 }
+                    if !tree.exists(directory) { faults.withLock { $0 += 1 } }
+                }
+            }
+        }
+        #expect(locks.withLock { $0 } > 0 && faults.withLock { $0 } == 0)
     }
 
     @Test(

@@ -94,23 +94,38 @@ extension FileTree {
         }
     }
 
-    /// Runs `body` with a lock on `directory`; throws if another run of this program has the lock.
+    /// Runs `body` with a lock on `directory`, which is created if absent.
+    ///
+    /// - Throws: if another run of this program has the lock.
     @discardableResult
     func locked<Value>(
         _ directory: String,
         _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        let descriptor = try openDirectory(directory)
-        defer {
-            // A close alone would not unlock the directory while a child process, before its exec,
-            // has a copy of the descriptor.
-            flock(descriptor, LOCK_UN)
-            close(descriptor)
+        while true {
+            _ = try makeDirectories(for: directory + "/.")
+            let descriptor = try openDirectory(directory)
+            defer {
+                // A close alone would not unlock the directory while a child process, before its
+                // exec, has a copy of the descriptor.
+                flock(descriptor, LOCK_UN)
+                close(descriptor)
+            }
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                throw Failure(message: "another httpdnsctl setup is running")
+            }
+            // If another run has removed the directory in the meantime, the lock excludes nobody.
+            if isPresent(descriptor, at: directory) { return try body() }
         }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw Failure(message: "another httpdnsctl setup is running")
+    }
+
+    private func isPresent(_ descriptor: Int32, at path: String) -> Bool {
+        var own = stat()
+        // SAFETY: fstat(2) fills `own`.
+        guard unsafe fstat(descriptor, &own) == 0, let now = status(path, follows: true) else {
+            return false
         }
-        return try body()
+        return (own.st_dev, own.st_ino) == (now.st_dev, now.st_ino)
     }
 
     // MARK: - Steps

@@ -231,7 +231,6 @@ struct SetupMachine {
             try checkWritable(entry.path)
         }
         try checkWritable(SetupJournal.path)
-        _ = try tree.makeDirectories(for: SetupJournal.path)
         var notes = reversal.notes
         try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
             let known = try SetupJournal.read(from: tree, ignoringDamage: force) ?? journal
@@ -278,8 +277,8 @@ struct SetupMachine {
         else { return }
         try tree.locked(directory) { () throws(Failure) in
             for path in paths { try tree.removeLeftover(of: path) }
+            try tree.removeDirectory(directory)
         }
-        try tree.removeDirectory(directory)
     }
 
     private func checkWritable(_ path: String) throws(Failure) {
