@@ -314,9 +314,13 @@ struct UnitTests {
         let tree = try Tree()
         for (settings, isRestarted) in [("wrong", false), ("right", true)] {
             let script = """
-                httpdnsd() { [ \(settings) = right ]; }
+                httpdnsd() { [ "$*" = "--check --config /etc/\(settings)" ]; }
                 deb-systemd-invoke() { echo "$@" >&2; }
-                systemctl() { :; }
+                systemctl() {
+                    if [ "$1" = show ]; then
+                        echo "{ path=/httpdnsd ; argv[]=/httpdnsd --config /etc/right ; pid=0 }"
+                    fi
+                }
                 [() { case $2 in /run/systemd/system) return 0 ;; esac; builtin [ "$@"; }
                 set -- configure 0.1.0
                 . "\(Repository.root.appending(path: "debian/httpdnsd.postinst").path)"
