@@ -340,9 +340,9 @@ struct UnitTests {
     func removal(_ successfulRun: Int) throws {
         let tree = try Tree()
         let script = """
-            runs=0
-            httpdnsctl() { echo "$@"; runs=$((runs + 1)); [ $runs = \(successfulRun) ]; }
+            httpdnsctl() { echo "$@"; [ $# = \(successfulRun + 1) ]; }
             deb-systemd-invoke() { :; }
+            [() { case $2 in /var/lib/*) return 1 ;; esac; builtin [ "$@"; }
             set -- remove
             . "\(Repository.root.appending(path: "debian/httpdnsd.prerm").path)"
             """
@@ -354,6 +354,24 @@ struct UnitTests {
         let second = successfulRun == 1 ? "" : "setup revert --force\n"
         #expect(run.code == 0 && run.output == "setup revert\n" + second)
         #expect(run.errors.contains("cannot revert") == (successfulRun == 3))
+        #expect(!run.errors.contains("journal.json"))
+    }
+
+    @Test("the removal of the package is silent if there is no setup")
+    func removalWithoutSetup() throws {
+        let tree = try Tree()
+        let script = """
+            httpdnsctl() { "\(Run.product("httpdnsctl").path)" "$@" --root "\(tree.root.path)"; }
+            deb-systemd-invoke() { :; }
+            set -- remove
+            . "\(Repository.root.appending(path: "debian/httpdnsd.prerm").path)"
+            """
+        try tree.write(script, to: "script")
+        let run = try Run(
+            URL(filePath: "/bin/bash"),
+            [tree.root.appending(path: "script").path]
+        )
+        #expect(run.code == 0 && (run.output + run.errors).isEmpty, "\(run.output)\(run.errors)")
     }
 
     @Test("a crash loop ends")
