@@ -205,7 +205,7 @@ struct SetupMachine {
                 {
                     reversal.copies.append(entry.path)
                     reversal.notes.append(
-                        entry.path + (reversal.isDefault ? "" : " was changed since the setup:")
+                        entry.path + (reversal.isDefault ? ":" : " was changed since the setup:")
                             + " copied to " + entry.path + Self.copySuffix
                     )
                 }
