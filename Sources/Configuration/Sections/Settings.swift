@@ -206,9 +206,8 @@ extension Settings {
             """
             DNS resolvers for all queries that no vendor answers, in order of preference. The \
             example has the public DNS over HTTPS resolvers of Tencent and Alibaba: replace them \
-            by resolvers that you trust. A machine that boots with a wrong clock \
-            cannot verify certificates: for such a machine, also add a plain DNS upstream \
-            (`udp://`).
+            by resolvers that you trust. If a machine can boot with a wrong clock, also add a \
+            plain DNS upstream (`udp://`), because certificates can then not be verified.
             """
         },
         .section("fleet", \.fleet, FleetSettings.table, fresh: FleetSettings(), isExample: true) {
