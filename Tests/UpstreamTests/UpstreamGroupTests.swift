@@ -221,6 +221,22 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
+    func `the third attempt goes to another upstream than the first two`() async throws {
+        let silent = (0..<4).map { _ in
+            ScriptedUpstream("one", in: harness, isProtected: true) { _ in .silence }
+        }
+        let two = ScriptedUpstream("two", in: harness, isProtected: true) { _ in .answer(10) }
+        for server in silent { server.own = .answer(10) }
+        let group = UpstreamGroup(
+            silent + [two],
+            health: HealthTable(clocks: harness.world.clocks)
+        )
+        #expect(try await harness.ask(group) == .success("two"))
+        #expect(harness.takeAsked() == "one@0 one@400 two@800")
+    }
+
+    @Test
+    @ServiceLoop
     func `a third datagram is sent if the server has replied to another query`() async throws {
         let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero) {
             $0 < 2 ? .silence : .answer(10)

@@ -9,6 +9,9 @@ struct AttemptPlan: Sendable, Hashable {
         /// Index in the group, in the order of the settings.
         var server: Int
 
+        /// Number of the upstream; several servers of an upstream have one number.
+        var upstream = 0
+
         var role = ServerRole.ordinary
 
         /// True if answers cannot be forged in transit.
@@ -136,14 +139,29 @@ struct AttemptPlan: Sendable, Hashable {
     }
 
     /// Index of the server to query next: the first allowed server with the fewest attempts.
+    ///
+    /// After two attempts at servers of one upstream, servers of other upstreams come first.
+    /// Otherwise, an upstream with many servers that answer only probes could use all attempts.
     private var next: Int? {
         guard count < mostTries else { return nil }
-        var next: Int?
+        var next: (index: Int, tries: Int, isTried: Bool)?
         for index in candidates.indices where mayBeAsked(index) {
-            if let next, candidates[next].tries <= candidates[index].tries { continue }
-            next = index
+            let tries = candidates[index].tries
+            if let next, next.tries < tries || next.tries == tries && !next.isTried { continue }
+            let isTried = count > 1 && isTried(candidates[index].upstream)
+            if let next, next.tries == tries, isTried { continue }
+            next = (index, tries, isTried)
         }
-        return next
+        return next?.index
+    }
+
+    /// True after two attempts at servers of an upstream.
+    private func isTried(_ upstream: Int) -> Bool {
+        var tries = 0
+        for index in candidates.indices where candidates[index].upstream == upstream {
+            tries += candidates[index].tries
+        }
+        return tries >= 2
     }
 
     /// True if the plan may query a server: attempts are left, and the server is trusted.

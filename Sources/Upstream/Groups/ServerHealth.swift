@@ -135,10 +135,12 @@ extension ServerHealth {
     func candidate(
         _ server: any Forwarding,
         _ index: Int,
-        _ role: ServerRole = .ordinary
+        _ role: ServerRole = .ordinary,
+        upstream: Int = 0
     ) -> AttemptPlan.Candidate {
         AttemptPlan.Candidate(
             server: index,
+            upstream: upstream,
             role: role,
             isProtected: server.isProtected,
             isDown: isDown,

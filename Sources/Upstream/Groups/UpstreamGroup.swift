@@ -121,7 +121,14 @@ package final class UpstreamGroup {
             let (server, health) = (servers[index], pages[index].health)
             if health.isFit, roster.roles[index] != .spare { hasFit = true }
             if health.isUntrusted { untrusted.append(index) }
-            candidates.append(health.candidate(server, index, roster.roles[index]))
+            candidates.append(
+                health.candidate(
+                    server,
+                    index,
+                    roster.roles[index],
+                    upstream: roster.upstreams[index]
+                )
+            )
         }
         let isRepeated = load != .excessive
         let plan = AttemptPlan(candidates, deadline: deadline, isRepeated: isRepeated)

@@ -8,6 +8,9 @@ final class UpstreamRoster {
     let roles: [ServerRole]
     let pages: [HealthTable.Page]
 
+    /// Number of the upstream of each server: the index of the first server of the upstream.
+    let upstreams: [Int]
+
     /// Sum of the versions of each ``LearnedUpstream`` in the group.
     let version: Int
 
@@ -18,6 +21,8 @@ final class UpstreamRoster {
             own.filter(\.isProtected) + own.filter { !$0.isProtected } + learned.map(\.server)
         roles = own.map { _ in .ordinary } + learned.map(\.role)
         pages = servers.map(health.page)
+        let names = servers.map(\.name)
+        upstreams = names.map { names.firstIndex(of: $0) ?? 0 }
         self.version = version
     }
 }
