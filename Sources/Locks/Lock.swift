@@ -3,12 +3,14 @@ public import Glibc
 
 // SAFETY: both pointers live from `init` to `deinit`; the value is accessed only with the mutex
 // held.
-/// Value protected by a pthread mutex, which polls about 1 µs before the thread sleeps.
+/// Value protected by a pthread mutex.
 ///
-/// A lock is held for less time than a thread needs to sleep and to wake up.
+/// A thread that waits for the mutex polls it for about 1 µs before the thread sleeps: usually, a
+/// mutex is held for less time than a thread needs to sleep and to wake up.
 ///
-/// Replaces `Synchronization.Mutex`, which spins under contention (swiftlang/swift#88440), accepts
-/// no closure that the caller received as a parameter, and is invisible to ThreadSanitizer.
+/// Replaces `Synchronization.Mutex`, which spins without such a limit (swiftlang/swift#88440),
+/// accepts no closure that the caller received as a parameter, and is invisible to
+/// ThreadSanitizer.
 ///
 /// Public, because Swift 6.3 inlines no `package` function into another module.
 @safe

@@ -336,20 +336,29 @@ struct UnitTests {
         }
     }
 
-    @Test("the removal of the package reverts the setup, also without a journal", arguments: 1...3)
-    func removal(_ successfulRun: Int) throws {
-        let tree = try Tree()
+    /// Runs the package's prerm for a removal; `stubs` are definitions of shell functions.
+    private static func remove(_ tree: Tree, _ stubs: String) throws -> Run {
         let script = """
-            httpdnsctl() { echo "$@"; [ $# = \(successfulRun + 1) ]; }
+            \(stubs)
             deb-systemd-invoke() { :; }
-            [() { case $2 in /var/lib/*) return 1 ;; esac; builtin [ "$@"; }
             set -- remove
             . "\(Repository.root.appending(path: "debian/httpdnsd.prerm").path)"
             """
         try tree.write(script, to: "script")
-        let run = try Run(
+        return try Run(
             URL(filePath: "/bin/bash"),
             [tree.root.appending(path: "script").path]
+        )
+    }
+
+    @Test("the removal of the package reverts the setup, also without a journal", arguments: 1...3)
+    func removal(_ successfulRun: Int) throws {
+        let run = try Self.remove(
+            Tree(),
+            """
+            httpdnsctl() { echo "$@"; [ $# = \(successfulRun + 1) ]; }
+            [() { case $2 in /var/lib/*) return 1 ;; esac; builtin [ "$@"; }
+            """
         )
         let second = successfulRun == 1 ? "" : "setup revert --force\n"
         #expect(run.code == 0 && run.output == "setup revert\n" + second)
@@ -360,16 +369,10 @@ struct UnitTests {
     @Test("the removal of the package is silent if there is no setup")
     func removalWithoutSetup() throws {
         let tree = try Tree()
-        let script = """
-            httpdnsctl() { "\(Run.product("httpdnsctl").path)" "$@" --root "\(tree.root.path)"; }
-            deb-systemd-invoke() { :; }
-            set -- remove
-            . "\(Repository.root.appending(path: "debian/httpdnsd.prerm").path)"
-            """
-        try tree.write(script, to: "script")
-        let run = try Run(
-            URL(filePath: "/bin/bash"),
-            [tree.root.appending(path: "script").path]
+        let program = Run.product("httpdnsctl").path
+        let run = try Self.remove(
+            tree,
+            #"httpdnsctl() { "\#(program)" "$@" --root "\#(tree.root.path)"; }"#
         )
         #expect(run.code == 0 && (run.output + run.errors).isEmpty, "\(run.output)\(run.errors)")
     }

@@ -46,16 +46,22 @@ struct StreamTransportTests {
         }
     }
 
-    @Test
+    /// Returns a server that answers on its first connection, and closes all others.
     @ServiceLoop
-    func `a probe uses the connection for queries if the server refuses another one`() async throws
-    {
-        let server = try StreamServer { client in
+    private static func serverOfOneConnection() throws -> StreamServer {
+        try StreamServer { client in
             guard client.number == 0 else { return }
             while let query = await client.next() {
                 await client.write(framed(reply(to: query)))
             }
         }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a probe uses the connection for queries if the server refuses another one`() async throws
+    {
+        let server = try Self.serverOfOneConnection()
         defer { server.stop() }
         let upstream = upstream(server)
         let deadline = Clock.now + .seconds(20)
@@ -96,12 +102,7 @@ struct StreamTransportTests {
     func `if the server refuses another connection, clients share the connection of a busy client`()
         async throws
     {
-        let server = try StreamServer { client in
-            guard client.number == 0 else { return }
-            while let query = await client.next() {
-                await client.write(framed(reply(to: query)))
-            }
-        }
+        let server = try Self.serverOfOneConnection()
         defer { server.stop() }
         let upstream = upstream(server)
         try await askOfBusyClient(upstream, "busy.example.com")
