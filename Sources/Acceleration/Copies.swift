@@ -53,7 +53,7 @@ struct Slot {
     var key: UInt64 = 0
     var of = MirroredHits()
 
-    /// Hits on this slot, also on its earlier copies, that the statistics already include.
+    /// Hits on the present and earlier answers in this slot that the statistics already include.
     var seen: UInt64 = 0
     var isUsed = false
     init() {}

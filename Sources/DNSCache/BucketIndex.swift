@@ -69,7 +69,9 @@ struct BucketIndex: ~Copyable {
         fileprivate var isSecond = false
     }
 
-    /// Starts a search for `hash`; if both buckets of `hash` are the same, visits its slots twice.
+    /// Starts a search for `hash`.
+    ///
+    /// If both buckets of `hash` are the same bucket, the search visits its slots twice.
     func probe(_ hash: UInt64) -> Probe {
         let first = first(hash)
         return Probe(hash: hash, slot: first, end: first + Self.slotsPerBucket)

@@ -38,11 +38,11 @@ package struct CacheSweep {
 
     // MARK: - Making
 
-    /// Creates a sweep of one lap of the ring buffer.
+    /// Creates a sweep that visits each entry of the ring buffer once.
     ///
     /// The caller must call ``step(now:)`` until it returns false.
     ///
-    /// - Parameter youngest: latest storage time of an entry; nil if there is no limit.
+    /// - Parameter youngest: entries that were stored later are skipped; nil: none is skipped.
     package init(
         _ cache: AnswerCache,
         _ selection: AnswerCache.Selection,

@@ -197,8 +197,9 @@ struct EntryRing: ~Copyable {
 
     /// Moves the oldest entry to the head and returns its new reference.
     ///
-    /// The entry always fits, because its old octets become free, and the octets that are skipped
-    /// before the end of the block are free already.
+    /// The entry always fits, because its old octets become free. If it does not fit between the
+    /// head and the end of the block, it moves to the start of the block, and the octets after the
+    /// head are skipped; these octets are free already.
     mutating func renewOldest() -> Int {
         let old = reference(at: tail)
         let length = length(old)

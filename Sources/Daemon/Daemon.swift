@@ -57,9 +57,9 @@ package final class Daemon {
 
     static let dumpedQueries = 100
 
-    /// Time between the start and the load of the BPF program, which takes 50 ms of CPU time.
+    /// Time from the start of the daemon until the BPF program is loaded.
     ///
-    /// Without this delay, the load would delay the first answers.
+    /// The load takes 50 ms of CPU time; without this wait, it would delay the first answers.
     static let accelerationDelay: Duration = .seconds(1)
 
     /// Creates the daemon; binds no address.

@@ -31,7 +31,7 @@ final class NetworkReaction {
         answers: { [weak self] in self?.components.answersOfInternet ?? 0 }
     ) { [weak self] in self?.logPortal($0) }
 
-    /// The kernel's copy of the cache while the captive portal mode suspends it; otherwise nil.
+    /// The kernel's copy of the cache while the captive portal mode suspends this copy, or nil.
     private var suspended: (any AnswerMirror)?
 
     private let translation: AddressTranslation

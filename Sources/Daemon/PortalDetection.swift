@@ -5,10 +5,10 @@ internal import Upstream
 
 /// Detection of a captive portal: a login page of a network that blocks all other traffic.
 ///
-/// A report of NetworkManager is sufficient. Otherwise, a portal is detected if a failure shows a
-/// reply from a host other than the server, and no vendor or protected upstream answers for
-/// ``probation`` after the failure. If a router has announced a portal, any transport failure is
-/// sufficient in place of such a reply. The detection sends no traffic.
+/// A report of NetworkManager is sufficient. Otherwise, a portal is detected in two steps: a
+/// request fails because a host other than the server replied; then no vendor or protected upstream
+/// answers during the time ``probation``. If a router has announced a portal, any transport failure
+/// is sufficient as the first step. The detection sends no traffic.
 @ServiceLoop
 final class PortalDetection {
     /// Time without any answer after the first failure.

@@ -182,13 +182,13 @@ struct HostsFilesTests {
         await fixture.start()
         #expect(
             fixture.log.all == [
-                "hosts: \(place) cannot be read: No such file or directory, ignoring it"
+                "hosts: \(place) cannot be read: No such file or directory, ignoring the file"
             ]
         )
         _ = try fixture.folder.write("192.0.2.1 a.lan\nnonsense\nmore\n", to: "hosts")
         try await fixture.wait(for: "a.lan", ["192.0.2.1"])
         let faults =
-            "hosts: \(place):2: the line does not start with an IP address, ignoring it and 1 more"
+            "hosts: \(place):2: the line does not start with an IP address, ignoring 2 invalid"
             + " lines"
         #expect(fixture.log.all.last == faults)
         _ = try fixture.folder.write("192.0.2.2 a.lan\nnonsense\nmore\n", to: "hosts")
@@ -215,8 +215,8 @@ struct HostsFilesTests {
         try await fixture.wait(for: "a.lan", nil)
         #expect(
             fixture.log.all == [
-                "hosts: \(fixture.folder.path)/hosts is longer than 8 MiB, ignoring it",
-                "hosts: \(fixture.folder.path) is a directory, not a file, ignoring it",
+                "hosts: \(fixture.folder.path)/hosts is longer than 8 MiB, ignoring the file",
+                "hosts: \(fixture.folder.path) is a directory, not a file, ignoring the file",
             ]
         )
     }

@@ -48,7 +48,7 @@ struct AnswersTests {
         #expect(end.status == 0)
         #expect(
             end.errors.contains(
-                "\(file):3: the line does not start with an IP address, ignoring it"
+                "\(file):3: the line does not start with an IP address, ignoring the line"
             )
         )
     }

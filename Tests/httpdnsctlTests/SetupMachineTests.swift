@@ -214,7 +214,8 @@ struct SetupMachineTests {
             try FileManager.default.removeItem(atPath: root.path + "/run/systemd")
             try root.write("nameserver \(servers)\nDNS=\(servers)\n", to: file)
             let notes = try root.liveRevert(fault: "Unit x not found.")
-            #expect(notes.last?.hasSuffix("known last (\(servers))") ?? servers.isEmpty, "\(notes)")
+            let end = "servers of the network (\(servers))"
+            #expect(notes.last?.hasSuffix(end) ?? servers.isEmpty, "\(notes)")
             let text = try root.tree.state("/etc/resolv.conf").text
             #expect(text.contains("\nnameserver \(servers)\n"), "\(text)")
         }
@@ -476,8 +477,8 @@ struct SetupMachineTests {
         #expect(
             try root.liveRevert(fault: "program not found") == [
                 "'resolvconf -u' failed: program not found",
-                "/etc/resolv.conf had no nameserver besides the daemon: it has the servers of the "
-                    + "network known last (192.0.2.1)",
+                "/etc/resolv.conf had no nameserver besides the daemon: it has the last known "
+                    + "servers of the network (192.0.2.1)",
             ]
         )
         #expect(root.tree.text(file)?.contains("\nnameserver 192.0.2.1\n") == true)

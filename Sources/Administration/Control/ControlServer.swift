@@ -77,8 +77,8 @@ package final class ControlServer {
                     connection.close()
                     continue
                 }
-                // Unstructured, because Swift 6.3 cannot check a group task on a global actor;
-                // `run` cancels the task.
+                // An unstructured task, because the compiler (Swift 6.3) cannot check the
+                // isolation of a group task on a global actor. `run` cancels the task.
                 tasks[ObjectIdentifier(connection)] = ServiceLoop.task {
                     await self.serve(connection, peer)
                     self.dismiss(connection, peer)

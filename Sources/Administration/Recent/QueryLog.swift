@@ -9,7 +9,8 @@ package import Resolver
 /// Log of every query, for `log.queries`.
 ///
 /// Threads record queries in circular buffers, which this class reads, so that logging does not
-/// delay answers. Queries overwritten before they were read count as lost.
+/// delay answers. Queries that are overwritten before this class reads
+/// them are missing from the log.
 @ServiceLoop
 package final class QueryLog {
     package typealias Source =
@@ -22,7 +23,7 @@ package final class QueryLog {
     private var reader: RecentReader?
     private var task: Task<Void, Never>?
 
-    /// Number of lost queries since the start; `unlogged` has those since the last warning.
+    /// Queries that are missing from the log since the start; `unlogged`: since the last warning.
     package private(set) var missed: UInt64 = 0
     private var unlogged: UInt64 = 0
     private var saidAt: Instant?

@@ -192,7 +192,7 @@ extension Decision {
         }
         let result =
             if !asks {
-                "not queried now, otherwise:"
+                "not queried now; if queried, in this order:"
             } else {
                 payee != nil
                     ? "queried in this order"
@@ -219,9 +219,9 @@ extension Decision {
         if plan.alignsHints { notes.append("address hints are replaced by resolved addresses") }
         let result =
             if plan.upstreams.isEmpty {
-                "no upstream is configured (without another answer: SERVFAIL)"
+                "no upstream is configured: if no other source answers, SERVFAIL"
             } else if !asks {
-                "not queried now, otherwise:"
+                "not queried now; if queried, in this order:"
             } else {
                 plan.vendors.isEmpty
                     ? "queried in this order" : "queried in this order if no vendor has addresses"
@@ -306,7 +306,7 @@ extension ServerCondition {
         case .up: "up"
         case .rests(let until, let error):
             "backing off (\(error)), for \(until.seconds(from: now)) s more"
-        case .loops: "forwarding loop to this server"
+        case .loops: "forwards queries back to this daemon (forwarding loop)"
         case .paused: "paused by an operator"
         }
     }

@@ -17,8 +17,8 @@ extension RateLimitSettings {
         ) {
             """
             UDP queries per second that are answered for each IPv4 address or IPv6 /64. Above this \
-            rate, every second query gets a truncated response (TC), so that the client retries \
-            over TCP; the other queries are dropped. Raise the limit if many clients share one \
+            rate, every other query gets a truncated response (TC), so that the client retries \
+            over TCP; the rest are dropped. Raise the limit if many clients share one \
             address.
             """
         }

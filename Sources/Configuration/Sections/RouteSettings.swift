@@ -158,8 +158,8 @@ extension RouteSettings: SettingsEntry {
             """
             Private addresses (RFC 1918, RFC 4193, RFC 6598 and other non-public networks of RFC \
             6890) in answers of vendors. `drop` removes them, which prevents DNS rebinding. \
-            `allow` keeps them, and exempts upstreams from `rebinding`. Loopback, link-local and multicast \
-            addresses of vendors are always removed.
+            `allow` keeps them; in addition, `rebinding` then does not apply to these names. \
+            Loopback, link-local and multicast addresses of vendors are always removed.
             """
         },
         .option("stale", \.stale, .boolean) {
@@ -223,6 +223,11 @@ extension RouteSettings: SettingsEntry {
             .choice(),
             standard: "the vendor's `families`",
             example: .both
-        ) { "Address families that calls for these names request, as `families` of a vendor." }
+        ) {
+            """
+            Address families to request for these names; the values are those of a vendor's \
+            `families`.
+            """
+        }
     )
 }

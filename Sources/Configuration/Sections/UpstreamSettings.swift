@@ -94,11 +94,12 @@ extension UpstreamSettings: SettingsEntry {
             that this machine is connected to, from systemd-resolved, NetworkManager, resolvconf, \
             dhcpcd, or /etc/resolv.conf (also as saved by `httpdnsctl setup`). A path: the servers \
             in this file, in the format of resolv.conf(5). Changes take effect without a reload. \
-            These servers are queried after all other upstreams, and never for a route with \
-            `fallback: none`, because the network chooses them. Routing domains of a link \
-            (`~corp.example`) and search domains of a VPN become routes to the servers of the \
-            link, unless a configured route is at least as specific, or has `fallback: none`. \
-            After the link goes down, no server is queried for these names for 5 s.
+            In both cases, the servers are queried after all other upstreams. They are never \
+            queried for a route with `fallback: none`, because these settings do not name them. \
+            Routing domains of a link (`~corp.example`) and search domains of a VPN become routes \
+            to the servers of the link. A configured route for the same name has precedence if it is at \
+            least as specific, or has `fallback: none`. After the link goes down, no server is \
+            queried for the names in its domains for 5 s.
             """
         },
         .option(

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Layout of opaque record types with names to decompress (RFC 1035, RFC 3597 §4).
+/// Positions of compressible names in the RDATA of a type (RFC 1035, RFC 3597 §4).
+///
+/// The rest of the RDATA is copied unchanged.
 struct NamesInside {
     private let parts: [Part]
 

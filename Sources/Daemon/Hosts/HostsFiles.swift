@@ -125,11 +125,11 @@ struct HostsReading: Sendable {
                 let octets = try RegularFile(path).read(atMost: HostsFiles.mostOctets)
                 let faults = table.add(hostsFile: octets)
                 if let first = faults.first {
-                    let rest = faults.count == 1 ? "it" : "it and \(faults.count - 1) more lines"
-                    file.complaint = "\(path):\(first.line): \(first.reason), ignoring \(rest)"
+                    let lines = faults.count == 1 ? "the line" : "\(faults.count) invalid lines"
+                    file.complaint = "\(path):\(first.line): \(first.reason), ignoring \(lines)"
                 }
             } catch {
-                file.complaint = "\(path) \(error.reason), ignoring it"
+                file.complaint = "\(path) \(error.reason), ignoring the file"
                 file.isMissing = error == .system(ENOENT)
             }
             files.append(file)

@@ -7,7 +7,9 @@ package struct SettingsSource: Sendable {
     /// Loads the settings; may block on the disk.
     package let load: @Sendable () throws(SettingsErrors) -> Settings
 
-    /// Parses `text` in place of the settings file, with its drop-ins; messages call it `file`.
+    /// Parses `text` instead of the settings file, with the drop-ins of the settings file.
+    ///
+    /// Error messages call the text `file`.
     package let check: @Sendable (_ text: String, _ file: String) throws(SettingsErrors) -> Settings
 
     package init(file: String) {

@@ -177,7 +177,8 @@ package final class QueryHandler {
 
     /// Calls `body` with `scratch`.
     ///
-    /// The swap avoids checks of exclusive access to `scratch` at run time.
+    /// `scratch` is in a local variable during the call, so that Swift needs no checks of exclusive
+    /// access at run time.
     private func withScratch<Value>(_ body: (inout MutableRawSpan) -> Value) -> Value {
         var octets: [UInt8] = []
         swap(&octets, &scratch)

@@ -73,7 +73,7 @@ package final class TCPBatch {
         Query(answeredIn: message(slot), dnssecOK: queries.wantsDNSSEC(slot))
     }
 
-    /// Validates the messages; returns the slots of rare or invalid messages.
+    /// Validates the messages; returns the slots of unusual messages, which include invalid ones.
     private func look(
         _ output: inout StreamOutput,
         _ queries: inout PlainQueries,

@@ -25,7 +25,7 @@ enum TCPLimits {
     /// Octets of unread queries and unsent replies above which a session is closed.
     static let heldPerSession = 512 << 10
 
-    /// Octets of one client's sessions above which the largest session is closed.
+    /// Octets of one client's sessions above which its largest session is closed.
     static let heldPerClient = 4 << 20
 
     /// Octets of all sessions above which the largest session of the largest client is closed.

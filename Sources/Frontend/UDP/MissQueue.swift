@@ -167,7 +167,7 @@ package final class MissQueue: Sendable {
             }
         }
 
-        /// Removes the next misses: health check queries, then misses of both queues in turn.
+        /// Removes the next misses: health check queries, then `local` and other misses in turn.
         ///
         /// - Parameter next: receives the misses; must be empty at the call.
         mutating func next(_ limit: Int, _ next: inout [Miss]) {

@@ -11,7 +11,7 @@ package struct ProofCase: Sendable {
 
         case noAddress
 
-        /// A readable reply with this client address, if the vendor reports client addresses.
+        /// A readable reply; if it contains a client address, this address.
         case client(IPAddress)
 
         /// An error status, or an error code of the vendor.

@@ -53,7 +53,7 @@ final class PendingName {
     /// Time at which the name began to wait for a call; nil if its call started immediately.
     var queuedAt: Instant?
 
-    /// Number of times that the name was held for a retry.
+    /// Number of times that the name waited for a retry after the vendor refused its call.
     var retries = 0
 
     init(

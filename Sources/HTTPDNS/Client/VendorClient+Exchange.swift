@@ -244,7 +244,7 @@ extension VendorClient {
         }
     }
 
-    /// Creates and charges a request with the local time plus `offset`.
+    /// Creates a request for the local time plus `offset`, and charges the request to the budget.
     func prepare<Question: VendorRequest>(
         _ question: Question,
         of vendor: any Vendor,

@@ -31,7 +31,7 @@ final class DescriptorWatch {
     private var isSuspended = false
 
     // SAFETY: isolated to the loop; only `report` calls the handler, after a thread check.
-    // Converted once, because each conversion allocates.
+    // The isolation is removed once, because each conversion of the closure allocates memory.
     private nonisolated(unsafe) let handler: (Events) -> Void
 
     /// Watches `descriptor` until cancelled or released; throws if memory or epoll watches run out.

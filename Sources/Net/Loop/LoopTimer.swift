@@ -102,10 +102,11 @@ private final class TimerQueue {
         if first <= now, now - first < Self.lateness { run(dueBy: now) } else { arm() }
     }
 
-    /// Runs the due timers, after the descriptors that were ready when the timers were due.
+    /// Runs the due timers.
     ///
-    /// If the loop is late, the tasks of these descriptors also run before the timers. With another
-    /// order, a server would be marked as slow although its reply waits unread in a socket.
+    /// The loop has called the handlers of the descriptors that were ready when the timers were
+    /// due. If the loop is late, the tasks that these handlers started also run before the timers.
+    /// In another order, a server could be marked as slow while its reply waits in a socket.
     private func handledSources() {
         guard case .sources(let due) = phase else { return }
         if let first = heap.first?.deadline, Clock.now - first < Self.lateness {

@@ -34,14 +34,14 @@ package final class RecordRing: Sendable {
 
     // MARK: - Writing
 
-    /// Announces that up to `count` records will be written; writer thread only.
+    /// Reserves the places of the next `count` records; writer thread only.
     package func begin(_ count: Int) {
         let start = published.load(ordering: .relaxed)
         reserved.store(start + UInt64(count), ordering: .relaxed)
         atomicMemoryFence(ordering: .releasing)
     }
 
-    /// Writes the announced record number `offset`, counted from 0; writer thread only.
+    /// Writes the record at reserved place `offset`, counted from 0; writer thread only.
     ///
     /// Packs eight octets of `text` per word, little-endian; truncates `text` to `textOctets`.
     package func write(

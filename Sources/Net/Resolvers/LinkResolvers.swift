@@ -218,9 +218,10 @@ extension LinkResolvers {
                     guard !entry.domains.isEmpty else { continue }
                     (entry.isDefault, entry.takesAll) = (false, false)
                 }
-                // A network could assign the address of a VPN's DNS server to this machine. The
-                // VPN link then keeps its domains, without a server: no other server gets the
-                // names. An ordinary link loses `~.`, because its server may be this daemon.
+                // A network could assign the address of a VPN's DNS server to this machine. Then
+                // the link keeps its domains without a server, so that no other server gets the
+                // names. But a link that is not a VPN and has only `~.` is skipped: its server may
+                // be this daemon.
                 let keepsDomains =
                     !entry.link.isEmpty
                     && (!entry.domains.isEmpty || entry.takesAll && entry.isTunnel)

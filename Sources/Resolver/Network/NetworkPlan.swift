@@ -177,7 +177,9 @@ struct NetworkPlan: Sendable, Hashable {
         heldUntil = heldUntil ?? now + ResolverLimits.domainHold
     }
 
-    /// Ends the oldest holds of links that are not VPNs, down to ``ResolverLimits/heldDomains``.
+    /// Ends the oldest holds of domains (``ResolverLimits/domainHold``) of links that are not VPNs.
+    ///
+    /// At most ``ResolverLimits/heldDomains`` of these domains stay held.
     ///
     /// Otherwise, a network that names new domains with each change could use up the memory.
     private mutating func endSurplusHolds() -> [Name] {

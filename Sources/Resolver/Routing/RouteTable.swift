@@ -190,10 +190,10 @@ package struct RouteTable: Sendable {
     private(set) var matches: [Match] = []
     private var claims: [Name: Claims] = [:]
 
-    /// Index of each distinct set of sources; many routes share a set.
+    /// Number of each distinct set of sources; many routes share a set.
     private var sources: [Sources: Int] = [:]
 
-    /// One match for each index in `sources`, at this index.
+    /// One match per set of sources; the index is the set's number in `sources`.
     private(set) var examples: [Match] = []
 
     package init() {}

@@ -261,9 +261,9 @@ package final class VendorStage {
         knownNames.removeAll()
     }
 
-    /// Sets the source of an upstream's answer that replaces an empty answer of a vendor.
+    /// Adds the vendor to the source of an upstream's answer that replaces its empty answer.
     ///
-    /// Cache hits of this answer then count as avoided calls of the vendor.
+    /// Cache hits of the upstream's answer then count as avoided calls of the vendor.
     func note(_ resolution: inout Resolution, after empty: Provenance) {
         guard let vendor = origins.vendor(empty.origin) else { return }
         resolution.provenance.origin = origins.number(

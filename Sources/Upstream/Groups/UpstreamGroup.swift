@@ -64,7 +64,7 @@ package final class UpstreamGroup {
         package let wasRepeated: Bool
     }
 
-    /// Result of a query; a failure is the first error response, or else the last failure.
+    /// Result of a query; a failure has the first error response; if none, the latest other error.
     package typealias Outcome = Result<Reply, UpstreamError>
 
     /// Queries servers until one server answers or `deadline` passes.
@@ -223,7 +223,7 @@ package final class UpstreamGroup {
     private func tick() {
         let now = health.clocks.now()
         for run in pending { run.tick(now) }
-        // The time is rounded up, so that queries share timers.
+        // At least `grain` later, so that queries that are due soon share a timer.
         let next = pending.lazy.compactMap(\.wake).min()
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }

@@ -98,8 +98,8 @@ final class UpstreamTransfers {
 
     /// Adds a transfer of `client`; at a limit, the new transfer replaces an older one.
     ///
-    /// Returns nil at a limit if no transfer can be replaced. A repetition replaces no transfer,
-    /// and leaves transfers for new queries.
+    /// Returns nil at a limit if no transfer can be replaced. For a repetition, also returns nil if
+    /// a new query may need the transfer: a repetition replaces no transfer.
     ///
     /// - Parameters:
     ///   - client: nil for the daemon itself.

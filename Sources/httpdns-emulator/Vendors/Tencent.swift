@@ -23,7 +23,7 @@ struct Tencent: Vendor {
         /// True if `dn` must have an `;expiry`, as for accounts with authentication.
         var requiresExpiry = false
         var refusesExpiry = false
-        /// Addresses that `/conf` returns; no default, because tests must not query the real vendor.
+        /// Addresses that `/conf` returns; not the real vendor's, which tests must not query.
         var serviceAddresses: [String] = []
         var serviceMinutes = 60
     }

@@ -59,7 +59,7 @@ struct KnownServers {
     /// Saved servers that the administrator has edited since the setup.
     let edited: [String]
 
-    /// Servers of the network known last.
+    /// Last known servers of the network.
     let last: [String]
 
     /// Public resolvers of AliDNS, as in the initial settings of the daemon.

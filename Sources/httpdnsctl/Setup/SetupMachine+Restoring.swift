@@ -69,7 +69,7 @@ extension SetupMachine {
 // MARK: - Nameservers after a revert
 
 extension SetupMachine {
-    /// Gives resolv.conf nameservers of the network if it needs them after a revert.
+    /// Writes nameservers of the network to resolv.conf, if the file needs them after a revert.
     ///
     /// - If the administrator edited the saved nameservers, a restored file gets the edited ones.
     /// - If a DHCP client wrote the original, resolv.conf gets the servers of the present leases:
@@ -77,7 +77,7 @@ extension SetupMachine {
     /// - If resolv.conf has no nameserver besides the daemon, or is a link to a file that no
     ///   program maintains any longer, resolv.conf gets the last known servers of the network.
     ///
-    /// - Returns: a note about the servers; nil if they are those of leases.
+    /// - Returns: a note about the servers that were written; nil for the servers of leases.
     func completeNameservers(
         _ journal: SetupJournal,
         from known: KnownServers
@@ -122,8 +122,8 @@ extension SetupMachine {
         guard !servers.isEmpty else { return nil }
         try write(servers, to: target, isDefault: now.kind != .link || target == nil)
         return
-            "\(Paths.resolvConf) had no nameserver besides the daemon: it has the servers of the "
-            + "network known last (\(servers.joined(separator: ", ")))"
+            "\(Paths.resolvConf) had no nameserver besides the daemon: it has the last known "
+            + "servers of the network (\(servers.joined(separator: ", ")))"
     }
 
     /// Returns the path of the file to which resolv.conf leads; nil if no program maintains it.

@@ -143,8 +143,9 @@ struct SetupMachine {
             return SetupJournal.Entry(path: change.path, before: change.before, after: after)
         }
         // Restores files that an earlier setup changed, and that this plan does not change. The
-        // file of saved nameservers stays until the revert, because the original nameservers may
-        // be lost. The exception: nameservers from the settings of systemd-resolved apply again.
+        // file of saved nameservers stays until the revert, because no other file may have these
+        // nameservers. But this file is restored, too, if its nameservers are from the settings of
+        // systemd-resolved, which apply again.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             let isSaved =
                 entry.path == saved && entry.after.isFromSetup
