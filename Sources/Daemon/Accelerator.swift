@@ -23,7 +23,7 @@ final class Accelerator: ManagedAccelerator {
     private(set) var kernel: KernelAnswers?
     private var obstacle = "not started"
 
-    /// Delay before the load; nil before its start.
+    /// Delay before the load of the BPF program; nil until the delay begins.
     private var delay: Waiter?
 
     private var loading: Loading?

@@ -57,7 +57,7 @@ extension UpstreamError: CustomStringConvertible {
         case .httpStatus(let status): "answered with HTTP status \(status)"
         case .broken(let why): why
         case .untrusted(let why): "cannot be trusted: \(why)"
-        case .loop: "forwards queries back to this server"
+        case .loop: "forwards queries back to this daemon"
         case .paused: "paused by an operator"
         case .withdrawn: "is no longer a DNS server of the network"
         case .noServer(let why): why

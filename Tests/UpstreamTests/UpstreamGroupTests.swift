@@ -646,7 +646,7 @@ struct UpstreamGroupTests {
         (.untrusted("expired"), "untrusted", "cannot be trusted: expired"),
         (.rateLimited, "rate-limited", "answered with HTTP status 429"),
         (.httpStatus(503), "declined", "answered with HTTP status 503"),
-        (.loop, "loop", "forwards queries back to this server"),
+        (.loop, "loop", "forwards queries back to this daemon"),
         (.exhausted("socket: too many"), "exhausted", "socket: too many"),
     ])
     func `each failure has a metric label and a description`(

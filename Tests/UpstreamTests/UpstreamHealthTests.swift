@@ -365,7 +365,7 @@ struct UpstreamHealthTests {
             )
         )
         #expect(group.health.recognises(probe))
-        #expect(log.lines.last?.contains("back to this server, ignoring the") == true)
+        #expect(log.lines.last?.contains("back to this daemon, ignoring the") == true)
         let end = harness.world.now + UpstreamLimits.loopRest
         #expect(group.health.report(of: one).condition == .loops(until: end))
         _ = harness.takeAsked()
@@ -378,7 +378,7 @@ struct UpstreamHealthTests {
         #expect(harness.probed.count == 2)
         one.script = { _ in .answer(5) }
         await harness.advance(by: .seconds(10))
-        #expect(log.lines.last?.hasSuffix("no longer forwards queries back to this server") == true)
+        #expect(log.lines.last?.hasSuffix("no longer forwards queries back to this daemon") == true)
         #expect(try await harness.ask(group) == .success("one"))
     }
 

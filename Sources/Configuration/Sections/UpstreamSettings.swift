@@ -97,9 +97,9 @@ extension UpstreamSettings: SettingsEntry {
             In both cases, the servers are queried after all other upstreams. They are never \
             queried for a route with `fallback: none`, because these settings do not name them. \
             Routing domains of a link (`~corp.example`) and search domains of a VPN become routes \
-            to the servers of the link. A configured route for the same name has precedence if it is at \
-            least as specific, or has `fallback: none`. After the link goes down, no server is \
-            queried for the names in its domains for 5 s.
+            to the servers of the link. A configured route for the same name has precedence if it \
+            is at least as specific, or has `fallback: none`. After the link goes down, no server \
+            is queried for the names in its domains for 5 s.
             """
         },
         .option(

@@ -210,13 +210,13 @@ extension HealthTable.News: CustomStringConvertible {
         case .recovered(let name, let url):
             "upstream \(name) (\(url)): answers again"
         case .loops(let name, let url):
-            "upstream \(name) (\(url)): forwards queries back to this server, ignoring the "
+            "upstream \(name) (\(url)): forwards queries back to this daemon, ignoring the "
                 + "upstream: use a resolver that does not forward to this server"
         case .forged(let name, let url):
             "upstream \(name) (\(url)): possible forgery, using TCP: messages from its address "
                 + "match no query; use an encrypted upstream"
         case .loopsNoMore(let name, let url):
-            "upstream \(name) (\(url)): no longer forwards queries back to this server"
+            "upstream \(name) (\(url)): no longer forwards queries back to this daemon"
         }
     }
 

@@ -154,7 +154,7 @@ final class UpstreamTransfers {
     private func grace(of transfer: Transfer, for client: Client, _ share: Int) -> Duration {
         let other = transfer.client
         // In a flood from forged addresses, all transfers can be younger than 100 ms
-        // (`resolvingTime`). With this grace, a verified client could replace none of them.
+        // (`resolvingTime`). Without this exception, a verified client could replace none of them.
         if client.isVerified, !other.isVerified, unverified > share / 2 { return .zero }
         guard other !== client else { return UpstreamLimits.transferGrace }
         let isCrowd = !client.isVerified && !other.isVerified

@@ -118,7 +118,7 @@ final class UDPExchanger {
         for slot in all { slot.expire(now) }
         all.removeAll { $0.isClosed && !$0.isCurrent }
         spare = []
-        // The time is rounded up, so that queries share timers.
+        // At least `grain` later, so that queries that are due soon share a timer.
         let next = all.lazy.filter { !$0.isClosed }.map(\.deadline).min()
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }
