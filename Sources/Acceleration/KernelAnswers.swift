@@ -59,7 +59,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     package func attach() throws(AccelerationError) {
         let device = bpf_loopback_device()
-        guard device > 0 else { throw AccelerationError(device, "the look-up of device lo") }
+        guard device > 0 else { throw AccelerationError(device, "the lookup of device lo") }
         let link = unsafe bpf_answering_attach(answering, device)
         guard link != -EINVAL else { throw .tooOld }
         guard link >= 0 else { throw AccelerationError(link, "the attachment to lo") }

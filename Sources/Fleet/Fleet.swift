@@ -171,7 +171,7 @@ package final class Fleet {
     /// Time of the Redis clock in milliseconds since 1970.
     var now: Int64? { link.clock?.milliseconds(at: clocks.now()) }
 
-    // MARK: - Look-ups
+    // MARK: - Lookups
 
     /// Returns a shared answer, or `call` if this machine must call the vendor.
     package func ask(_ question: Question, _ completion: consuming Completion<Answer>) {

@@ -36,7 +36,7 @@ extension BillReply {
             bill.counted = counts[vendor.settings.name].map { result in
                 VendorCount(result, vendor.settings.account, units: bill.units.month)
             }
-            // Each avoided look-up saves the units of one billed item. A batch of names in one
+            // Each avoided lookup saves the units of one billed item. A batch of names in one
             // request saves units only if requests are billed, not names.
             bill.saved = (counted?.avoided ?? [:]).mapValues { $0 * statistics.price.weight }
             if statistics.price.item != .request { bill.saved["batched"] = 0 }

@@ -36,7 +36,7 @@ package struct FleetStatus: Codable, Sendable, Equatable {
 
 /// Counters of the fleet.
 package struct FleetStats: Codable, Sendable, Equatable {
-    /// Look-ups of shared answers.
+    /// Lookups of shared answers.
     package var reads: UInt64 = 0
 
     package var found: UInt64 = 0

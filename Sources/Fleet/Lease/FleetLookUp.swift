@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Look-up of a shared answer, joined by all queries with the same key.
+/// Lookup of a shared answer, joined by all queries with the same key.
 @ServiceLoop
 final class FleetLookUp {
     let key: FleetKey
@@ -25,7 +25,7 @@ final class FleetLookUp {
     /// Time at which this machine stops waiting and calls the vendor.
     private(set) var waitEnd: Instant
 
-    /// Random value of the lease, which identifies this look-up as the owner.
+    /// Random value of the lease, which identifies this lookup as the owner.
     let token: [UInt8]
 
     private var waiting: [Box] = []

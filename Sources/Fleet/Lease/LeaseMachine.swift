@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State machine of one look-up of a shared answer, without clock or network.
+/// State machine of one lookup of a shared answer, without clock or network.
 ///
 /// A machine reads the value, then claims a lease in Redis. The leader, which gets the lease, calls
 /// the vendor, stores the answer and releases the lease. The others wait for the leader's message.

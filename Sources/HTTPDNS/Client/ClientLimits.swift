@@ -67,7 +67,7 @@ package enum ClientLimits {
     /// To refuse 64 calls takes about 3 ms.
     static let batchesPerIteration = 64
 
-    /// Minimum interval between searches of the queue for expired look-ups.
+    /// Minimum interval between searches of the queue for expired lookups.
     static let queueGrain = Duration.milliseconds(10)
 
     /// Minimum TTL that the advice about costs recommends.
@@ -80,7 +80,7 @@ package enum ClientLimits {
 
     static let countedClients = 1_024
 
-    /// Time after the latest look-up for which a DNS client has a share of budget and calls.
+    /// Time after the latest lookup for which a DNS client has a share of budget and calls.
     static let clientMemory = Duration.seconds(86_400)
 
     /// Maximum number of requests that continue after the end of their call.

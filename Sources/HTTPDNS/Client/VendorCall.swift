@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-/// Look-up that waits for its result.
+/// Lookup that waits for its result.
 @ServiceLoop
 final class PendingLookup {
     let question: BatchQueue.Question
@@ -34,7 +34,7 @@ final class PendingLookup {
     func end() -> Completion<VendorClient.Outcome>? { completion.take() }
 }
 
-/// Name with waiting look-ups; the name is queued, held for a retry, or in a call.
+/// Name with waiting lookups; the name is queued, held for a retry, or in a call.
 @ServiceLoop
 final class PendingName {
     let question: BatchQueue.Question

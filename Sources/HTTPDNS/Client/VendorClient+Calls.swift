@@ -133,7 +133,7 @@ extension VendorClient {
         for lookUp in takeLookUps(of: name) { finish(lookUp, .failure(failure)) }
     }
 
-    /// Removes a name from `pending`, and returns its look-ups.
+    /// Removes a name from `pending`, and returns its lookups.
     func takeLookUps(of name: PendingName) -> ShortArray<PendingLookup> {
         let lookUps = name.lookUps
         name.lookUps = ShortArray()

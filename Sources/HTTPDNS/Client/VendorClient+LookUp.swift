@@ -7,7 +7,7 @@ package import Net
 extension VendorClient {
     package typealias Outcome = Result<VendorReply, VendorFailure>
 
-    /// Looks up the addresses of `name`; equal look-ups in flight share one call.
+    /// Looks up the addresses of `name`; equal lookups in flight share one call.
     ///
     /// - Parameters:
     ///   - route: route to which a new call is charged.
@@ -74,7 +74,7 @@ extension VendorClient {
 
     /// Adds `lookUp` to a pending name, or queues a new name, or starts a call.
     ///
-    /// - Returns: the reason of a rejection; nil if the look-up is pending.
+    /// - Returns: the reason of a rejection; nil if the lookup is pending.
     private func enqueue(
         _ lookUp: PendingLookup,
         of client: ClientNetwork?,
@@ -286,7 +286,7 @@ extension VendorClient {
         return deadline - now < usual * 2
     }
 
-    /// Fails the look-ups of a refused call.
+    /// Fails the lookups of a refused call.
     ///
     /// If the refusal concerns only the client of the call, names of other clients stay queued.
     private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError, _ now: Instant) {
@@ -346,7 +346,7 @@ extension VendorClient {
         }
     }
 
-    /// Cancels a look-up, except the last one for a name in a call: the call is already charged.
+    /// Cancels a lookup, except the last one for a name in a call: the call is already charged.
     private func cancel(_ lookUp: PendingLookup) {
         guard let name = pending[lookUp.question],
             name.lookUps.contains(where: { $0 === lookUp }),

@@ -4,7 +4,7 @@ package import Net
 
 /// HTTP client of one vendor: connects the state machines of this folder to the service loop.
 ///
-/// Several look-ups can wait for one ``PendingName``, and several names for one ``VendorCall``. A
+/// Several lookups can wait for one ``PendingName``, and several names for one ``VendorCall``. A
 /// call sends requests (tries) until one server answers.
 @ServiceLoop
 package final class VendorClient {
@@ -115,7 +115,7 @@ package final class VendorClient {
 
     lazy var refreshAlarm = Alarm(clocks) { [weak self] in self?.refreshAddresses() }
 
-    /// Creates a client; requests begin with look-ups and ``start()``.
+    /// Creates a client; requests begin with lookups and ``start()``.
     ///
     /// - Parameters:
     ///   - source: the vendor's scheduling service, queried from ``start()`` on.

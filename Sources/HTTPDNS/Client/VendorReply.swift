@@ -12,7 +12,7 @@ package struct VendorReply: Sendable, Hashable {
 
     package var connectionReused: Bool
 
-    /// True if the look-up joined another look-up in flight.
+    /// True if the lookup joined another lookup in flight.
     package var wasMerged = false
 
     package var failedTries: [FailedTry]
@@ -39,7 +39,7 @@ package struct VendorFailure: Error, Hashable {
     /// Error of the last request, or a local error.
     package var reason: VendorError
 
-    /// Failed requests; empty if the look-up failed before the first request.
+    /// Failed requests; empty if the lookup failed before the first request.
     package var tries: [FailedTry]
 }
 

@@ -5,7 +5,7 @@ package import Net
 package struct VendorStatistics: Sendable, Hashable {
     package var isProtected = true
 
-    /// Look-ups; an ended look-up is also in `successes`, `empty`, `failures` or `cancelled`.
+    /// Lookups; an ended lookup is also in `successes`, `empty`, `failures` or `cancelled`.
     package var calls: UInt64 = 0
 
     package var successes: UInt64 = 0
@@ -56,10 +56,10 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var reissued: UInt64 = 0
 
-    /// Look-ups that joined a look-up of the same name and families.
+    /// Lookups that joined a lookup of the same name and families.
     package var merged: UInt64 = 0
 
-    /// Look-ups that joined a look-up of the same name and the other family.
+    /// Lookups that joined a lookup of the same name and the other family.
     package var paired: UInt64 = 0
 
     /// Names that joined the call of another name.

@@ -207,8 +207,8 @@ extension VendorError: CustomStringConvertible {
         case .pace: "the limit of calls per second is reached"
         case .clientBudget: "the client has used its part of the call budget"
         case .clientPace: "the client has reached its limit of calls per second"
-        case .busy: "too many look-ups are waiting"
-        case .clientBusy: "too many look-ups of the client are waiting"
+        case .busy: "too many lookups are waiting"
+        case .clientBusy: "too many lookups of the client are waiting"
         }
     }
 

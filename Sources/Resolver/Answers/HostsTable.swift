@@ -18,7 +18,7 @@ package struct HostsTable: Sendable, Equatable {
     /// Names defined in the settings; hosts files cannot add addresses to them.
     private var fixed: Set<Name> = []
 
-    /// Lengths of all names, modulo 64, as bits: a name of another length needs no look-up.
+    /// Lengths of all names, modulo 64, as bits: a name of another length needs no lookup.
     private(set) var lengths: UInt64 = 0
 
     package private(set) var leftOut = 0
