@@ -53,7 +53,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("with `more`, each result is a reply")
+    @Test("a call with `more` gets a reply for each result")
     @ServiceLoop
     func parts() async throws {
         let live = try await LiveServer.start()
@@ -78,7 +78,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("`more` gets replies until the client disconnects")
+    @Test("a call with `more` gets replies until the client disconnects")
     @ServiceLoop
     func stream() async throws {
         let live = try await LiveServer.start()

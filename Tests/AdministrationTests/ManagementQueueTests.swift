@@ -27,7 +27,7 @@ struct ManagementQueueTests {
         #expect(done == [0, 1, 2])
     }
 
-    @Test("root goes first; other users take turns")
+    @Test("jobs of root run first; other users take turns")
     @ServiceLoop
     func users() async {
         let clock = TestClock()
@@ -55,7 +55,7 @@ struct ManagementQueueTests {
         #expect(!isOnLoop)
     }
 
-    @Test("waiting requests share one later scrape")
+    @Test("requests that wait share the next scrape")
     @ServiceLoop
     func scrapes() async {
         let clock = TestClock()

@@ -6,7 +6,7 @@ import Testing
 @testable import Control
 @testable import Net
 
-@Suite("Foreign Varlink clients", .timeLimit(.minutes(15)))
+@Suite("Varlink clients without code of this project", .timeLimit(.minutes(15)))
 struct VarlinkClientTests {
     static let script = """
         import json, socket, sys
@@ -46,7 +46,7 @@ struct VarlinkClientTests {
         print("ok")
         """
 
-    @Test("twenty lines of Python can call the methods")
+    @Test("a Python program of twenty lines can call the methods")
     func python() async throws {
         let live = try await LiveServer.start()
         let program = try await run("/usr/bin/env", ["python3", "-c", Self.script, live.path])

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Messages name the cause, and the value that was probably meant")
 struct SettingsHintTests {
-    @Test("values", arguments: Self.values)
+    @Test("an error in a value names the cause", arguments: Self.values)
     func checkValues(_ bad: BadText) { expectErrors(problems(in: bad.text), bad.errors) }
 
     static let values: [BadText] = [

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Errors in a settings file are all reported, with their places")
 struct SettingsProblemTests {
-    @Test("values of the wrong type", arguments: Self.values)
+    @Test("errors in values are reported", arguments: Self.values)
     func checkValues(_ bad: BadText) { expectErrors(problems(in: bad.text), bad.errors) }
 
     static let values: [BadText] = [
@@ -151,7 +151,7 @@ struct SettingsProblemTests {
         ),
     ]
 
-    @Test("upstreams", arguments: Self.upstreams)
+    @Test("errors in upstreams are reported", arguments: Self.upstreams)
     func checkUpstreams(_ bad: BadText) { expectErrors(problems(in: bad.text), bad.errors) }
 
     static let upstreams: [BadText] = [
@@ -205,7 +205,7 @@ struct SettingsProblemTests {
         ),
     ]
 
-    @Test("routes", arguments: Self.routes)
+    @Test("errors in routes are reported", arguments: Self.routes)
     func checkRoutes(_ bad: BadText) { expectErrors(problems(in: bad.text), bad.errors) }
 
     static let routes: [BadText] = [

@@ -15,7 +15,7 @@ struct SettingsTranslationTests {
     }
 
     @Test(
-        "a prefix of each length",
+        "a prefix of each permitted length is accepted",
         arguments: [
             "64:ff9b::/96", "2001:db8::/32", "2001:db8:100::/40", "2001:db8:122::/48",
             "2001:db8:122:300::/56", "2001:db8:122:344::/64",
@@ -29,7 +29,7 @@ struct SettingsTranslationTests {
         #expect("\(prefix)" == text)
     }
 
-    @Test("words")
+    @Test("the words of `nat64` and `dns64` are parsed")
     func words() throws {
         #expect(try settings(of: isp + "nat64: auto").nat64 == .automatic)
         #expect(try settings(of: isp + "nat64: off").nat64 == .off)
@@ -38,7 +38,7 @@ struct SettingsTranslationTests {
     }
 
     @Test(
-        "no NAT64 prefix",
+        "text that is no NAT64 prefix is an error",
         arguments: [
             "64:ff9b::", "64:ff9b::/95", "64:ff9b::1/96", "fe80::/64", "::/96", "192.0.2.0/24",
             "on", "2001:db8:0:0:100::/96",

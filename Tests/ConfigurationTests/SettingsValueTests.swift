@@ -8,7 +8,7 @@ import Testing
 @Suite("Parsing of values")
 struct SettingsValueTests {
     @Test(
-        "durations",
+        "durations are parsed",
         arguments: [
             ("0", Duration.zero), ("0s", .zero), ("0ms", .zero), ("300ms", .milliseconds(300)),
             ("2s", .seconds(2)), ("10m", .seconds(600)), ("1h", .seconds(3600)),
@@ -30,7 +30,7 @@ struct SettingsValueTests {
     }
 
     @Test(
-        "sizes",
+        "sizes are parsed",
         arguments: [
             ("1MiB", 1 << 20), ("1024KiB", 1 << 20), ("1048577B", (1 << 20) + 1),
             ("32GiB", 32 << 30),
@@ -40,7 +40,10 @@ struct SettingsValueTests {
         #expect(try settings(of: isp + "cache: {size: \(text)}").cache.size == octets)
     }
 
-    @Test("booleans", arguments: [("on", true), ("true", true), ("off", false), ("false", false)])
+    @Test(
+        "booleans are parsed",
+        arguments: [("on", true), ("true", true), ("off", false), ("false", false)]
+    )
     func booleans(text: String, value: Bool) throws {
         #expect(try settings(of: isp + "log: {queries: \(text)}").log.queries == value)
         #expect(try settings(of: isp + "log: {queries: \"\(text)\"}").log.queries == value)

@@ -33,7 +33,7 @@ struct CallTests {
         expectMalformed(String(repeating: opening, count: depth))
     }
 
-    @Test("replies have at most 16 levels, calls 5, and 1100 values")
+    @Test("a call has at most 5 levels and 1,100 values; a reply has at most 16 levels")
     func limits() throws {
         func text(_ value: String) -> String { #"{"method":"a","parameters":{"x":\#(value)}}"# }
         func nested(_ levels: Int, _ start: String = "[", _ end: String = "]") -> String {

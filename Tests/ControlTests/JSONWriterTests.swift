@@ -16,7 +16,7 @@ struct JSONWriterTests {
         return String(decoding: try JSONText.encode(value), as: UTF8.self)
     }
 
-    @Test("a dump entry with all and without optional fields")
+    @Test("a dump entry is equal, with all optional fields and without them")
     func dumps() throws {
         var reply = Samples.dump
         #expect(reply.entries.contains { $0.protected == nil })
@@ -31,7 +31,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("all ASCII characters and others in a string")
+    @Test("a string with any ASCII character or with others is equal")
     func characters() throws {
         var entry = Samples.dump.entries[0]
         let low = (UInt32(0)..<0x100).compactMap(Unicode.Scalar.init)

@@ -30,7 +30,7 @@ struct MessageDecoderTests {
         }
     }
 
-    @Test("messages do not depend on the pieces of a stream")
+    @Test("the messages are the same, however the stream is divided")
     func splits() throws {
         let expected: [[UInt8]] = [Array("{}".utf8), [], Array("{\"method\":\"a.b\"}".utf8), [7]]
         let stream = Array(expected.map { $0 + [0] }.joined())
@@ -84,7 +84,7 @@ struct MessageDecoderTests {
         #expect(throws: ProtocolError.self) { try decoder.next() }
     }
 
-    @Test("any stream in any pieces is split at its NULs")
+    @Test("a stream is split at its NULs, however the stream is divided")
     func oracle() throws {
         var dice = Dice(state: 0x9E37_79B9_7F4A_7C15)
         for _ in 0..<300 {

@@ -10,7 +10,7 @@ struct WireNameTests {
         String(decoding: try JSONText.encode(value), as: UTF8.self)
     }
 
-    @Test("Status")
+    @Test("Status has the documented names")
     func status() throws {
         let expected =
             #"{"acceleration":{"answers":56789,"entries":1200,"state":"resting","#
@@ -69,7 +69,7 @@ struct WireNameTests {
         #expect(try JSONText.decode(StatusReply.self, from: Array(expected.utf8)) == Samples.status)
     }
 
-    @Test("cache snapshot in Status and Stats")
+    @Test("the cache snapshot in Status and Stats has the documented names")
     func snapshot() throws {
         let expected =
             #"{"age-seconds":200,"entries":1234,"#
@@ -87,7 +87,7 @@ struct WireNameTests {
         #expect(try text(stats).hasSuffix(#""snapshot":\#(expected)}"#))
     }
 
-    @Test("Stats")
+    @Test("Stats has the documented names")
     func stats() throws {
         let none = #"{"count":0,"max-us":0,"p50-us":0,"p90-us":0,"p99-us":0,"p999-us":0}"#
         let expected =
@@ -124,7 +124,7 @@ struct WireNameTests {
         #expect(try JSONText.decode(StatsReply.self, from: Array(expected.utf8)) == Samples.stats)
     }
 
-    @Test("Top, Pause and Resume")
+    @Test("Top, Pause and Resume have the documented names")
     func cost() throws {
         #expect(
             try text(Samples.top)
@@ -155,7 +155,7 @@ struct WireNameTests {
         )
     }
 
-    @Test("Explain, Resolve and Dump")
+    @Test("Explain, Resolve and Dump have the documented names")
     func questions() throws {
         let answer =
             #"{"name":"www.example.com.","origin":"tencent","origin-server":"192.0.2.1:443","#
@@ -214,7 +214,7 @@ struct WireNameTests {
         #expect(try text(ResolveRequest(names: ["a"], type: "A")) == #"{"names":["a"],"type":"A"}"#)
     }
 
-    @Test("Reload and Check")
+    @Test("Reload and Check have the documented names")
     func reloads() throws {
         #expect(
             try text(Samples.reloaded)
@@ -237,7 +237,7 @@ struct WireNameTests {
         #expect(try text(CheckRequest(text: "a", file: "b")) == #"{"file":"b","text":"a"}"#)
     }
 
-    @Test("Lookup, Flush and Version")
+    @Test("Lookup, Flush and Version have the documented names")
     func others() throws {
         #expect(
             try text(Samples.lookup)

@@ -9,7 +9,7 @@ struct AnswerTableTests {
     private static func table() -> AnswerTable { AnswerTable(limit: 256 << 10, seed: 42) }
 
     @Test
-    func `a stored answer is returned for any case of letters, with its records`() throws {
+    func `a stored answer is returned for any letter case, with its records`() throws {
         var table = Self.table()
         let isStored = table.insert(
             try .addresses("www.example.com", [0xC000_0201, 0xC000_0202]),
@@ -42,7 +42,7 @@ struct AnswerTableTests {
 
     @Test(
         arguments: [
-            ("at once", 0, 60), ("before the first second is over", 999, 60),
+            ("immediately", 0, 60), ("before the first second is over", 999, 60),
             ("after it", 1_000, 59),
             ("in the last millisecond", 59_999, 1), ("when its time has passed", 60_000, nil),
             ("long after", 10_000_000, nil),
@@ -154,7 +154,7 @@ struct AnswerTableTests {
     }
 
     @Test
-    func `an answer for all clients replaces those for some`() throws {
+    func `an answer for all clients replaces the answers for some clients`() throws {
         var table = Self.table()
         for bits in UInt8(0)...3 {
             _ = table.insert(

@@ -281,7 +281,7 @@ struct CRC32CTests {
             ("digits", Array("123456789".utf8), 0xE306_9283), ("nothing", [], 0),
         ] as [(String, [UInt8], UInt32)]
     )
-    func `the checksum is as published, for input in any pieces`(
+    func `the checksum is as published, however the input is divided`(
         _ label: String,
         _ octets: [UInt8],
         _ expected: UInt32

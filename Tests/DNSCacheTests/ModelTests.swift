@@ -13,7 +13,7 @@ struct ModelTests {
         ],
         [UInt64(1), 2, 3]
     )
-    func `random operations have the results of a dictionary`(
+    func `random operations have the same results as with a dictionary`(
         _ size: (label: String, limit: Int, mayDrop: Bool),
         _ seed: UInt64
     ) throws {

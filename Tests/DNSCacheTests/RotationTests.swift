@@ -149,7 +149,7 @@ struct RotationTests {
     }
 
     @Test
-    func `an alias of an address record's size is not mistaken for an address`()
+    func `with an alias of the size of an address record, the order is unchanged`()
         throws
     {
         let table = TestTable(rotates: true)

@@ -170,7 +170,7 @@ struct SnapshotTests {
     }
 
     @Test(arguments: [
-        ("at once", 0, "fresh"), ("a minute later", 60, "fresh"), ("at its end", 90, "stale"),
+        ("immediately", 0, "fresh"), ("a minute later", 60, "fresh"), ("at its end", 90, "stale"),
         ("before its window ends", 189, "stale"), ("as it ends", 190, "gone"),
         ("years later", 1_000_000_000, "gone"), ("a minute before it was written", -60, "fresh"),
         ("long before it was written", -5_000, "stale"),
@@ -329,7 +329,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `the most used entries come first, each query once`() throws {
+    func `entries are listed by hits, and each question once`() throws {
         let life = Life(limit: 4 << 20)
         for index in 0..<3_000 {
             let name = try Name("n\(index).example.com")

@@ -8,7 +8,7 @@ struct MessageBuilderTests {
     private let address = Record(name: "WWW.example.com", ttl: 60, data: .a("192.0.2.1"))
 
     @Test
-    func `names are compressed with earlier names in any case of letters`() throws {
+    func `names are compressed with earlier names in any letter case`() throws {
         var builder = MessageBuilder(header: Header(id: 1, flags: 0x8180))
         try builder.append(question)
         try builder.append(address, to: .answer)
@@ -204,10 +204,10 @@ struct MessageBuilderTests {
     }
 }
 
-@Suite("Cached replies for questions in any case of letters")
+@Suite("Cached replies for questions in any letter case")
 struct AnswerSectionsTests {
     @Test
-    func `sections are valid after a question in any case of letters`() throws {
+    func `sections are valid after a question in any letter case`() throws {
         let question = Question(name: "www.example.com", type: .a)
         let answers = [
             Record(name: "WWW.EXAMPLE.COM", ttl: 60, data: .cname("web.example.com")),

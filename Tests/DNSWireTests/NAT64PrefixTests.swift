@@ -43,7 +43,7 @@ struct NAT64PrefixTests {
     }
 
     @Test(
-        "private addresses under the prefix are found in octets",
+        "a private address under the prefix is found at any place in octets",
         arguments: ["2001:db8:64::/96", "2001:db8::/32", "2001:db8:122:344::/64"]
     )
     func embedded(_ text: String) throws {

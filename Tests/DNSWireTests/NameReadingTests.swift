@@ -29,7 +29,7 @@ struct NameReadingTests {
     }
 
     @Test
-    func `a name keeps its case of letters`() throws {
+    func `a name keeps its letter case`() throws {
         #expect(try read(hex("03 436F4d 00"), at: 12).0.octets == hex("03 436F4d 00"))
     }
 

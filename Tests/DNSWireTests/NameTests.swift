@@ -5,7 +5,7 @@ import Testing
 @Suite("Names (RFC 1035 §3.1, RFC 4343)")
 struct NameTests {
     @Test
-    func `names are compared without case of ASCII letters`() {
+    func `names are compared without regard to the case of ASCII letters`() {
         let small: Name = "www.example.com"
         let mixed: Name = "WwW.eXaMpLe.CoM."
         #expect(small == mixed)

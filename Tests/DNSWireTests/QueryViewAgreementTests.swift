@@ -148,7 +148,7 @@ struct QueryViewAgreementTests {
 @Suite("The hash key of a name (RFC 4343)")
 struct QueryViewKeyTests {
     @Test
-    func `names in any case of letters have one hash`() {
+    func `the hash of a name ignores the letter case`() {
         var random = RandomMessages(seed: 31)
         let hash = NameHash(seed: 0x1234_5678)
         for _ in 0..<2_000 {

@@ -112,7 +112,7 @@ struct QueryViewReplyTests {
     }
 
     @Test
-    func `the question keeps its case of letters`() throws {
+    func `the question keeps its letter case`() throws {
         let query = RawQuery("0x20") { $0.name = "03 775777 07 6558414D506C45 03 436F4D 00" }.octets
         let made = try Made(query, Self.addresses(2))
         #expect(made.octets[12..<33] == query[12..<33])

@@ -131,14 +131,14 @@ struct RecordDataTests {
     }
 
     @Test
-    func `an address is available for either family`() {
+    func `the data of A and AAAA records has an address, other data has none`() {
         #expect(RecordData.a("192.0.2.1").address == .v4("192.0.2.1"))
         #expect(RecordData.aaaa("2001:db8::1").address == .v6("2001:db8::1"))
         #expect(RecordData.opaque([192, 0, 2, 1]).address == nil)
     }
 
     @Test
-    func `a record answers the question with its owner, type and class`() {
+    func `the question of a record has its owner, type and class`() {
         let record = Record(name: "example.com", ttl: 1, data: .a("192.0.2.1"))
         #expect(record.question == Question(name: "EXAMPLE.com", type: .a))
         #expect(record.question.description == "example.com. IN A")

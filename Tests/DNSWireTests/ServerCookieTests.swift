@@ -64,7 +64,7 @@ struct ServerCookieTests {
     }
 
     @Test
-    func `IPv6 and a renewed secret (A.4)`() throws {
+    func `the example with IPv6 and a renewed secret is reproduced (A.4)`() throws {
         var secrets = CookieSecrets(
             CookieSecret(low: 0xB178_B644_93DF_3BDD, high: 0x15A7_FC60_CBF5_A685)
         )

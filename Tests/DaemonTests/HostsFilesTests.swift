@@ -61,7 +61,7 @@ struct HostsFilesTests {
     }
 
     @Test
-    func `the parser accepts any octets`() {
+    func `no octets crash the parser`() {
         var generator = SystemRandomNumberGenerator()
         let pieces = [
             "192.0.2.1", "::1", " ", "\t", "\n", "#", "a.lan", "\u{0}", "ä", "\\", "%", ".",
@@ -166,7 +166,7 @@ struct HostsFilesTests {
 
     @Test
     @ServiceLoop
-    func `hosts files that are stopped do not change the table`() async throws {
+    func `a stopped reader of hosts files does not change the table`() async throws {
         let fixture = try Fixture { _, _ in }
         _ = try fixture.folder.write("192.0.2.1 a.lan\n", to: "hosts")
         fixture.stop()

@@ -48,7 +48,7 @@ struct PortalDetectionTests {
 
     @Test
     @ServiceLoop
-    func `timeouts are a sign only after an announcement of the router`() {
+    func `timeouts indicate a portal only if the router has announced one`() {
         let world = World()
         world.portal.failed(UpstreamError.timedOut)
         world.portal.failed(VendorError.transport(.timedOut(reused: false)))

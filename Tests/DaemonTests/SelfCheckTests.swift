@@ -40,7 +40,7 @@ struct SelfCheckTests {
     }
 
     @Test
-    func `an address that answered and is silent fails the check`() async throws {
+    func `an address that answered before and is now silent fails the check`() async throws {
         let thread = try answerOnce()
         #expect(await check.passes([listeners], within: .seconds(60)))
         #expect(await !passes())
@@ -93,7 +93,7 @@ struct SelfCheckTests {
     }
 
     @Test
-    func `a hung worker beside a busy one fails the check`() async throws {
+    func `a hung worker fails the check although another worker is busy`() async throws {
         let listeners = try Listeners(
             binding: try #require(SocketAddress("127.0.0.1:0")),
             workers: 2

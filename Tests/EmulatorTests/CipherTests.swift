@@ -103,12 +103,12 @@ struct CipherTests {
         )
     }
 
-    @Test func `texts are compared completely`() {
+    @Test func `texts are equal only if all their octets are equal`() {
         #expect(Digest.areEqual("", "") && Digest.areEqual("abc", "abc"))
         #expect(!Digest.areEqual("abc", "abd") && !Digest.areEqual("abc", "abcd"))
     }
 
-    @Test func `hex is parsed in any case and written in lower case`() {
+    @Test func `hexadecimal digits are parsed in any case and written in lower case`() {
         #expect(Hex.decode("00fFAb") == [0x00, 0xFF, 0xAB])
         #expect(Hex.encode([0x00, 0xFF, 0xAB]) == "00ffab")
         #expect(Hex.decode("0") == nil)

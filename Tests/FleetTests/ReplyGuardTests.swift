@@ -49,7 +49,7 @@ struct ReplyGuardTests {
         #expect(throws: EngineError.self) { try Self.read(text) }
     }
 
-    @Test("a value of 4 KiB is read, and each reply has the full limits")
+    @Test("a value of 4 KiB is read, and the limits apply to each reply separately")
     func values() throws {
         #expect(RedisCodec.load() == nil)
         let value = "$4096\r\n" + String(repeating: "v", count: 4_096) + "\r\n"

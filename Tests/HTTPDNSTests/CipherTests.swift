@@ -14,7 +14,7 @@ struct CipherTests {
         des = try DESECB(key: Secret(TencentVectors.desKey))
     }
 
-    @Test("encryption of known texts", arguments: TencentVectors.requests)
+    @Test("known texts have the expected ciphertexts", arguments: TencentVectors.requests)
     func seals(_ text: SealedText) throws {
         let plain = [UInt8](text.plain.utf8)
         let vector = TencentVectors.requestVector
@@ -22,7 +22,7 @@ struct CipherTests {
         #expect(Hexadecimal.encode(try aes.seal(plain, vector: vector)) == text.aes)
     }
 
-    @Test("encryption of known replies", arguments: TencentVectors.replies)
+    @Test("known replies have the expected ciphertexts", arguments: TencentVectors.replies)
     func sealsReplies(_ text: SealedText) throws {
         let plain = [UInt8](text.plain.utf8)
         let vector = TencentVectors.replyVector
@@ -31,7 +31,7 @@ struct CipherTests {
     }
 
     @Test(
-        "decryption of known replies",
+        "the ciphertexts of known replies are decrypted",
         arguments: TencentVectors.requests + TencentVectors.replies
     )
     func opens(_ text: SealedText) throws {

@@ -305,7 +305,7 @@ struct ClientShareTests {
         #expect(days == [75, 75, 75, 75, 0, 0])
     }
 
-    @Test("a client with many names leaves calls to others")
+    @Test("a client with many names leaves calls for other clients")
     @ServiceLoop
     func rate() async throws {
         world.servers([:])

@@ -30,7 +30,7 @@ struct EndpointPoolAttemptPlanTests {
         #expect(course.wake == nil)
     }
 
-    @Test("after an error the next hedge waits for the new server")
+    @Test("after an error, the delay of the next hedged request starts again")
     func errorThenHedge() {
         var course = course()
         _ = course.begin(now: epoch)

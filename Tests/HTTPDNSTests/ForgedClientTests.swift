@@ -26,7 +26,7 @@ struct ForgedClientTests {
         return answered
     }
 
-    @Test("forged clients leave a quarter of the budget, in proportion to the rest of the day")
+    @Test("forged clients cannot use a quarter of the budget of the remaining day")
     @ServiceLoop
     func budget() async throws {
         world.servers([:])
@@ -44,7 +44,7 @@ struct ForgedClientTests {
         #expect(try await flood(client, 200, 2) == 4)
     }
 
-    @Test("a quarter of a monthly budget stays, in proportion to the rest of the month")
+    @Test("forged clients cannot use a quarter of the budget of the remaining month")
     @ServiceLoop
     func month() {
         var budget = Budget(

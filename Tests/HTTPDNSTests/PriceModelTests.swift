@@ -30,7 +30,11 @@ struct PriceModelTests {
         #expect(model.maximum(VendorQuery(names: names, families: .v4)) == [5, 5])
     }
 
-    @Test("the total is the sum of the maximums", arguments: [0, 1, 2], [Families.v4, .both])
+    @Test(
+        "the maximum of a call is the sum of the maximums of its names",
+        arguments: [0, 1, 2],
+        [Families.v4, .both]
+    )
     func total(count: Int, families: Families) {
         let query = VendorQuery(names: Array(names.prefix(count)), families: families)
         for item in [PriceModel.Item.request, .name, .family] {
@@ -98,7 +102,7 @@ struct PriceModelTests {
         #expect(model.cost(ofMonth: 251_000) == nil)
     }
 
-    @Test("months of the Gregorian calendar")
+    @Test("a day is in its month of the Gregorian calendar")
     func months() {
         // 2024-02-29, 2024-03-01, 2000-12-31, 2001-01-01, 1970-01-01, 1969-12-31.
         let days: [(Int64, Int64)] = [

@@ -47,7 +47,7 @@ struct ProofCaseTests {
         #expect(try verdict(.readable, .failure(broken), hasReply: false) == false)
     }
 
-    @Test("a refusal is expected, or a difference")
+    @Test("a refusal is a difference, unless expected; so is an answer if a refusal is expected")
     func refusal() throws {
         let refused = VendorError.serverStatus(403, code: nil)
         #expect(try verdict(.refusal, .failure(refused), hasReply: true) == true)

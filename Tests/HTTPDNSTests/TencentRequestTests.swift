@@ -27,7 +27,7 @@ struct TencentRequestTests {
         return request.url
     }
 
-    @Test("DES encrypts the name and names its algorithm")
+    @Test("a DES request has the encrypted name and `alg=des`")
     func des() throws {
         #expect(
             try url(sealedTencent(.des), lookup("www.qq.com"))
@@ -36,7 +36,7 @@ struct TencentRequestTests {
         )
     }
 
-    @Test("AES sends the IV before the encrypted name")
+    @Test("an AES request has the IV before the encrypted name")
     func aes() throws {
         #expect(
             try url(sealedTencent(.aes), lookup("www.qq.com"))
@@ -46,7 +46,7 @@ struct TencentRequestTests {
         )
     }
 
-    @Test("HTTPS sends the plain name and the token")
+    @Test("an HTTPS request has the plain name and the token")
     func https() throws {
         #expect(
             try url(plainTencent(), lookup("www.qq.com"), at: "119.29.29.99:443")

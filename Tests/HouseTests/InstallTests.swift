@@ -59,7 +59,7 @@ private final class Tree: Sendable {
 struct InstallTests {
     private let settings = "etc/httpdnsd/httpdnsd.yaml"
 
-    @Test("installs all files; uninstalls all but the settings")
+    @Test("the script installs all files, and uninstalls all files except the settings")
     func everything() throws {
         let tree = try Tree()
         try tree.install()
@@ -180,7 +180,7 @@ struct InstallTests {
         }
     }
 
-    @Test("installs the units below /usr/lib with --prefix /usr")
+    @Test("with --prefix /usr, the script installs the units below /usr/lib")
     func prefix() throws {
         let tree = try Tree()
         try tree.install("--prefix", "/usr")

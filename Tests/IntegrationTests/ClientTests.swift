@@ -111,60 +111,60 @@ struct ClientTests {
         try machine.stop()
     }
 
-    @Test("dig", .needs(.dig))
+    @Test("dig gets the right answers", .needs(.dig))
     func dig() throws { try check(.dig, texts: true) }
 
-    @Test("kdig", .needs(.kdig))
+    @Test("kdig gets the right answers", .needs(.kdig))
     func kdig() throws { try check(.kdig, texts: true) }
 
-    @Test("delv", .needs(.dig))
+    @Test("delv gets the right answers", .needs(.dig))
     func delv() throws { try check(.delv, texts: true) }
 
-    @Test("getent of glibc")
+    @Test("getent of glibc gets the right answers")
     func getent() throws {
         try check(.getent, otherwise: ["ipv6 four.example.com": ["::ffff:192.0.2.4"]])
     }
 
-    @Test("Python's socket", .needs(.python3))
+    @Test("Python's socket gets the right answers", .needs(.python3))
     func python() throws { try check(.python) }
 
-    @Test("dnspython's stub", .needs(.python3, .dnspython))
+    @Test("dnspython's stub gets the right answers", .needs(.python3, .dnspython))
     func dnspython() throws { try check(.dnspython, texts: true) }
 
-    @Test("lookup of Node (getaddrinfo)", .needs(.node))
+    @Test("lookup of Node (getaddrinfo) gets the right answers", .needs(.node))
     func nodeLookup() throws { try check(.nodeLookup) }
 
-    @Test("resolve of Node (c-ares)", .needs(.node))
+    @Test("resolve of Node (c-ares) gets the right answers", .needs(.node))
     func nodeResolve() throws { try check(.nodeResolve, texts: true) }
 
-    @Test("Java's InetAddress", .needs(.java))
+    @Test("Java's InetAddress gets the right answers", .needs(.java))
     func java() throws { try check(.java) }
 
-    @Test("Java's directory interface", .needs(.java))
+    @Test("Java's directory interface gets the right answers", .needs(.java))
     func javaDirectory() throws { try check(.javaDirectory, texts: true) }
 
-    @Test("Go's resolver", .needs(.go))
+    @Test("Go's resolver gets the right answers", .needs(.go))
     func go() throws { try check(.go, texts: true) }
 
-    @Test("Go with getaddrinfo", .needs(.go))
+    @Test("Go with getaddrinfo gets the right answers", .needs(.go))
     func cgo() throws { try check(.cgo) }
 
-    @Test("musl's getaddrinfo", .needs(.musl))
+    @Test("musl's getaddrinfo gets the right answers", .needs(.musl))
     func musl() throws {
         // Debian's version of musl does not use TCP.
         try check(.musl, otherwise: ["ipv4 forty.example.org": ["no-name"]])
     }
 
-    @Test("nslookup of BusyBox", .needs(.busybox))
+    @Test("nslookup of BusyBox gets the right answers", .needs(.busybox))
     func busybox() throws {
         // BusyBox does not use TCP.
         try check(.busybox, otherwise: ["ipv4 forty.example.org": ["no-data"]])
     }
 
-    @Test("Mono's Dns class", .needs(.mono))
+    @Test("Mono's Dns class gets the right answers", .needs(.mono))
     func mono() throws { try check(.mono) }
 
-    @Test("Hickory (Rust)", .needs(.hickory))
+    @Test("Hickory (Rust) gets the right answers", .needs(.hickory))
     func hickory() throws { try check(.hickory, texts: true) }
 
     @Test("curl fetches a page by name over IPv4 and IPv6")
@@ -237,28 +237,28 @@ struct ClientTests {
         try machine.stop()
     }
 
-    @Test("getent of glibc: search list")
+    @Test("getent of glibc uses the search list")
     func getentSearch() throws { try checkSearch(.getent) }
 
-    @Test("Python's socket: search list", .needs(.python3))
+    @Test("Python's socket uses the search list", .needs(.python3))
     func pythonSearch() throws { try checkSearch(.python) }
 
-    @Test("dnspython: search list", .needs(.python3, .dnspython))
+    @Test("dnspython uses the search list", .needs(.python3, .dnspython))
     func dnspythonSearch() throws { try checkSearch(.dnspython) }
 
-    @Test("lookup of Node: search list", .needs(.node))
+    @Test("lookup of Node uses the search list", .needs(.node))
     func nodeSearch() throws { try checkSearch(.nodeLookup) }
 
-    @Test("Java's InetAddress: search list", .needs(.java))
+    @Test("Java's InetAddress uses the search list", .needs(.java))
     func javaSearch() throws { try checkSearch(.java) }
 
-    @Test("Go's resolver: search list", .needs(.go))
+    @Test("Go's resolver uses the search list", .needs(.go))
     func goSearch() throws { try checkSearch(.go) }
 
-    @Test("Hickory: search list", .needs(.hickory))
+    @Test("Hickory uses the search list", .needs(.hickory))
     func hickorySearch() throws { try checkSearch(.hickory) }
 
-    @Test("resolv.conf options of glibc", .needs(.python3))
+    @Test("glibc gets the right answers with each option of resolv.conf", .needs(.python3))
     func options() throws {
         let machine = try Machine()
         for options in [

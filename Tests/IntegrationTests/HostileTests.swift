@@ -102,10 +102,10 @@ struct HostileTests {
         }
     }
 
-    @Test("mutated queries as datagrams")
+    @Test("the daemon survives mutated queries over UDP")
     func mutated() throws { try survives { try Self.flood($0, Self.mutants(2_000, seed: 1)) } }
 
-    @Test("random datagrams of 1 to 65,507 octets")
+    @Test("the daemon survives random datagrams of 1 to 65,507 octets")
     func random() throws {
         try survives { daemon in
             var generator = Seeded(2)
@@ -119,7 +119,7 @@ struct HostileTests {
         }
     }
 
-    @Test("compression loops, and names without an end")
+    @Test("the daemon survives compression loops and names without an end")
     func names() throws {
         let header: [UInt8] = [0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]
         let names: [[UInt8]] = [
@@ -134,7 +134,7 @@ struct HostileTests {
         }
     }
 
-    @Test("mutated messages over TCP with wrong lengths")
+    @Test("the daemon survives mutated messages over TCP with wrong lengths")
     func framed() throws {
         try survives { daemon in
             var generator = Seeded(3)
@@ -148,7 +148,7 @@ struct HostileTests {
         }
     }
 
-    @Test("empty and truncated frames")
+    @Test("the daemon survives empty and truncated TCP messages")
     func empty() throws {
         try survives { daemon in
             let client = try Socket(.stream, to: daemon.port)
@@ -166,7 +166,7 @@ struct HostileTests {
         }
     }
 
-    @Test("300 connections: the newest is served")
+    @Test("of 300 connections, the newest is served")
     func connections() throws {
         try survives { daemon in
             let clients = try (0..<300).map { _ in try Socket(.stream, to: daemon.port) }
@@ -178,7 +178,7 @@ struct HostileTests {
         }
     }
 
-    @Test("500 queries from a client that reads late")
+    @Test("a client that reads late gets the answers to all 500 queries")
     func pipeline() throws {
         try survives { daemon in
             let client = try Socket(.stream, to: daemon.port)
@@ -197,7 +197,7 @@ struct HostileTests {
         }
     }
 
-    @Test("clients that reset connections with pending answers")
+    @Test("the daemon survives clients that reset connections with pending answers")
     func resets() throws {
         try survives { daemon in
             for number in 0..<100 {
@@ -211,7 +211,7 @@ struct HostileTests {
         }
     }
 
-    @Test("invalid messages on the control socket")
+    @Test("the daemon survives invalid messages on the control socket")
     func control() throws {
         try survives { daemon in
             var generator = Seeded(5)

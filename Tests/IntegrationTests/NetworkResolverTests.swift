@@ -221,7 +221,7 @@ private final class ScriptedBus: Sendable {
 struct NetworkResolverTests {
     private static let settings = "upstreams: [{name: network, from: network}]"
 
-    @Test("a VPN's names go to its servers only, and are held after its link went down")
+    @Test("a VPN's names go to its servers only, and are held for a time after its link went down")
     func routing() throws {
         let links = try TwoLinks()
         let bus = try ScriptedBus(.resolved, in: links.machine, links.scratch)

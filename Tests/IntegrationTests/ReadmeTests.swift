@@ -111,7 +111,7 @@ struct ReadmeTests {
     @Test("each block of README.md has a test")
     func count() throws { #expect(try Self.blocks().count == 5) }
 
-    @Test("build, run and install")
+    @Test("the commands to build, run and install work")
     func two() throws {
         let machine = try Machine()
         try run(
@@ -133,7 +133,7 @@ struct ReadmeTests {
         )
     }
 
-    @Test("\"Try it\", with the demo")
+    @Test("the commands of \"Try it\" work with the demo")
     func tour() throws {
         let machine = try Machine()
         let demo = try machine.start(
@@ -238,7 +238,7 @@ struct ReadmeTests {
         "CREDENTIALS_DIRECTORY=/etc/httpdnsd nohup httpdnsd >/run/log 2>&1 &"
         + " until httpdnsctl status >/dev/null 2>&1; do :; done"
 
-    @Test("\"Use it on this machine\" and \"Operate\", with an installed daemon")
+    @Test("the commands for use and operation work with an installed daemon")
     func work() throws {
         let machine = try Machine()
         let upstream = try installed(machine)
@@ -322,7 +322,7 @@ struct ReadmeTests {
         #expect(try machine.run("kill $(httpdnsctl --json status | jq .pid)").status == 0)
     }
 
-    @Test("\"Development\": the commands exist, and the clone passes lint")
+    @Test("the commands of \"Development\" exist, and the clone passes lint")
     func working() throws {
         let machine = try Machine()
         let clone = "\(machine.scratch.path)/clone"

@@ -18,7 +18,7 @@ struct StoppedReaderTests {
         try daemon.stop()
     }
 
-    @Test("a stopped reader of standard error, with the query log on")
+    @Test("a stopped reader of the query log on standard error blocks no query")
     func log() throws {
         let script = """
             exec 3>&2
@@ -38,7 +38,7 @@ struct StoppedReaderTests {
         try works(daemon)
     }
 
-    @Test("a stopped reader of service notifications")
+    @Test("a stopped reader of service notifications blocks no query")
     func notifications() throws {
         let scratch = try Scratch()
         let path = scratch.file("notify")

@@ -66,7 +66,7 @@ struct HTTPTimeoutTests {
 
     @ServiceLoop
     @Test(arguments: [true, false])
-    func `a reply on a new connection closes the others that did not reply meanwhile`(
+    func `a reply on a new connection closes connections that did not reply meanwhile`(
         isSilent: Bool
     ) async throws {
         let listener = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Net
 
-@Suite("Budget of the loop's time for one provider")
+@Suite("Budget of the loop's time for one provider (a vendor or an upstream)")
 struct LoopBudgetTests {
     private let start = Instant(nanoseconds: 0)
 

@@ -295,7 +295,7 @@ struct StreamTests {
 
     @ServiceLoop
     @Test
-    func `a deadline, a cancellation and a close each end a read`() async throws {
+    func `a deadline, a cancellation or a close ends a read`() async throws {
         let (client, server) = try await pair()
         defer { server.close() }
         await #expect(throws: SocketError.timedOut) {

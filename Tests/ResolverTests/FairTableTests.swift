@@ -102,7 +102,7 @@ struct FairTableTests {
 
         var count: Int { table.count }
 
-        /// Reports that a limit of the paying client prevents the query.
+        /// Reports that a limit of the query's payer prevents the query.
         func refuse(_ key: String) {
             if let query = pending[key] { table.separate(query) }
         }
@@ -422,7 +422,7 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `a limit of the paying client does not affect the other waiting clients`() async {
+    func `a limit of a query's payer does not affect the other waiting clients`() async {
         let questions = Questions()
         let turns = LoopTurns()
         questions.ask("a", by: 1, as: "a1")

@@ -55,7 +55,7 @@ struct NetworkPlanTests {
         #expect(Self.hosts(plan.servers) == ["198.51.100.1"])
     }
 
-    @Test("all names are held for 5 s after a link with `~.` went down")
+    @Test("for 5 s after a link with `~.` went down, no name goes to another link")
     func heldNames() throws {
         var plan = NetworkPlan()
         let ether = try Self.link("eth0", "192.0.2.1")
@@ -86,7 +86,7 @@ struct NetworkPlanTests {
         #expect(plan.absence == "tun0: the DNS server of this link is an address of this machine")
     }
 
-    @Test("names are held for 5 s after their link went down, then they are ordinary")
+    @Test("for 5 s after a link went down, its names go to no other link")
     func held() throws {
         var plan = NetworkPlan()
         let ether = try Self.link("eth0", "192.0.2.1")
@@ -106,7 +106,7 @@ struct NetworkPlanTests {
         #expect(plan.wake == nil)
     }
 
-    @Test("a network cannot have more than 1,024 held domains; a VPN's domains do not count")
+    @Test("at most 1,024 domains of links that are down are held; domains of VPNs do not count")
     func heldTotal() throws {
         var plan = NetworkPlan()
         let vpn = try Self.link("tun0", "198.51.100.1", ["corp.example.com"])
@@ -145,7 +145,7 @@ struct NetworkPlanTests {
         #expect(outcome.domains == [Self.corp])
     }
 
-    @Test("a domain that moves to another link has no hold")
+    @Test("a domain that moves to another link is not held")
     func moved() throws {
         var plan = NetworkPlan()
         _ = plan.use(

@@ -183,10 +183,14 @@ struct ResolutionTests {
     ]
 
     @Test(arguments: positive)
-    private func `records of an answer are selected`(_ example: Case) throws { try check(example) }
+    private func `only the records that answer the query remain`(_ example: Case) throws {
+        try check(example)
+    }
 
     @Test(arguments: negative)
-    private func `records of a denial are selected`(_ example: Case) throws { try check(example) }
+    private func `only the records of the denial remain`(_ example: Case) throws {
+        try check(example)
+    }
 
     private func check(_ example: Case) throws {
         let query = Query(

@@ -345,7 +345,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("bill shows the vendor's own count beside ours, or why there is none")
+    @Test("bill shows the vendor's own count and the daemon's, or why the vendor has none")
     func counted() throws {
         var reply = Samples.bill
         let text = BillText.render(reply, plain)

@@ -526,7 +526,7 @@ struct SetupMachineTests {
         }
     }
 
-    @Test("beside dhclient, a revert gives systemd-resolved's file servers if it has none")
+    @Test("with dhclient, a revert writes servers for systemd-resolved if it has none")
     func besideResolved() throws {
         let stub = "# managed by man:systemd-resolved(8)\nnameserver 127.0.0.53\n"
         let file = "/run/systemd/resolve/stub-resolv.conf"
@@ -632,7 +632,7 @@ struct SetupMachineTests {
         try root.tree.locked("/var/lib") {}
     }
 
-    @Test("the directory of the journal is not removed while another run has its lock")
+    @Test("the journal's directory is not removed while another run has locked the directory")
     func lockOfRemovedDirectory() throws {
         let root = try Self.root("plain")
         let directory = FileTree.directory(of: SetupJournal.path)

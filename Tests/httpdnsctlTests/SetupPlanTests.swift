@@ -394,7 +394,7 @@ struct SetupPlanTests {
         #expect(fault(.silence, .silence) == nil)
     }
 
-    @Test("the daemon is asked again after the change, until it resolves names")
+    @Test("after the change, the daemon is queried until it resolves names")
     func afterwards() throws {
         let plan = SetupPlan(for: MachineSample.all[11].facts, servers: Self.servers)
         func fault(_ outcomes: Probe.Outcome...) -> (String?, [UInt32]) {
@@ -462,7 +462,7 @@ struct SetupPlanTests {
         #expect(other.commands.isEmpty)
     }
 
-    @Test("Debian's resolvconf gets a record before DHCP's at each start")
+    @Test("at each start, Debian's resolvconf gets a record that precedes those of DHCP")
     func resolvconf() throws {
         var facts = MachineSample.all[6].facts
         facts.present.insert(ResolverFacts.Paths.systemd)

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// Child process, killed with this object.
+/// Child process, which is killed when this object is released.
 ///
 /// Threads read the output, so a full pipe never blocks the program.
 final class Child: @unchecked Sendable {

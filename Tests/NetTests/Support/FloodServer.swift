@@ -11,10 +11,10 @@ final class FloodServer: Sendable {
         /// KeyUpdate messages (RFC 8446 §4.6.3).
         case keyUpdates
 
-        /// HTTP/2 frames of an unknown type, to be ignored (RFC 9113 §4.1).
+        /// HTTP/2 frames of an unknown type, which a client must ignore (RFC 9113 §4.1).
         case unknownFrames
 
-        /// Frames as above, over TLS 1.2 after a HelloRequest (RFC 5246 §7.4.1.1).
+        /// Frames of an unknown type, over TLS 1.2 after a HelloRequest (RFC 5246 §7.4.1.1).
         case unknownFramesAfterHelloRequest
 
         case helloRequests
