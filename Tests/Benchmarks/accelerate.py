@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gain from kernel acceleration over loopback, in a network namespace.
 
-`accelerated` is the daemon with `accelerate`, `httpdnsd` the same without. The kernel charges its answers to the
-client's system call, so the client's processor time is reported too. Needs root and Linux 6.6.
+`accelerated` is the daemon with `accelerate`, `httpdnsd` the daemon without this setting. The kernel charges the time
+of its answers to the client's system call, so the client's processor time is reported, too. Needs root and Linux 6.6.
 """
 import concurrent.futures
 import ctypes
@@ -17,7 +17,7 @@ import tables
 NAME = "accelerate"
 SERVERS = ["accelerated", "httpdnsd", "unbound", "dnsdist", "dnsmasq"]
 
-# Below the kernel's capacity.
+# Fewer names than the kernel can store answers for.
 NAMES = 1000
 
 

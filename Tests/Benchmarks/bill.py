@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Units that a vendor bills for a synthetic day, by settings, beside the rules of the vendors' SDKs.
+"""Units that a vendor bills for a synthetic day, by settings, compared with the rules of the vendors' SDKs.
 
-A day has 24 hours of which each is a short sample; TTLs are divided by the same factor as the time. Programs on a
-machine without IPv6 query names with a Zipf distribution, in three routes, with TTLs from 30 s to 600 s. Each program
-queries the families that it queries on such a machine (`scripts/bench families`), except with the settings for which
-all programs query both. The day has two restarts of the daemon, a `kill -9`, an outage of the vendor and a flood of
-random names.
+Each of the 24 hours is a sample of some seconds (`--hour`). The sample runs 30 times as fast as real time, so TTLs are
+divided by 30. Programs on a machine without IPv6 query names with a Zipf distribution, in three routes, with TTLs from
+30 s to 600 s. Each program queries the families that it queries on such a machine (`scripts/bench families`), except
+with the settings for which all programs query both. The day has two restarts of the daemon, a `kill -9`, an outage of
+the vendor and a flood of random names.
 
 Each setting has its own daemon and its own emulator of the vendor. The emulator bills by the vendor's published rules,
-independently of the daemon. The daemon's count must be equal where all replies arrived, and its bounds must hold where
-replies were lost. In a second part, two daemons with one budget get a flood of names that exist, and are killed again
-and again.
+independently of the daemon. If all replies arrived, the daemon's count must equal the bill; if replies were lost, the
+bill must be within the daemon's bounds. In a second part, two daemons with one budget get a flood of names that exist,
+and are killed again and again.
 """
 import re
 

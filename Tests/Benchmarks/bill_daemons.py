@@ -124,7 +124,7 @@ upstreams: []
 
     @staticmethod
     def act(event, subjects, clients):
-        """Performs an event; returns the seconds for which the day stands still."""
+        """Performs an event; returns the seconds by which the event delays the day."""
         start = time.monotonic()
         if event in ("restart", "kill"):
             for subject in subjects:
@@ -132,7 +132,7 @@ upstreams: []
                 clients.forget(subject)
         elif event in ("silent", "status=503", "truncated", "garbage", "reset", "clear"):
             for subject in subjects:
-                # nginx would replace a reset connection by status 502, which is free.
+                # For a reset connection, nginx would return status 502, which is not billed.
                 subject.fault("" if event == "clear" or event == "reset" and subject.is_proxied
                               else event)
             return 0
@@ -280,7 +280,7 @@ class Subject:
         else:
             met = (
                 0 < change["at-least"] <= change["billed"] <= change["at-most"] == change["today"]
-                # Without a rule for empty answers the upper bound includes them.
+                # If the vendor has no rule for empty answers, the upper bound includes them.
                 and (
                     self.uncertain(change) <= self.most * NAMES_PER_CALL * change["failures"]
                     or "baidu" in self.title

@@ -10,7 +10,7 @@ import time
 
 import programs
 
-# Factor of the time: a TTL of 30 s is 1 s.
+# The day runs 30 times as fast as real time: a TTL of 30 s is 1 s.
 SPEED = 30
 
 HOURS = 24
@@ -24,7 +24,7 @@ DUAL_STACK = 0.95
 
 A, AAAA, HTTPS = 1, 28, 65
 
-# Programs by stub resolver: number, queried types, and number of names of each.
+# By stub resolver: number of programs, types that each program queries, and number of names of each program.
 STUBS = {
     "glibc": (18, [A], 60),
     "browser": (5, [A, HTTPS], 300),
@@ -61,19 +61,19 @@ class Trace:
         self.looked_up = []
         time = 0.0
         while time < HOURS * options.hour:
-            # At night a third of the traffic of the day.
+            # At night, the rate is a third of the rate by day.
             hour = time / options.hour
             rate = options.rate * (0.4 if hour < 7 or hour > 23 else 1.2)
             time += chance.expovariate(rate)
             program, types, own = chance.choice(machine)
             name = chance.choices(own, [1 / (names.index(each) + 1) for each in own])[0]
             self.looked_up.append((time, program, name, types))
-        # 400 names a second for an hour, none of which exists.
+        # 400 names a second during the sample of an hour; none of the names exists.
         self.flood = [
             (20 * options.hour + number / 400, f"f{chance.getrandbits(40):x}.{ROUTES[1]}")
             for number in range(int(400 * options.hour))
         ]
-        # True if only some settings get the query.
+        # The last value is true if only the settings with BOTH_QUERIED get the query.
         self.queries = sorted(
             [(time, name, kind, False) for time, _, name, types in self.looked_up for kind in types]
             + [
@@ -84,7 +84,7 @@ class Trace:
         )
 
     def sdk_units(self, share, weight=5):
-        """Returns the units of an SDK in each program, over HTTPS: no shared cache, both families, no outage.
+        """Returns the units if each program has an SDK, over HTTPS: no shared cache, both families, no outage.
 
         An answer is used for `share` of its TTL.
         """

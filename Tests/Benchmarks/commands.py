@@ -39,7 +39,7 @@ def main(root):
     arguments = ["all" if word == "--all" else word for word in sys.argv[1:]]
     options = parser().parse_args(arguments)
 
-    # SIGTERM ends the program like an exception.
+    # SIGTERM raises SystemExit, so that the program ends its child processes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         if options.module is everything:

@@ -2,7 +2,7 @@
 """Capacity of the engine of a fleet: processor time of redis-server by command and by delivered message.
 
 The commands are those of the daemon, with the usual sizes. A model then gives the load of fleets: each name in use is
-refreshed once per TTL, its answer goes to all machines, and each machine gives a sign of life every 20 s.
+refreshed once per TTL, its answer goes to all machines, and each machine sends a heartbeat every 20 s.
 """
 import os
 import resource
@@ -21,7 +21,7 @@ NAME = "engine"
 # Waits for a number of seconds.
 pause = threading.Event().wait
 
-# Octets of a sealed value, of its key, and of a message.
+# A sealed value, its key, and a message, with the usual lengths.
 VALUE, KEY, MESSAGE = b"v" * 130, b"httpdnsd:{0123456789abcdef0123456789abcdef}:v", b"m" * 150
 RELEASE = b"if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0"
 TTL, BEAT = 60, 20
@@ -189,7 +189,7 @@ def run(bench, options):
 
 
 def load(machines, names, rows):
-    """Returns the load of a fleet by the second."""
+    """Returns the load of a fleet per second."""
     lead_cost, _, beat, message, machine, name = [tables.middle(row, "redis") for row in rows]
     refreshes, messages = names / TTL, machines * names / TTL
     return {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs all benchmarks and writes their figures to one table.
 
-Takes some 20 minutes on an idle machine; each benchmark has fewer rounds than alone. A failing benchmark is left out of
-the table, and the exit status is 2.
+Takes about 20 minutes on an idle machine; each benchmark has fewer rounds than if it runs alone. A failing benchmark is
+left out of the table, and the exit status is 2.
 """
 import argparse
 import time

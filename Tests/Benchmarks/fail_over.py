@@ -79,7 +79,7 @@ def one_round(bench, options, number):
     kind = (
         f"kind: tencent, channel: aes, id: 12345, key: {{file: {key}}}"
         if options.batch
-        # One name per call.
+        # Baidu: one name per call.
         else f"kind: baidu, account: 107080, secret: {{file: {token}}}, scheme: http"
     )
     more = "".join(

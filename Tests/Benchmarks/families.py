@@ -206,7 +206,8 @@ def inside(task):
         done = subprocess.run(
             [word.replace("NAME", name) for word in command], capture_output=True, timeout=60
         )
-        # A program may end before the reply to its last query, which is before this one in the queue.
+        # A program may end before its last query is read. The server reads queries in order, so the reply to this query
+        # shows that all queries of the program were recorded.
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as last:
             last.sendto(bytes(12) + b"\0\0\1\0\1", ("127.0.0.1", 53))
             last.recv(512)

@@ -11,7 +11,7 @@ import tables
 NAME = "hits"
 SIZES = [1_000, 100_000, 1_000_000]
 
-# Cache misses cost the authority more microseconds per query.
+# Microseconds of the authority per query; with cache misses, the authority needs more.
 ASKING = 0.2
 
 # Arguments of `load`, and whether the floor's answers are valid.
@@ -59,7 +59,7 @@ def run(bench, options):
             **{"CPU µs/q": lambda each: each["cost_us"], "q/s": lambda each: each["rate"]},
         ))
         wrong += sum(each["wrong"] for each in figures.get("httpdnsd", []))
-        # Too many names for the server, or answers that it does not cache.
+        # The server cannot cache so many names, or does not cache these answers.
         asking.extend(
             f"{title} ({what})" for title, each in figures.items()
             if tables.median(each, "behind_us") > ASKING

@@ -5,11 +5,12 @@
 //   load -p PORT -s SECONDS [-n NAMES] [-k PREFIX] [-x SUFFIX] [-t TYPE] [-e] [-c SOCKETS]
 //        [-w OUTSTANDING] [-1] [-T] [-r PER_SECOND [-i FRESH]] [-S] [-R RCODE] [-a] [-b BEFORE]
 //
-// Names are PREFIX, seven digits and SUFFIX, in an order that processor caches do not predict, from
-// BEFORE on; -1 queries each once. -e adds an OPT record. A closed loop keeps OUTSTANDING queries
-// in flight over SOCKETS sockets. -r sends at a rate, timed from due times; FRESH of them per
-// second are for new names, with separate latencies. -S never sleeps. An answer is wrong with
-// another RCODE, and with -a without an answer record. -T uses TCP, with many queries in a write.
+// Names are PREFIX, seven digits and SUFFIX, in an order that processor caches cannot predict. -b
+// skips the first BEFORE names of this order; -1 queries each name once. -e adds an OPT record.
+// By default, OUTSTANDING queries are kept in flight over SOCKETS sockets. -r sends PER_SECOND
+// queries a second, and measures latencies from due times; with -i, FRESH of these queries are for
+// new names, with separate latencies. -S never sleeps. An answer is wrong if its RCODE is not the
+// RCODE of -R, or, with -a, if it has no answer record. -T uses TCP, with many queries in a write.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -34,7 +35,7 @@ enum {
     stream = 1 << 16,
 };
 
-// Results: latencies in ns, 64 steps per octave.
+// Latencies in ns: 64 buckets for each doubling of the latency.
 typedef struct {
     uint64_t times[buckets], known;
 } Times;
@@ -296,8 +297,8 @@ static void closed_loop(int outstanding, int64_t end, int once, int spins) {
                 free = batch;
             if (once && asked + free > names)
                 free = (int)(names - asked);
-            // Waits for half a batch, because system calls for single queries would be the
-            // bottleneck.
+            // Waits for half a batch: with one system call per query, this program would be
+            // the bottleneck.
             if (free > 0 && (each->waiting == 0 || free >= batch / 2 || free * 2 >= share)) {
                 if (each->waiting == 0)
                     each->heard = time;
@@ -391,7 +392,7 @@ int main(int argc, char **argv) {
         ;
     place = before % (uint64_t)names * (stride % (uint64_t)names) % (uint64_t)names;
 
-    // Otherwise the kernel wakes the process up to 50 us late.
+    // With the default timer slack, the kernel can wake this process 50 us too late.
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     sockets = calloc((size_t)count, sizeof *sockets);
     events = calloc((size_t)count, sizeof *events);

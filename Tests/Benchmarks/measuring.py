@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measurement: servers in turn, repeated when other processes used the machine."""
+"""Measures servers in turn, and repeats a measurement if other processes used the machine."""
 import os
 import resource
 import time

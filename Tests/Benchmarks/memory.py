@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of answers, and adherence to the cache size.
+"""Memory per cached answer, and memory of a small cache.
 
 Resident memory of all processes of a server: after the start, with 200,000 answers (100,000 names, both families), and
 while the names of one family grow from 1,000 to a million. Then a daemon with a small cache is queried for more names
@@ -12,7 +12,7 @@ import tables
 NAME = "memory"
 NAMES, MOST, SMALL, FLOOD = 100_000, 1_000_000, 16 << 20, 300_000
 
-# Octets above the cache size: the miss path returns memory to the allocator only.
+# Permitted octets above the cache size: memory of finished misses stays in the allocator.
 BEYOND = 12 << 20
 
 

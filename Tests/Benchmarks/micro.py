@@ -114,7 +114,7 @@ def difference(measure):
 
 
 def plain(bench, program):
-    """Valgrind 3.19 cannot read line tables, so returns a copy without them."""
+    """Returns a copy of a program without line tables, which Valgrind 3.19 cannot read."""
     made = bench.path(os.path.basename(program))
     subprocess.run(["strip", "--strip-debug", "-o", made, program], check=True)
     return made

@@ -4,7 +4,7 @@
 In network namespaces: a machine without IPv4, a router with radvd, tayga (NAT64) and unbound, and servers with IPv4 only. The
 DNS server of the network answers www.example.com with a wrong address; only the vendor, whose server has only IPv4, knows the
 right one. plain.example.net has one IPv4 address. The network has DNS64, or the router announces its NAT64 prefix (RFC 8781),
-or neither. Programs use one local DNS server after the other, by resolv.conf.
+or neither. The resolv.conf of the programs names one local DNS server after the other.
 """
 import json
 import os

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers for comparison with the daemon, and their authority.
 
-Each has one thread by default, no log, no validation, space for all names, and caches answers for their TTLs.
+Each server has by default one thread, no log, no validation and space for all names, and caches answers for their TTLs.
 """
 import random
 import struct
@@ -9,7 +9,7 @@ import struct
 import harness
 import measuring
 
-# `none.example` has no names; those of `hits.example` have no other types.
+# There are no names below none.example. Names below hits.example have only the types A, AAAA, TXT and MX.
 ZONE = """$ORIGIN example.
 $TTL 86400
 @ SOA ns.example. host.example. 1 3600 600 864000 86400

@@ -2,8 +2,8 @@
 """Time from exec to the first answer.
 
 The first query is for a name that the authority must answer. *With a snapshot*: the daemon loads a hundred thousand
-answers, and its upstream is silent; *a name of the snapshot* is queried until it is restored, *its own name* is in the
-settings.
+answers, and its upstream is silent; *a name of the snapshot* is queried until it is restored, *its own name* is a name
+in the daemon's settings.
 """
 import socket
 

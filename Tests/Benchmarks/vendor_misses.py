@@ -6,7 +6,7 @@ In turn, a C loop with libcurl's multi interface makes the same requests with th
 the client show that they were not the limit.
 
 The C loop only makes HTTP requests; the daemon also deduplicates, caches and answers. For the vendor `json` a third
-program has a minimal DNS server in front of the loop. Its cost beyond the loop is that of UDP.
+program has a minimal DNS server in front of the loop; it costs more than the loop only because of UDP.
 """
 import statistics
 

@@ -11,8 +11,8 @@
 //
 //   vendorloop -p PORT -u URL -a ADDR:PORT -c CONCURRENT [-C CAFILE] [-H HEADER] [-1]
 //
-// With a port of 127.0.0.1, a minimal DNS server in front of a vendor: a query makes a request, and
-// the first address of the reply is the answer. It has no checks, cache or timeouts.
+// With -p, a minimal DNS server at PORT of 127.0.0.1 in front of a vendor: each query causes a
+// request, and the first address of the reply is the answer. No checks, cache or timeouts.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <curl/curl.h>

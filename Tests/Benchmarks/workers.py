@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gain from a second worker, and latency of hits during writes to the cache.
 
-Saturation: 64 sockets send queries, which the kernel distributes over the workers. On two cores the generator uses its
-share of both. Writing: hits at a fixed rate, and concurrently queries for new names, which the cache stores.
+Saturation: 64 sockets send queries, which the kernel distributes over the workers. On two cores, the generator also
+runs on both. Writing: hits at a fixed rate, and concurrently queries for new names, which the cache stores.
 """
 import measuring
 import peers

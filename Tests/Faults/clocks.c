@@ -4,7 +4,7 @@
 //
 // The file CLOCKS has the offsets of CLOCK_REALTIME, CLOCK_MONOTONIC and CLOCK_BOOTTIME as 64-bit
 // numbers in ns. An octet written to the FIFO CLOCKS.set replaces the timer that the kernel cancels
-// when the wall clock is set. A suspend is a jump of the first and third clock.
+// when the wall clock is set. In a suspend, only the first and the third clock jump.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

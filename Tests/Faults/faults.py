@@ -29,7 +29,7 @@ class Fault:
     title: str
     begins: typing.Callable
     ends: typing.Callable = nothing
-    # Seconds until names are answered again, and by the vendor.
+    # Permitted seconds after the end: until names are answered again, and until the vendor answers them.
     within: float = 1.0
     vendor_within: float = 1.0
     servers: tuple = ("httpdnsd",)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of the engine of a fleet: what clients see, and how many vendor calls they cost."""
+"""Faults of the engine (Redis) of a fleet: effects on clients, and the number of vendor calls."""
 import argparse
 import collections
 import json
@@ -62,7 +62,7 @@ class Proxy:
             while octets := source.recv(65536):
                 if is_reply and self.delay:
                     pause(self.delay)
-                # As in a partition, the octets arrive when it ends.
+                # The octets are held back, and arrive later, as at the end of a network partition.
                 while not self.passes:
                     pause(0.01)
                 target.sendall(octets)
@@ -264,7 +264,7 @@ forward-zone:
         return collections.Counter({"–": self.count})
 
     def settle(self):
-        """Waits until all daemons answer; unbound does not tell whether it uses the engine."""
+        """Waits until all daemons answer; unbound does not report if it uses the engine."""
         begin = time.monotonic()
         for index in range(self.count):
             connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

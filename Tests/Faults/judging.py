@@ -23,7 +23,7 @@ class Span:
     """Span of a fault in microseconds since the first query."""
 
     begin: float
-    # End of the fault, and restart of an absent process.
+    # Time when the fault ends; a killed or stopped process then starts or continues.
     end: float
 
 

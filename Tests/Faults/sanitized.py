@@ -34,10 +34,10 @@ from programs import Failure
 
 METRICS, TLS_PORT = 9353, 8853
 
-# Permitted blocks of one place; rounds of verbs, which must be more.
+# Permitted number of blocks that one place leaves, and number of rounds of verbs, which must be larger.
 FEW, ROUNDS = 16, 24
 
-# httpdnsctl's exit status without reply.
+# Exit status of httpdnsctl if the daemon does not reply.
 UNREACHABLE = 3
 
 UNBOUND = """server:
@@ -290,7 +290,7 @@ def control(bench, options, server, *words, wanted=(0, 4)):
     command = [bench.product("httpdnsctl"), "--socket", server.control, "--json", *words]
     for _ in range(int(options.patience)):
         done = subprocess.run(command, capture_output=True, text=True)
-        # The daemon under valgrind may need more than the 10 s.
+        # Under valgrind, the daemon may need more than httpdnsctl's timeout of 10 s.
         if done.returncode != UNREACHABLE:
             break
     if done.returncode not in wanted:

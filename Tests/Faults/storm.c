@@ -274,7 +274,7 @@ int main(int argc, char **argv) {
         hot_names < 1 || hot_names > brief_base || brief_names < 1 || brief_names > brief_base)
         return 2;
 
-    // Otherwise the kernel wakes the process up to 50 us late.
+    // With the default timer slack, the kernel can wake this process 50 us too late.
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     all = calloc((size_t)(seconds * rate) + 2, sizeof *all);
     if (!all)

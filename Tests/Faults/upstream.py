@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A resolver that knows every name of `storm`, with faults set on standard input.
 
-It denies all other names. `. NS`, the health probe, has no records. Each input line sets a fault: well, silent, slow,
-servfail, wrong-id, refuses. Unless it is well, TCP connections are reset.
+The reply for every other name, also for the health probe `. NS`, is NXDOMAIN. Each input line sets a fault: well (no
+fault), silent, slow, servfail, wrong-id, refuses. During a fault, TCP connections are reset.
 """
 import heapq
 import random

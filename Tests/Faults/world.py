@@ -24,7 +24,7 @@ VENDOR_PORT, UPSTREAM_PORT, PORT = 80, 53, 53
 # Numbers of cached, brief and new names.
 HOT, BRIEF, FRESH = 500, 100, 12000
 
-# RestartSec= of the systemd unit.
+# From the kill of a process to its restart; the systemd unit waits only 0.5 s (RestartSec=).
 RESTART_SECONDS = 1
 
 SETTINGS = """

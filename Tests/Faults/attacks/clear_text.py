@@ -14,7 +14,7 @@ TITLE = "dead names of one client turn encryption off"
 PROMISE = "no name is asked in the clear while the encrypted upstream is in service"
 PEERS = ()
 
-# Never set: waits for it pace the queries.
+# Never set: waits with a timeout pace the queries.
 CLOCK = threading.Event()
 
 SETTINGS = """
@@ -68,10 +68,10 @@ def overload(port, source, connections=CONNECTIONS, queries=CACHED):
 def in_the_clear(programs, server, burst, pause, seconds, sources=()):
     """Sends `burst` queries for dead names every `pause` seconds, and five queries for other names a second.
 
-    Clients at the addresses in `sources` overload the server meanwhile. It may then answer late, and the upstream
-    too, because they share the processors: only a name in the clear breaks the promise.
+    Meanwhile, clients at the addresses in `sources` overload the server. The server and the upstream share the
+    processors, so both may answer late: only a name in the clear breaks the promise.
 
-    Returns how many of the other names the plain upstream saw, and their number.
+    Returns how many of the other names the plain upstream saw, and the number of all other names.
     """
     with tempfile.TemporaryDirectory(prefix="attack-") as directory, \
             common.EncryptedUpstream(directory) as dot, common.PlainUpstream() as plain, \
@@ -104,7 +104,7 @@ def in_the_clear(programs, server, burst, pause, seconds, sources=()):
 
 
 def run(programs, server):
-    """Returns the other names that the plain upstream saw under both rates, and under the first with overload."""
+    """Counts the names that the plain upstream saw at two rates, and at the first rate with overload."""
     steady = in_the_clear(programs, server, 1, 0.1, 12)
     page = in_the_clear(programs, server, 4, 4, 12)
     loaded = in_the_clear(programs, server, 1, 0.1, 12, common.CLIENTS[:2])

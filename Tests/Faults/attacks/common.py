@@ -345,7 +345,8 @@ def upstream(rule, context=None):
     """Runs an upstream over UDP and TCP in its own process, with a TLS context over UDP and TLS; yields its port.
 
     `rule` maps the first label of a question to (delay in seconds, number of A records), or to None for no reply. More
-    than 25 records are sent over TCP. Health probes ask for the root: their label is empty, and their reply is too.
+    than 25 records are sent over TCP. Health probes query the root: their first label is empty, and the reply to them
+    has no records.
     """
     port = free_port()
     with attacking(lambda: asyncio.run(_serve(port, rule, context))):
@@ -368,7 +369,7 @@ async def _serve(port, rule, context):
             loop.call_later(delay, send, reply)
 
     class Datagrams(asyncio.DatagramProtocol):
-        """Queries over UDP."""
+        """Answers queries over UDP."""
 
         def connection_made(self, transport):
             self.transport = transport

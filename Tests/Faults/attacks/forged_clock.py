@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One forged refusal with a date in 2100 makes the daemon sign later calls with an expiry until then."""
+"""One forged refusal with a date in 2100 makes the daemon sign later calls with an expiry in 2100."""
 import os
 import sys
 import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two clients ask names whose first copy is answered late; another client has many dead names."""
+"""Two clients query names for which the first query is answered late; another client has many dead names."""
 import common
 
 TITLE = "two clients ask 60 names a second whose first copy is answered late; another client asks 200 dead names a second"
@@ -9,7 +9,7 @@ LATE, DEAD, LIVE, WARM_UP, SECONDS = 60, 200, 200, 8, 10
 
 
 def backends():
-    """Returns a rule for `common.upstream`: the first copy of a late name goes to a slow backend."""
+    """Returns a rule for `common.upstream`: the first query for a late name goes to a slow backend."""
     seen = set()
 
     def rule(label):

@@ -35,7 +35,7 @@ def serve_stream(client):
 
 
 def over_tcp(port, results):
-    """Asks for a name over each of some connections; appends whether it was answered in time."""
+    """Queries a name over each of STREAMS connections; appends whether the name was answered in time."""
     for number in range(STREAMS):
         reply = None
         with contextlib.suppress(OSError), socket.create_connection(
@@ -47,7 +47,7 @@ def over_tcp(port, results):
 
 
 def run(programs, server):
-    """Measures both from 3 s after the start of the attack."""
+    """Measures names of this machine over UDP, and names over TCP, from 3 s after the start of the attack."""
     forged = [f"10.32.{number >> 8}.{number & 255}" for number in range(65536)]
     subprocess.run(["ip", "route", "replace", "local", "10.32.0.0/16", "dev", "lo"], check=True)
     with servers.listening(serve_stream) as port, contextlib.ExitStack() as stack:

@@ -111,13 +111,13 @@ def run(programs, server):
         first = [next(stream) for _ in range(KEPT)]
         for name, kind in first:
             ask(client, name, kind)
-        # In reverse: storing an entry again may evict a checked one.
+        # In reverse: in the order of storage, an evicted entry that is stored again would evict the next one.
         before = upstream.asked
         for name, kind in reversed(first):
             ask(client, name, kind)
         kept = KEPT - (upstream.asked - before)
 
-        # The oldest entry in use is evicted first.
+        # All entries get hits. In a full bucket, the cache then evicts the oldest entry: the popular name.
         popular = b"\7popular\7example\0"
         for _ in range(4):
             ask(client, popular, 1)

@@ -11,7 +11,7 @@ TITLE = "an upstream that comes and goes fills the log"
 PROMISE = "at most 8 lines about one server in 12 s"
 PEERS = ()
 
-# Never set: waits for it pace queries and replies.
+# Never set: waits with a timeout pace queries and replies.
 CLOCK = threading.Event()
 
 SETTINGS = """
@@ -33,7 +33,7 @@ def run(programs, server):
                 try:
                     upstream.bind(("127.0.0.1", port))
                 except OSError:
-                    continue  # A query's socket has the port.
+                    continue  # The socket of a query has this port.
                 upstream.settimeout(0.03)
                 close = time.monotonic() + 0.03
                 with contextlib.suppress(TimeoutError):

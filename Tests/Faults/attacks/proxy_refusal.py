@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A proxy refuses CONNECT with a body, or answers it with headers, without end (RFC 9110 §9.3.6).
+"""A proxy replies to CONNECT with a refusal that has an endless body, or with endless headers (RFC 9110 §9.3.6).
 
 libcurl 7.88 reads the reply to CONNECT octet by octet in one call, and discards the body of a refusal.
 """

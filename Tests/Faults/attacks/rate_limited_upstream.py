@@ -36,7 +36,7 @@ def limited():
 def failures(victim):
     """Returns how many names of another client fail after `WARM_UP` seconds of the attack.
 
-    Both clients send queries in this time, and the daemon counts their first losses, each after up to 2 s.
+    Before the measurement, both clients send queries. The daemon counts each loss only after up to 2 s.
     """
     def asked(label, count, seconds):
         names = [f"{label}{number}.example" for number in range(count)]
@@ -48,7 +48,7 @@ def failures(victim):
 
 
 def run(programs, server):
-    """Measures a plain upstream and, of httpdnsd, an upstream over TLS before a plain one."""
+    """Measures a plain upstream; for httpdnsd also an upstream over TLS that precedes a plain one."""
     with common.upstream(limited()) as plain, \
             common.Server(programs, server, common.forwarding(server, plain)) as victim:
         failed = failures(victim)

@@ -109,7 +109,7 @@ class HTTP2:
         self._octets += octets
         if self._octets.startswith(PREFACE):
             self._octets = self._octets[len(PREFACE):]
-        # An incomplete preface looks like a frame of 5 MB, and waits.
+        # An incomplete connection preface looks like a frame of 5 MB, so the loop waits for more octets.
         while len(self._octets) >= 9 and len(self._octets) >= (end := 9 + int.from_bytes(self._octets[:3], "big")):
             head, payload, self._octets = self._octets[:9], self._octets[9:end], self._octets[end:]
             kind, flags, stream = head[3], head[4], int.from_bytes(head[5:], "big")
