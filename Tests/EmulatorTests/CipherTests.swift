@@ -108,7 +108,7 @@ struct CipherTests {
         #expect(!Digest.areEqual("abc", "abd") && !Digest.areEqual("abc", "abcd"))
     }
 
-    @Test func `hexadecimal digits are parsed in any case and written in lower case`() {
+    @Test func `hexadecimal digits are parsed in either letter case, and written in lower case`() {
         #expect(Hex.decode("00fFAb") == [0x00, 0xFF, 0xAB])
         #expect(Hex.encode([0x00, 0xFF, 0xAB]) == "00ffab")
         #expect(Hex.decode("0") == nil)

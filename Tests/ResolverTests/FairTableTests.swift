@@ -600,7 +600,7 @@ final class LoopTurns {
     }
 }
 
-/// Upstream that answers each query at once, except every `interval`th sample.
+/// Upstream that answers each query immediately, except every `interval`th sample.
 private final class DroppingUpstream: Forwarding {
     let name = "upstream"
     let url = "scripted"

@@ -11,7 +11,7 @@ import Testing
 /// Plays each sequence from the start, because the resolver cannot be copied.
 ///
 /// A sequence ends at a state that equals an earlier one. An event that changes only the servers is
-/// not played by itself, because it affects only later calls.
+/// not played alone, because it affects only later calls.
 @Suite("Answers for one name under every sequence of events", .timeLimit(.minutes(15)))
 struct StaleExplorationTests {
     private enum Event: CaseIterable {

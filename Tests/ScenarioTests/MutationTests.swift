@@ -133,7 +133,7 @@ struct MutationTests {
         change("a later answer", if: entry.after != nil) { entry in
             entry.after = entry.after.map { $0 + .milliseconds(1) }
         }
-        change("an answer at once", if: entry.within != nil) { $0.within = .zero }
+        change("an immediate answer", if: entry.within != nil) { $0.within = .zero }
         change("another DO", if: match.contains(.do)) { $0.dnssecOK.toggle() }
         change("another length", if: entry.octets != nil) { $0.octets = 1 }
         let sections: [(Matching, WritableKeyPath<Entry, [Record]>)] = [

@@ -304,7 +304,7 @@ struct PlainTransportTests {
     }
 
     private static let broken: [(String, ScriptedServer.Stream)] = [
-        ("closes at once", { _ in [] }),
+        ("closes immediately", { _ in [] }),
         ("closes in the length", { _ in [0] }),
         ("closes in the message", { query in Array(framed(reply(to: query)).dropLast()) }),
         ("sends another ID", { query in framed(reply(to: query) { $0.header.id &+= 1 }) }),

@@ -35,7 +35,7 @@ def hide(port):
 
 
 def run(programs, server):
-    """Measures a plain upstream beside a fast one with a route."""
+    """Measures a plain upstream while a route sends other names to a fast upstream."""
     with common.upstream(rate_limited_upstream.limited()) as limited, common.upstream(lambda label: (0, 1)) as fast:
         text = common.forwarding(server, limited)
         text += f'  - {{name: office, url: "udp://127.0.0.1:{fast}", only: true}}\n'

@@ -73,7 +73,7 @@ struct GeneratedZone {
     private mutating func newName() -> String {
         while true {
             let name = (0..<1 + pick(4)).map { _ in label() }.joined(separator: ".")
-            // Nothing may exist below a DNAME or beside an alias.
+            // No name may exist below a DNAME, and no other record at the name of an alias.
             let last = name.lowercased().split(separator: ".").last.map(String.init) ?? ""
             if name.utf8.count < 200, taken.insert(last).inserted { return name }
         }
