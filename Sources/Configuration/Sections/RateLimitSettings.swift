@@ -16,9 +16,9 @@ extension RateLimitSettings {
             .integer(SettingsLimits.queriesPerSecond)
         ) {
             """
-            UDP queries per second that are answered for each IPv4 address or IPv6 /64. Above this \
-            rate, every other query gets a truncated response (TC), so that the client retries \
-            over TCP; the rest are dropped. Raise the limit if many clients share one \
+            UDP queries per second that are answered for each IPv4 address or IPv6 /64. Of the \
+            queries above this rate, one half gets a truncated response (TC), so that the client \
+            retries over TCP; the other half is dropped. Raise the limit if many clients share one \
             address.
             """
         }

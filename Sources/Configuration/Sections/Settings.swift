@@ -242,8 +242,9 @@ extension Settings {
             """
             Captive portals: login pages of networks that block all other traffic. `auto`: \
             `status` and the log report a portal that NetworkManager or the daemon has found, and \
-            `httpdnsctl portal` sends nearly all names to the DNS servers of the network for a \
-            limited time, so that the login page opens. `off` disables the report and the command.
+            `httpdnsctl portal` sends nearly all names (see httpdnsctl(1)) to the DNS servers of \
+            the network for a limited time, so that the login page opens. `off` disables the \
+            report and the command.
             """
         },
         .section("hosts", \.hosts, HostsSettings.table) {
