@@ -9,9 +9,9 @@ internal import Net
 /// NAME`), and a checksum. Lines with the names `NAME (before)` and `NAME (ahead)` store the parts
 /// `former` and `ahead` of a ``UsageRecord``. Earlier versions treat these names as vendors.
 ///
-/// If the file is damaged or empty, every budget counts as exhausted until ``reset(_:today:)``. If
-/// the file cannot be opened, counts are kept in memory; for a vendor with a budget that stops
-/// calls, the usage then counts as unknown.
+/// If the file is damaged or empty, every budget with `on-exceeded: fallback` counts as exhausted
+/// until ``reset(_:today:)``. If the file cannot be opened, counts are kept in memory; for a vendor
+/// with such a budget, the usage then counts as unknown.
 @ServiceLoop
 final class UsageFile: UsageStore {
     private let file: SharedFile

@@ -52,7 +52,7 @@ final class UpstreamTransfers {
     fileprivate final class Client {
         let network: ClientNetwork?
 
-        /// False for a client without a verified address (`isProven`).
+        /// False for a client without a proven address (`isProven`).
         let isVerified: Bool
 
         /// Number of transfers.
@@ -86,7 +86,7 @@ final class UpstreamTransfers {
     private var all: [Transfer] = []
     private var clients: [ClientNetwork?: Client] = [:]
 
-    /// Number of transfers of clients without a verified address.
+    /// Number of transfers of clients without a proven address.
     private var unverified = 0
 
     fileprivate init(_ total: TransferTotal) {
@@ -154,7 +154,7 @@ final class UpstreamTransfers {
     private func grace(of transfer: Transfer, for client: Client, _ share: Int) -> Duration {
         let other = transfer.client
         // In a flood from forged addresses, all transfers can be younger than 100 ms
-        // (`resolvingTime`). Without this exception, a verified client could replace none of them.
+        // (`resolvingTime`). Without this exception, a proven client could replace none of them.
         if client.isVerified, !other.isVerified, unverified > share / 2 { return .zero }
         guard other !== client else { return UpstreamLimits.transferGrace }
         let isCrowd = !client.isVerified && !other.isVerified
@@ -170,7 +170,7 @@ final class UpstreamTransfers {
 
     /// Returns the transfer that a new transfer of another client replaces.
     private func replaceable(_ share: Int) -> Transfer? {
-        // Clients without a verified address count together: one host can forge many addresses.
+        // Clients without a proven address count together: one host can forge many addresses.
         let isCrowd = unverified > share / 2
         let largest = clients.values.lazy.filter { !isCrowd || !$0.isVerified }
             .max { $0.count < $1.count }
