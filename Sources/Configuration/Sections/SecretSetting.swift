@@ -26,10 +26,6 @@ extension SecretSetting: Equatable {
     }
 }
 
-extension SecretSetting: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension SecretSetting: Redacted {
     package var description: String { "\(value)" }
-    package var debugDescription: String { description }
-
-    /// Empty, because Swift's `dump` must not show the value.
-    package var customMirror: Mirror { Mirror(self, children: []) }
 }

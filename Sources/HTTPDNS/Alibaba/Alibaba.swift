@@ -203,11 +203,9 @@ extension UInt8 {
 
 // MARK: - Description without secrets
 
-extension Alibaba: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Alibaba: Redacted {
     package var description: String {
         let scheme = if case .https = origin { "https" } else { "http" }
         return "alibaba \(api.rawValue) over \(scheme), encryption \(encryption.rawValue)"
     }
-    package var debugDescription: String { description }
-    package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -123,7 +123,6 @@ extension AlibabaResolveCount {
 
 // MARK: - Description without secrets
 
-extension AlibabaResolveCount: CustomStringConvertible, CustomReflectable {
+extension AlibabaResolveCount: Redacted {
     package var description: String { "GetResolveCountSummary" }
-    package var customMirror: Mirror { Mirror(self, children: []) }
 }

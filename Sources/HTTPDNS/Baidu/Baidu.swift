@@ -6,7 +6,7 @@ package import Net
 ///
 /// The values of `type=`, the certificate name, the IPv6 server and the code `SignatureExpired` are
 /// from the Android SDK, and unverified.
-package struct Baidu: Vendor {
+package struct Baidu: Vendor, Redacted {
     package static let defaultServers = ["180.76.76.200", "240c:4006::6666"]
 
     package static let defaultTLSName = "httpdns.baidubce.com"
@@ -138,12 +138,4 @@ package struct Baidu: Vendor {
         guard value.isObject else { throw .unreadable(.member("ip")) }
         return AddressSet(try value.optionalElements("ip"), of: family, ttl: value["ttl"])
     }
-}
-
-// MARK: - Description without secrets
-
-extension Baidu: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    package var description: String { "baidu" }
-    package var debugDescription: String { description }
-    package var customMirror: Mirror { Mirror(self, children: []) }
 }

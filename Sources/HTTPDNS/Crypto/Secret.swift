@@ -86,12 +86,24 @@ extension Secret: Equatable {
     }
 }
 
-// MARK: - Description without the secret
+// MARK: - Description without secrets
 
-extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    package var description: String { "(secret)" }
+/// Value whose description and mirror contain no secret.
+package protocol Redacted:
+    CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
+{}
+
+extension Redacted {
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension Redacted where Self: Vendor {
+    package var description: String { facts.kind }
+}
+
+extension Secret: Redacted {
+    package var description: String { "(secret)" }
 }
 
 // MARK: - Wiping

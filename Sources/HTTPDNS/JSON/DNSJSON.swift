@@ -188,8 +188,6 @@ extension DNSJSONSetupError: CustomStringConvertible {
 
 // MARK: - Description without secrets
 
-extension DNSJSON: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension DNSJSON: Redacted {
     package var description: String { account == nil ? "json" : "json with an account" }
-    package var debugDescription: String { description }
-    package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -174,13 +174,11 @@ extension TencentSetupError: CustomStringConvertible {
 
 // MARK: - Description without secrets
 
-extension Tencent: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Tencent: Redacted {
     package var description: String {
         switch access {
         case .token: "tencent over https"
         case .sealed(_, let algorithm, _): "tencent over http with \(algorithm.rawValue)"
         }
     }
-    package var debugDescription: String { description }
-    package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -6,7 +6,7 @@ package import Net
 ///
 /// Sources: Volcengine documents 6758/113991 (request), 6758/174756 (signature) and 6758/174757
 /// (reply). `type=` is not sent, because its values are unverified; the reply has both families.
-package struct Volcengine: Vendor {
+package struct Volcengine: Vendor, Redacted {
     package static let defaultTLSName = "httpdns.volcengineapi.com"
 
     private let account: String
@@ -105,12 +105,4 @@ package struct Volcengine: Vendor {
             )
         ]
     }
-}
-
-// MARK: - Description without secrets
-
-extension Volcengine: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    package var description: String { "volcengine" }
-    package var debugDescription: String { description }
-    package var customMirror: Mirror { Mirror(self, children: []) }
 }
