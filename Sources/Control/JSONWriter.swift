@@ -6,7 +6,6 @@
 package struct JSONWriter {
     package private(set) var octets: [UInt8] = []
     private var isFirst = true
-    package init() {}
 
     // MARK: - Objects and lists
 

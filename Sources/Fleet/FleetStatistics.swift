@@ -35,8 +35,6 @@ package struct FleetStatistics: Sendable, Hashable {
 
     /// Commands that Redis refused, and connections that failed.
     package var errors: UInt64 = 0
-
-    package init() {}
 }
 
 /// State of the fleet, for `status`.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
-import HTTPDNS
 import Net
 import Testing
 
 @testable import Fuzzing
+@testable import HTTPDNS
 
 @Suite("Broken invariants are detected")
 struct OracleTests {

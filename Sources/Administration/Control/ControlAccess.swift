@@ -13,12 +13,6 @@ package struct ControlAccess: Sendable, Equatable {
     package let group: UInt32?
     package let owner: UInt32
 
-    package init(mode: UInt32, group: UInt32?, owner: UInt32) {
-        self.mode = mode
-        self.group = group
-        self.owner = owner
-    }
-
     package func mayChange(_ peer: StreamConnection.Credentials) -> Bool {
         mode & Self.writableByOthers == 0 || peer.uid == 0 || peer.uid == owner
             || peer.gid == group

@@ -19,7 +19,6 @@ package final class ControlServer {
         package var arrival = Duration.seconds(5)
         package var departure = Duration.seconds(5)
         static let readOctets = 16 * 1024
-        package init() {}
     }
 
     private let listener: StreamListener

@@ -2,19 +2,13 @@
 
 /// Position in a settings file.
 package struct SettingsPlace: Sendable, Hashable, CustomStringConvertible {
-    package var file: String
+    package var file = ""
 
     /// Line from 1; 0 if the setting is not from a file.
-    package var line: Int
+    package var line = 0
 
     /// Column in Unicode scalars, from 1.
-    package var column: Int
-
-    package init(file: String = "", line: Int = 0, column: Int = 0) {
-        self.file = file
-        self.line = line
-        self.column = column
-    }
+    package var column = 0
 
     package var description: String { "\(file):\(line)" }
 }

@@ -10,8 +10,6 @@ package struct AccelerateSettings: Sendable, Equatable {
     package enum Loopback: String, Sendable, Hashable, CaseIterable {
         case auto, off, required
     }
-
-    package init() {}
 }
 
 extension AccelerateSettings {

@@ -20,11 +20,6 @@ package struct AnswerSettings: Sendable, Equatable {
     package struct Probe: Sendable, Equatable {
         package var domain: DomainPattern
         package var port: UInt16
-
-        package init(domain: DomainPattern, port: UInt16) {
-            self.domain = domain
-            self.port = port
-        }
     }
 
     package enum HTTPSRecords: String, Sendable, Hashable, CaseIterable {
@@ -34,14 +29,11 @@ package struct AnswerSettings: Sendable, Equatable {
     package enum Family: String, Sendable, Hashable, CaseIterable {
         case keep, suppress
     }
-
-    package init() {}
 }
 
 package struct RebindingSettings: Sendable, Equatable {
     package var protect = false
     package var except: [DomainPattern] = []
-    package init() {}
 }
 
 // MARK: - Tables

@@ -16,7 +16,6 @@ package struct CacheSettings: Sendable, Equatable {
     package struct NegativeTTL: Sendable, Equatable {
         package var minimum = Duration.seconds(5)
         package var maximum = Duration.seconds(300)
-        package init() {}
     }
 
     /// Serve-stale settings (RFC 8767).
@@ -27,7 +26,6 @@ package struct CacheSettings: Sendable, Equatable {
         package var after = Duration.milliseconds(300)
 
         package var ttl = Duration.seconds(30)
-        package init() {}
     }
 
     package struct Prefetch: Sendable, Equatable {
@@ -36,10 +34,7 @@ package struct CacheSettings: Sendable, Equatable {
 
         package var budgetPerMinute = 60
         package var names: [Name] = []
-        package init() {}
     }
-
-    package init() {}
 }
 
 // MARK: - Table

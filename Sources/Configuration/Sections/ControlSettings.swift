@@ -5,7 +5,6 @@ package struct ControlSettings: Sendable, Equatable {
     package var socket = "/run/httpdnsd/control.sock"
     package var mode = 0o660
     package var group = "httpdns"
-    package init() {}
 }
 
 package enum LogFormat: String, Sendable, CaseIterable {
@@ -19,7 +18,6 @@ package struct LogSettings: Sendable, Equatable {
     package var format = LogFormat.text
 
     package var queries = false
-    package init() {}
 }
 
 // MARK: - Tables

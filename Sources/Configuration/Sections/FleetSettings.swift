@@ -47,10 +47,7 @@ package struct FleetSettings: Sendable, Equatable {
     package struct Sentinel: Sendable, Equatable {
         package var servers: [SocketAddress] = []
         package var master = "mymaster"
-        package init() {}
     }
-
-    package init() {}
 
     /// Group in the settings; nil if the group is `auto`.
     package var groupName: String? { group == Self.automatic ? nil : group }

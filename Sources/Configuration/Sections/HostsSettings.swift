@@ -8,11 +8,6 @@ package struct HostsSettings: Sendable, Equatable {
     package struct Record: Sendable, Equatable {
         package var name: Name
         package var addresses: [IPAddress]
-
-        package init(name: Name, addresses: [IPAddress]) {
-            self.name = name
-            self.addresses = addresses
-        }
     }
 
     package init() {}

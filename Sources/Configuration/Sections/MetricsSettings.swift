@@ -5,7 +5,6 @@ package struct MetricsSettings: Sendable, Equatable {
     package var listen: [MetricsPlace] = []
     package var mode = 0o660
     package var group = "httpdns"
-    package init() {}
 }
 
 /// Listen address or socket path of the metrics server.

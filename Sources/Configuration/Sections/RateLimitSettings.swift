@@ -4,8 +4,6 @@
 package struct RateLimitSettings: Sendable, Equatable {
     /// Limit for each IPv4 address or IPv6 /64 prefix.
     package var queriesPerSecond = 1000
-
-    package init() {}
 }
 
 extension RateLimitSettings {

@@ -48,8 +48,6 @@ package struct RouteSettings: Sendable, Equatable {
         case drop
         case allow
     }
-
-    package init(place: SettingsPlace) { self.place = place }
 }
 
 // MARK: - Reading

@@ -33,7 +33,6 @@ package struct Settings: Sendable, Equatable {
     package var metrics = MetricsSettings()
     package var log = LogSettings()
     package var warnings: [SettingsProblem] = []
-    package init() {}
 }
 
 /// Flag that comparisons of settings ignore: two flags are always equal.

@@ -48,7 +48,6 @@ package struct VendorSettings: Sendable, Equatable {
 package struct BillingSettings: Sendable, Equatable {
     package var accessKeyID: SecretSetting?
     package var accessKeySecret: SecretSetting?
-    package init() {}
 }
 
 extension VendorSettings {
@@ -77,7 +76,6 @@ package struct PriceSettings: Sendable, Equatable {
     package var freePerMonth: Int?
 
     package var weight: Int?
-    package init() {}
 }
 
 extension PriceSettings {
@@ -98,7 +96,6 @@ package struct BudgetSettings: Sendable, Equatable {
     package var unitsPerDay: Int?
     package var unitsPerMonth: Int?
     package var onExceeded = Budget.Excess.fallback
-    package init() {}
 }
 
 // MARK: - Kinds

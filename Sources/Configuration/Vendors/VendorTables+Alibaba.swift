@@ -24,8 +24,6 @@ package struct AlibabaSettings: Sendable, Equatable {
 
     /// Parameters of custom resolution, without the prefix `sdns-`.
     package var sdns: [String: String] = [:]
-
-    package init() {}
 }
 
 extension VendorSettings {

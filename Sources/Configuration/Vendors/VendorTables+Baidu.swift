@@ -6,7 +6,6 @@ package struct BaiduSettings: Sendable, Equatable {
     package var secret: SecretSetting?
     package var scheme = VendorScheme.https
     package var tlsName = Baidu.defaultTLSName
-    package init() {}
 }
 
 extension VendorSettings {

@@ -14,8 +14,6 @@ package struct JSONSettings: Sendable, Equatable {
     /// True if calls are billed; nil means true if `account` is set.
     package var isBillable: Bool?
 
-    package init() {}
-
     package struct Address: Sendable, Hashable {
         package let text: String
         package let port: UInt16

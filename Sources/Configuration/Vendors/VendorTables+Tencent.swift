@@ -24,12 +24,9 @@ package struct TencentSettings: Sendable, Equatable {
     /// Service that lists the server addresses (`/conf`); nil if only `servers` is used.
     package var conf: Conf?
 
-    package init() {}
-
     package struct Conf: Sendable, Equatable {
         package var servers: [SocketAddress] = []
         package var refresh = ClientLimits.addressLifetime
-        package init() {}
     }
 }
 

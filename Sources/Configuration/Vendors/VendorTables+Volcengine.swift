@@ -7,7 +7,6 @@ package struct VolcengineSettings: Sendable, Equatable {
     package var secret: SecretSetting?
     package var scheme = VendorScheme.https
     package var tlsName = Volcengine.defaultTLSName
-    package init() {}
 }
 
 extension VendorSettings {

@@ -37,7 +37,6 @@ package struct InfoReply: Codable, Sendable, Equatable {
 
 package struct DescriptionRequest: CallParameters, Equatable {
     package var interface: String
-    package init(interface: String) { self.interface = interface }
 
     package enum CodingKeys: CodingKey, CaseIterable { case interface }
 }

@@ -80,8 +80,6 @@ package struct QueryStats: Codable, Sendable, Equatable {
 
     /// Queries that an upstream answered before the vendors replied (`fallback-after`).
     package var earlyFallback: UInt64 = 0
-
-    package init() {}
 }
 
 package struct LatencyStats: Codable, Sendable, Equatable {
@@ -89,7 +87,6 @@ package struct LatencyStats: Codable, Sendable, Equatable {
     package var cache = LatencyQuantiles()
     package var vendor = LatencyQuantiles()
     package var upstream = LatencyQuantiles()
-    package init() {}
 }
 
 package struct LatencyQuantiles: Codable, Sendable, Equatable {

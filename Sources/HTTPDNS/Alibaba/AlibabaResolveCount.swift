@@ -6,11 +6,6 @@ package struct ResolveCount: Sendable, Hashable {
     package let http: UInt64
 
     package let https: UInt64
-
-    package init(http: UInt64, https: UInt64) {
-        self.http = http
-        self.https = https
-    }
 }
 
 /// Alibaba's RPC call `GetResolveCountSummary` (Alibaba Cloud document 30122).

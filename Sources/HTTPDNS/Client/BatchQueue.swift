@@ -116,8 +116,6 @@ package struct BatchQueue: Sendable {
 
     var lineCount: Int { lines.values.reduce(0) { $0 + $1.count } }
 
-    package init() {}
-
     /// Returns the error that forbids another name of `client`; nil if there is capacity.
     @inline(__always)
     func refusal(of client: ClientNetwork?) -> VendorError? {

@@ -10,11 +10,6 @@ package struct CostTable: Sendable {
     package struct Charge: Sendable, Hashable {
         package let name: Name
         package let route: String
-
-        package init(name: Name, route: String) {
-            self.name = name
-            self.route = route
-        }
     }
 
     package struct Entry: Sendable, Hashable {

@@ -22,11 +22,6 @@ package struct ServiceAddresses: Sendable, Hashable {
     package var servers: [SocketAddress]
 
     package var validFor: Duration?
-
-    package init(servers: [SocketAddress], validFor: Duration? = nil) {
-        self.servers = servers
-        self.validFor = validFor
-    }
 }
 
 extension SocketAddress {

@@ -102,29 +102,19 @@ package struct AddressSet: Sendable, Hashable {
     package var ttl: UInt32
 
     /// Number of removed addresses: invalid, unusable, of the other family, or above the limit.
-    package var dropped: Int
+    package var dropped = 0
 
     package var reason: VendorCode?
 
-    package init(
-        addresses: [IPAddress],
-        ttl: UInt32,
-        dropped: Int = 0,
-        reason: VendorCode? = nil
-    ) {
-        self.addresses = addresses
-        self.ttl = ttl
-        self.dropped = dropped
-        self.reason = reason
-    }
+    package static let none = AddressSet(addresses: [], ttl: VendorLimits.defaultTTL)
+}
 
+extension AddressSet {
     /// Creates a set from addresses that another machine sent, checked as in a vendor's reply.
     package init(checking found: [IPAddress], ttl: UInt32) {
         self.init(addresses: [], ttl: min(ttl, VendorLimits.maximumTTL))
         keep(found)
     }
-
-    package static let none = AddressSet(addresses: [], ttl: VendorLimits.defaultTTL)
 }
 
 // MARK: - Text

@@ -34,8 +34,6 @@ package final class HTTPClient: HTTPTransport {
 
         /// Maximum requests in flight; further requests fail.
         package var inFlight = 4096
-
-        package init() {}
     }
 
     package let limits: Limits

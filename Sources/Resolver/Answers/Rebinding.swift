@@ -11,8 +11,6 @@ package struct Rebinding: Sendable, Equatable {
     /// Patterns of names for which private addresses are allowed.
     package var exceptions: [RoutePattern] = []
 
-    package init() {}
-
     /// True if private addresses must be removed from answers for `name`.
     func guards(_ name: Name, _ match: RouteTable.Match?) -> Bool {
         guard protects else { return false }
