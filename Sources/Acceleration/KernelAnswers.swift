@@ -281,8 +281,4 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         // Skips the last line of the verifier's log, which has statistics.
         return lines.last { !$0.hasPrefix("processed ") }.map(String.init) ?? ""
     }
-
-    private static func nanoseconds(_ duration: Duration) -> UInt64 {
-        UInt64(clamping: duration.attoseconds / 1_000_000_000)
-    }
 }

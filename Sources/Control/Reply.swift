@@ -82,10 +82,6 @@ package struct Reply: Sendable, Equatable {
     fileprivate struct Envelope<Parameters> {
         let parameters: Parameters
         let continues: Bool?
-
-        private enum CodingKeys: String, CodingKey {
-            case parameters, continues
-        }
     }
 }
 

@@ -60,12 +60,6 @@ public struct Instant: Hashable, Comparable, Sendable {
     public static func += (instant: inout Self, duration: Duration) {
         instant = instant + duration
     }
-
-    /// Subtracts a duration.
-    @inlinable
-    public static func -= (instant: inout Self, duration: Duration) {
-        instant = instant - duration
-    }
 }
 
 extension Duration {

@@ -16,10 +16,6 @@ final class Calls: Sendable {
         var last: Last?
         /// Loaded zone, which `reset()` does not change.
         var zone = Loaded()
-
-        enum CodingKeys: String, CodingKey, CaseIterable {
-            case lookups, paths, names, channels, connections, faults, last, zone
-        }
     }
 
     struct Last: Codable, Sendable, Equatable {

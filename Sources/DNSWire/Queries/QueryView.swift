@@ -92,7 +92,6 @@ package struct EDNSFacts: Sendable, Equatable {
 package enum HeaderFlags {
     package static let response: UInt16 = 0x8000
     package static let opcode: UInt16 = 0x7800
-    package static let authoritative: UInt16 = 0x0400
     package static let truncated: UInt16 = 0x0200
     package static let recursionDesired: UInt16 = 0x0100
     package static let recursionAvailable: UInt16 = 0x0080

@@ -195,9 +195,6 @@ package final class MissQueue: Sendable {
 
     private static let refreshLimit = 8_192
 
-    /// Maximum total octets of the queued datagrams.
-    package static let octets = (limit + localLimit) * meanOctets
-
     private static let ownLimit = 256
 
     /// Maximum misses, and maximum refreshes, per loop iteration.

@@ -23,11 +23,6 @@ package enum FileFault: Error, Hashable {
     static func last(_ call: String, _ path: String) -> FileFault {
         .system(call: call, path: path, code: errno)
     }
-
-    /// `errno` of the failed system call; nil for other faults.
-    package var code: Int32? {
-        if case .system(_, _, let code) = self { code } else { nil }
-    }
 }
 
 extension FileFault: CustomStringConvertible {

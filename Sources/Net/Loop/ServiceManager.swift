@@ -17,9 +17,6 @@ package enum ServiceManager {
 
     package static func ready(status text: String) { notify("READY=1\nSTATUS=\(oneLine(text))") }
 
-    /// Sets the status text of `systemctl status`.
-    package static func status(_ text: String) { notify("STATUS=\(oneLine(text))") }
-
     /// Reports the start of a reload, which ``ready(status:)`` ends.
     package static func reloading() {
         notify("RELOADING=1\nMONOTONIC_USEC=\(Clock.monotonicMicroseconds)")

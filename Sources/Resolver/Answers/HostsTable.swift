@@ -84,8 +84,6 @@ extension IPAddress {
 // MARK: - Reading
 
 extension HostsTable {
-    var isEmpty: Bool { addresses.isEmpty }
-
     package var count: Int { addresses.count }
 
     func addresses(of name: Name) -> [IPAddress]? { addresses[name] }

@@ -60,7 +60,6 @@ package final class LearnedNetwork {
     package var onWithdrawal: (@ServiceLoop ([any Forwarding]) -> Void)?
 
     private var plan = NetworkPlan()
-    private var links: [LinkResolvers] = []
     private var forwarders: [LinkResolvers.Server: Forwarder] = [:]
     private var routes: [Name: Learned] = [:] { didSet { hasRoutes = !routes.isEmpty } }
 
@@ -162,7 +161,6 @@ package final class LearnedNetwork {
 
     /// Applies the DNS settings of all links.
     package func use(_ links: [LinkResolvers]) {
-        self.links = links
         let before = plan
         let outcome = plan.use(links, now: clocks.now())
         for text in outcome.rejected where reported.count < Self.maximumReports {
