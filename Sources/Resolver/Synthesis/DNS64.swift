@@ -8,30 +8,13 @@ internal import Net
 /// Synthesized answers are cached like other answers.
 @ServiceLoop
 final class DNS64 {
-    /// Resolver of the A and PTR queries.
-    @ServiceLoop
-    protocol Resolving: AnyObject {
-        /// Resolves an A query with cache and deduplication; calls are charged to `outer.payer`.
-        func resolveAddresses(
-            _ query: Query,
-            for outer: PendingQuery,
-            _ completion: consuming Completion<Resolution>
-        )
-
-        /// Resolves a PTR query, including static hosts and special names.
-        func resolvePointer(
-            _ query: Query,
-            for outer: PendingQuery,
-            _ completion: consuming Completion<Resolution>
-        )
-    }
-
     private let scope: AnswerPolicy.Synthesis
     private let nat64: NAT64?
     private let origins: AnswerSourceRegistry
     private let clocks: Clocks
 
-    weak var resolver: (any Resolving)?
+    /// Resolver of the A and PTR queries.
+    weak var resolver: Resolver?
 
     init(
         _ scope: AnswerPolicy.Synthesis,

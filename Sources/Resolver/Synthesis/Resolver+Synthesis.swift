@@ -4,7 +4,8 @@ package import DNSWire
 internal import Net
 package import Upstream
 
-extension Resolver: DNS64.Resolving {
+extension Resolver {
+    /// Resolves an A query with cache and deduplication; calls are charged to `outer.payer`.
     func resolveAddresses(
         _ query: Query,
         for outer: PendingQuery,
@@ -26,6 +27,7 @@ extension Resolver: DNS64.Resolving {
         )
     }
 
+    /// Resolves a PTR query, including static hosts and special names.
     func resolvePointer(
         _ query: Query,
         for outer: PendingQuery,
