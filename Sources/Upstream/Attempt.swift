@@ -2,12 +2,6 @@
 package import DNSWire
 package import Net
 
-/// Socket that waits for the reply to an attempt.
-@ServiceLoop
-protocol AttemptCarrier: AnyObject {
-    func cancel(_ attempt: Attempt)
-}
-
 /// One query to one server, from its start to its result.
 ///
 /// ``Forwarder`` and the transports store their state of the query here. A ``Run`` is itself the
@@ -60,7 +54,7 @@ package class Attempt {
     private final var forwarder: Forwarder?
 
     /// Socket that waits for the reply; nil before the query was sent, and after the result.
-    private final var carrier: (any AttemptCarrier)?
+    private final var carrier: UDPSocketSlot?
 
     /// Query in a datagram; nil unless a ``UDPExchanger`` waits for the reply.
     final var datagram: Datagram?
@@ -139,7 +133,7 @@ package class Attempt {
     }
 
     /// Records the socket that waits for the reply, so that the query can be cancelled.
-    final func wasSent(by carrier: any AttemptCarrier) {
+    final func wasSent(by carrier: UDPSocketSlot) {
         self.carrier = carrier
         cancellation?.whenCancelled { [self] in self.carrier?.cancel(self) }
     }

@@ -132,7 +132,7 @@ final class UDPExchanger {
 
 /// UDP socket and its outstanding queries; can be reopened after ``closeSocket()``.
 @ServiceLoop
-private final class UDPSocketSlot: DatagramReceiving, AttemptCarrier {
+final class UDPSocketSlot: DatagramReceiving {
     private unowned let exchanger: UDPExchanger
 
     /// True if the exchanger chooses this socket for new queries.
