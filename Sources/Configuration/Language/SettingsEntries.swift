@@ -6,26 +6,15 @@ protocol SettingsEntry: Sendable {
     var name: String { get }
 }
 
-/// Entry of `vendors`: a named entry with options that depend on its kind.
-protocol SettingsNamedEntry: Sendable {
-    static func table(for node: YAMLNode) -> SettingsTable<Self>
-    var table: SettingsTable<Self> { get }
-
-    /// Returns an error if `node`, from a later file, cannot extend this entry; otherwise nil.
-    func refusal(of node: YAMLNode) -> YAMLComplaint?
-
-    static var examples: [SettingsManual.Example] { get }
-    init(name: String, place: SettingsPlace)
-    var name: String { get }
-}
-
 // MARK: - Rows of entries
 
 extension SettingsOption {
-    /// Makes an option for a mapping of names to entries; later files add and change entries.
-    static func named<Entry: SettingsNamedEntry>(
+    /// Makes an option for a mapping of names to vendors; later files add and change vendors.
+    ///
+    /// The options of a vendor depend on its kind.
+    static func named(
         _ name: String,
-        _ path: any WritableKeyPath<Owner, [Entry]> & Sendable,
+        _ path: any WritableKeyPath<Owner, [VendorSettings]> & Sendable,
         doc: () -> String
     ) -> SettingsOption {
         let doc = doc()
@@ -37,7 +26,7 @@ extension SettingsOption {
                     return reading.reportMismatch(
                         pair.value,
                         key,
-                        expected: "a mapping of names (`\(Entry.examples[0].name): {…}`)"
+                        expected: "a mapping of names (`\(VendorSettings.examples[0].name): {…}`)"
                     )
                 }
                 for pair in pairs {
@@ -66,9 +55,12 @@ extension SettingsOption {
                         )
                         continue
                     }
-                    var entry = Entry(name: pair.key, place: reading.place(at: pair.keyPlace))
+                    var entry = VendorSettings(
+                        name: pair.key,
+                        place: reading.place(at: pair.keyPlace)
+                    )
                     reading.note(pair.keyPlace, of: key)
-                    let table = Entry.table(for: pair.value)
+                    let table = VendorSettings.table(for: pair.value)
                     table.read(pair.value, as: key, into: &entry, &reading)
                     owner[keyPath: path].append(entry)
                 }
@@ -77,7 +69,7 @@ extension SettingsOption {
                 .map(owner[keyPath: path].map { ($0.name, $0.table.write($0)) })
             },
             explain: { _ in
-                SettingsManual.Entry(name: name, doc: doc, form: .named(Entry.examples))
+                SettingsManual.Entry(name: name, doc: doc, form: .named(VendorSettings.examples))
             }
         )
     }

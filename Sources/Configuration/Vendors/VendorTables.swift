@@ -3,7 +3,7 @@ import DNSWire
 internal import HTTPDNS
 import Net
 
-extension VendorSettings: SettingsNamedEntry {
+extension VendorSettings {
     static let tables: [VendorKind: SettingsTable<VendorSettings>] = {
         var tables: [VendorKind: SettingsTable<VendorSettings>] = [:]
         for kind in VendorKind.allCases {
@@ -30,6 +30,7 @@ extension VendorSettings: SettingsNamedEntry {
 
     var table: SettingsTable<VendorSettings> { Self.tables[kind] ?? Self.undecided }
 
+    /// Returns an error if `node`, from a later file, cannot extend this entry; otherwise nil.
     func refusal(of node: YAMLNode) -> YAMLComplaint? {
         guard let other = node["kind"], other.scalar != kind.rawValue else { return nil }
         return YAMLComplaint(
