@@ -4,33 +4,19 @@
 ///
 /// A sealed text is nonce, ciphertext, 16-octet tag.
 package struct AES128GCM: Cipher {
-    package static let keyOctets = 16
-
     static let tagOctets = 16
 
     private let algorithm: CipherAlgorithm
 
-    private let key: Secret
-
     package init(key: Secret) throws(CipherError) {
-        guard key.count == Self.keyOctets else {
-            throw .keyLength(expected: Self.keyOctets, found: key.count)
-        }
-        self.key = key
-        algorithm = try CipherAlgorithm("AES-128-GCM", from: ["default"])
+        algorithm = try CipherAlgorithm("AES-128-GCM", key: key, octets: 16)
     }
 
     package var vectorOctets: Int { algorithm.vectorOctets }
 
     package func seal(_ plain: [UInt8], vector: [UInt8]) throws(CipherError) -> [UInt8] {
         var tag = [UInt8](repeating: 0, count: Self.tagOctets)
-        let text = try algorithm.run(
-            .encrypt,
-            key: key,
-            vector: vector,
-            on: plain[...],
-            tag: &tag
-        )
+        let text = try algorithm.run(.encrypt, vector: vector, on: plain[...], tag: &tag)
         return vector + text + tag
     }
 
@@ -39,7 +25,6 @@ package struct AES128GCM: Cipher {
         var tag = [UInt8](sealed.suffix(Self.tagOctets))
         return try algorithm.run(
             .decrypt,
-            key: key,
             vector: [UInt8](sealed.prefix(vectorOctets)),
             on: sealed.dropFirst(vectorOctets).dropLast(Self.tagOctets),
             tag: &tag

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// OpenSSL cipher with its own library context.
+/// OpenSSL cipher with a key, and with its own library context.
 ///
 /// In the process-wide context, the legacy provider (DES) would disable the default provider, which
 /// libcurl needs for TLS.
@@ -15,16 +15,22 @@ final class CipherAlgorithm: @unchecked Sendable {
 
     private let cipher: OpaquePointer
 
-    let keyOctets: Int
+    private let key: Secret
 
     let vectorOctets: Int
 
     let blockOctets: Int
 
     /// Fetches the cipher `name`; `modules` replaces OpenSSL's directory of provider modules.
-    init(_ name: String, from providerNames: [String], modules: String? = nil)
-        throws(CipherError)
-    {
+    init(
+        _ name: String,
+        key: Secret,
+        octets: Int,
+        from providerNames: [String] = ["default"],
+        modules: String? = nil
+    ) throws(CipherError) {
+        guard key.count == octets else { throw .keyLength(expected: octets, found: key.count) }
+        self.key = key
         ERR_set_mark()
         // libcurl must not find errors of this function in the thread's OpenSSL error queue.
         defer { ERR_pop_to_mark() }
@@ -53,7 +59,7 @@ final class CipherAlgorithm: @unchecked Sendable {
         unsafe self.context = context
         unsafe self.providers = providers
         unsafe self.cipher = cipher
-        keyOctets = Int(unsafe EVP_CIPHER_get_key_length(cipher))
+        precondition(Int(unsafe EVP_CIPHER_get_key_length(cipher)) == octets, "wrong key length")
         vectorOctets = Int(unsafe EVP_CIPHER_get_iv_length(cipher))
         blockOctets = Int(unsafe EVP_CIPHER_get_block_size(cipher))
     }
@@ -84,12 +90,11 @@ extension CipherAlgorithm {
 
     func run(
         _ direction: Direction,
-        key: Secret,
         vector: [UInt8],
         on input: ArraySlice<UInt8>
     ) throws(CipherError) -> [UInt8] {
         var none: [UInt8] = []
-        return try run(direction, key: key, vector: vector, on: input, tag: &none)
+        return try run(direction, vector: vector, on: input, tag: &none)
     }
 
     /// Encrypts or decrypts all of `input`.
@@ -98,12 +103,10 @@ extension CipherAlgorithm {
     ///   for ciphers without authentication.
     func run(
         _ direction: Direction,
-        key: Secret,
         vector: [UInt8],
         on input: ArraySlice<UInt8>,
         tag: inout [UInt8]
     ) throws(CipherError) -> [UInt8] {
-        precondition(key.count == keyOctets, "wrong key length")
         precondition(vector.count == vectorOctets, "wrong vector length")
         guard input.count <= Int(Int32.max) - blockOctets else { throw .undecryptable }
 
@@ -116,7 +119,7 @@ extension CipherAlgorithm {
         }
         defer { unsafe EVP_CIPHER_CTX_free(state) }
 
-        // SAFETY: OpenSSL copies key and vector, whose lengths were checked above.
+        // SAFETY: OpenSSL copies key and vector, whose lengths were checked.
         let ready = unsafe key.withOctets { octets in
             unsafe EVP_CipherInit_ex2(
                 state,
