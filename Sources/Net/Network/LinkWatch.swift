@@ -63,12 +63,7 @@ package final class LinkWatch {
         var hasNews = false
         for _ in 0..<Self.burst {
             do {
-                guard
-                    let datagram = try ReceiveBuffer.receive(
-                        from: socket.raw,
-                        upTo: ReceiveBuffer.capacity
-                    )
-                else { break }
+                guard let datagram = try ReceiveBuffer.receive(from: socket.raw) else { break }
                 hasNews = try NetlinkMessage.all(in: datagram).contains(where: isNews) || hasNews
             } catch {
                 // Notifications were lost, or one cannot be parsed.

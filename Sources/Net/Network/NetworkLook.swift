@@ -62,12 +62,9 @@ struct NetworkLook {
 
         var octets = 0
         while octets < limit {
-            guard
-                let datagram = try ReceiveBuffer.receive(
-                    from: socket.raw,
-                    upTo: ReceiveBuffer.capacity
-                )
-            else { throw NetlinkError.truncated(at: 0) }
+            guard let datagram = try ReceiveBuffer.receive(from: socket.raw) else {
+                throw NetlinkError.truncated(at: 0)
+            }
             octets += datagram.count
             for message in try NetlinkMessage.all(in: datagram) {
                 if let code = try message.endCode {

@@ -96,12 +96,7 @@ extension NetworkWatch {
     private func read() {
         for _ in 0..<Self.burst {
             do throws(SocketError) {
-                guard
-                    let datagram = try ReceiveBuffer.receive(
-                        from: socket.raw,
-                        upTo: ReceiveBuffer.capacity
-                    )
-                else { break }
+                guard let datagram = try ReceiveBuffer.receive(from: socket.raw) else { break }
                 note(datagram)
             } catch {
                 // ENOBUFS: notifications were lost.

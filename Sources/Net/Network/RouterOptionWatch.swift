@@ -112,11 +112,7 @@ package final class RouterOptionWatch {
         let isPaused = now < resumption
         var seen: Set<Option> = []
         for _ in 0..<Self.burst {
-            let datagram = try? ReceiveBuffer.receive(
-                from: socket.raw,
-                upTo: ReceiveBuffer.capacity
-            )
-            guard let datagram else { return }
+            guard let datagram = try? ReceiveBuffer.receive(from: socket.raw) else { return }
             guard !isPaused else { continue }
             for message in (try? NetlinkMessage.all(in: datagram)) ?? [] {
                 guard let option = Option(message), seen.count < Self.mostOptions,

@@ -158,7 +158,7 @@ enum ReceiveBuffer {
     /// Returns received octets; nil if no octets are pending, an empty array at the end of input.
     static func receive(
         from descriptor: Int32,
-        upTo limit: Int
+        upTo limit: Int = capacity
     ) throws(SocketError) -> [UInt8]? {
         while true {
             // SAFETY: recv writes at most the size of the buffer.
