@@ -59,14 +59,7 @@ struct Httpdnsctl: ParsableCommand {
 ///
 /// A type of its own: if this were a second ``Options``, the parser would ignore its values.
 struct OptionsBefore: ParsableArguments {
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Path of the control socket. (default: \(Product.defaultSocket))",
-            valueName: "path"
-        ),
-        completion: .file()
-    )
+    @Option(name: .long, help: .socket, completion: .file())
     var socket: String?
 
     @Flag(name: .long, help: "Print the result as JSON with sorted keys.")
@@ -76,14 +69,7 @@ struct OptionsBefore: ParsableArguments {
 struct Options: ParsableArguments {
     @ParentCommand var root: Httpdnsctl
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Path of the control socket. (default: \(Product.defaultSocket))",
-            valueName: "path"
-        ),
-        completion: .file()
-    )
+    @Option(name: .long, help: .socket, completion: .file())
     var socket: String?
 
     @Flag(name: .long, help: "Print the result as JSON with sorted keys.")
@@ -91,4 +77,10 @@ struct Options: ParsableArguments {
 
     var path: String { socket ?? root.before.socket ?? Product.defaultSocket }
     var printsJSON: Bool { json || root.before.json }
+}
+
+extension ArgumentHelp {
+    fileprivate static var socket: Self {
+        Self("Path of the control socket. (default: \(Product.defaultSocket))", valueName: "path")
+    }
 }
