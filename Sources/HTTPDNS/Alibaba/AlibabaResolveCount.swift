@@ -93,14 +93,7 @@ extension AlibabaResolveCount {
     /// Returns `text` with percent-encoding of all but unreserved octets (RFC 3986 §2.3).
     static func escaped(_ text: String) -> String {
         var octets: [UInt8] = []
-        for octet in text.utf8 {
-            switch octet {
-            case _ where octet.isAlphanumeric: octets.append(octet)
-            case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "~"):
-                octets.append(octet)
-            default: octets += "%\(Hexadecimal.encode([octet]).uppercased())".utf8
-            }
-        }
+        octets.append(escaping: text, except: "-._~")
         return String(decoding: octets, as: Unicode.UTF8.self)
     }
 

@@ -27,7 +27,8 @@ enum Hexadecimal {
         return octets
     }
 
-    private static func digit(_ octet: UInt8) -> UInt8? {
+    /// Returns the value of a hexadecimal digit; nil for another octet.
+    static func digit(_ octet: UInt8) -> UInt8? {
         switch octet {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): octet - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): octet - UInt8(ascii: "a") + 10

@@ -117,7 +117,7 @@ extension TencentReply {
             else { return false }
             group = prefix[(hyphen + 1)...]
         }
-        return group.count <= 4 && group.allSatisfy(Self.isHexadecimal)
+        return group.count <= 4 && group.allSatisfy { Hexadecimal.digit($0) != nil }
     }
 
     private func answer(in text: ArraySlice<UInt8>, about index: Int) -> VendorAnswer {
@@ -180,7 +180,7 @@ extension TencentReply {
 
     private static func address(in text: ArraySlice<UInt8>, of family: Families) -> IPAddress? {
         let isLiteral = text.allSatisfy {
-            isHexadecimal($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":")
+            Hexadecimal.digit($0) != nil || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":")
         }
         return isLiteral ? AddressSet.address(text, of: family) : nil
     }
@@ -190,24 +190,7 @@ extension TencentReply {
 
 extension TencentReply {
     static func isInHostnames(_ octet: UInt8) -> Bool {
-        switch octet {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
-            UInt8(ascii: "."):
-            true
-        default:
-            false
-        }
-    }
-
-    private static func isHexadecimal(_ octet: UInt8) -> Bool {
-        switch octet {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default:
-            false
-        }
+        octet.isAlphanumeric || "-_.".utf8.contains(octet)
     }
 }
 

@@ -47,12 +47,7 @@ struct QueryWriter {
         octets += (origin.name ?? Origin.literal(server)).utf8
         guard server.port != origin.defaultPort else { return }
         octets.append(UInt8(ascii: ":"))
-        var divisor: UInt16 = 10_000
-        while divisor > server.port, divisor > 1 { divisor /= 10 }
-        while divisor > 0 {
-            octets.append(UInt8(ascii: "0") + UInt8(server.port / divisor % 10))
-            divisor /= 10
-        }
+        octets += String(server.port).utf8
     }
 
     private static let usualOctets = 512
@@ -72,15 +67,18 @@ struct QueryWriter {
         if !octets.isEmpty { octets.append(UInt8(ascii: "&")) }
         octets += name.utf8
         octets.append(UInt8(ascii: "="))
-        for octet in value.utf8 {
-            switch octet {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-                UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: ","), UInt8(ascii: ";"),
-                UInt8(ascii: ":"):
-                octets.append(octet)
-            default:
-                octets += "%\(Hexadecimal.encode([octet]).uppercased())".utf8
+        octets.append(escaping: value, except: "-._~,;:")
+    }
+}
+
+extension [UInt8] {
+    /// Appends `text` with percent-encoding of all but letters, digits and `others`.
+    mutating func append(escaping text: String, except others: String) {
+        for octet in text.utf8 {
+            if octet.isAlphanumeric || others.utf8.contains(octet) {
+                append(octet)
+            } else {
+                self += "%\(Hexadecimal.encode([octet]).uppercased())".utf8
             }
         }
     }

@@ -7,18 +7,9 @@ package struct VendorCode: Sendable, Hashable {
     package let text: String
 
     package init?(_ text: String) {
-        let isHarmless = text.utf8.allSatisfy { octet in
-            switch octet {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "-"), UInt8(ascii: " "):
-                true
-            default: false
-            }
-        }
-        guard (1...VendorLimits.maximumCode).contains(text.utf8.count), isHarmless else {
-            return nil
-        }
+        guard (1...VendorLimits.maximumCode).contains(text.utf8.count),
+            text.utf8.allSatisfy({ $0.isAlphanumeric || "._- ".utf8.contains($0) })
+        else { return nil }
         self.text = text
     }
 
