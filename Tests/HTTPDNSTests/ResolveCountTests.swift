@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import DNSWire
 import Net
 import TestWorld
 import Testing
@@ -85,7 +86,7 @@ struct ResolveCountTests {
         ]
     )
     func base64(text: String, encoded: String) {
-        #expect(Base64.encode([UInt8](text.utf8)) == encoded)
+        #expect([UInt8](text.utf8).base64 == encoded)
         #expect(Base64.decode(encoded.utf8) == [UInt8](text.utf8))
     }
 }

@@ -23,6 +23,24 @@ extension [UInt8] {
     }
 }
 
+extension [UInt8] {
+    /// Base64 (RFC 4648 §4); the module does not import Foundation.
+    package var base64: String {
+        let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        var characters: [UInt8] = []
+        for start in stride(from: 0, to: count, by: 3) {
+            let group = self[start..<Swift.min(start + 3, count)]
+            let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
+            for place in 0..<4 {
+                let isFilled = place <= group.count
+                let digit = digits[bits >> (18 - 6 * place) & 63]
+                characters.append(isFilled ? digit : UInt8(ascii: "="))
+            }
+        }
+        return String(decoding: characters, as: UTF8.self)
+    }
+}
+
 extension UInt8 {
     /// Octet with an ASCII letter in lower case (RFC 4343 §3).
     ///

@@ -45,7 +45,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
             guard value.count == 2 else { return nil }
             return String(UInt16(value[0]) << 8 | UInt16(value[1]))
         case .ipv4Hint, .ipv6Hint: return addresses?.map(\.description).joined(separator: ",")
-        case .ech: return value.isEmpty ? nil : "\"\(Self.base64(value))\""
+        case .ech: return value.isEmpty ? nil : "\"\(value.base64)\""
         case .dohPath: return value.isEmpty ? nil : RecordData.quoted(value)
         default: return nil
         }
@@ -77,22 +77,6 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
             }
         }
         return list.isEmpty ? nil : list
-    }
-
-    /// Encodes base64 (RFC 4648 §4); the module does not import Foundation.
-    private static func base64(_ octets: [UInt8]) -> String {
-        let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-        var characters: [UInt8] = []
-        for start in stride(from: 0, to: octets.count, by: 3) {
-            let group = octets[start..<min(start + 3, octets.count)]
-            let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
-            for place in 0..<4 {
-                let isFilled = place <= group.count
-                let digit = digits[bits >> (18 - 6 * place) & 63]
-                characters.append(isFilled ? digit : UInt8(ascii: "="))
-            }
-        }
-        return String(decoding: characters, as: UTF8.self)
     }
 }
 

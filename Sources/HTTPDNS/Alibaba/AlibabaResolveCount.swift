@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import DNSWire
 package import Net
 
 /// Vendor's count of resolutions in the current month.
@@ -60,7 +61,7 @@ package struct AlibabaResolveCount: Sendable, Equatable {
             key: Secret(wiping: &key),
             [UInt8]("GET&%2F&\(Self.escaped(text))".utf8)
         )
-        return text + "&Signature=" + Self.escaped(Base64.encode(signature))
+        return text + "&Signature=" + Self.escaped(signature.base64)
     }
 
     /// Returns the count in a reply `{"ResolveSummary": {"Http", "Https", "Http6", "Https6"}}`.

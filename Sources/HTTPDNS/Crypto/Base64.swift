@@ -2,25 +2,6 @@
 
 /// Base64 (RFC 4648 §4).
 enum Base64 {
-    private static let digits = [UInt8](
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
-    )
-
-    static func encode(_ octets: [UInt8]) -> String {
-        var text: [UInt8] = []
-        for start in stride(from: 0, to: octets.count, by: 3) {
-            let group = octets[start..<min(start + 3, octets.count)]
-            let bits = group.reduce(0) { $0 << 8 | UInt32($1) } << (8 * UInt32(3 - group.count))
-            for place in 0..<4 {
-                text.append(
-                    place <= group.count
-                        ? digits[Int(bits >> UInt32(18 - 6 * place) & 63)] : UInt8(ascii: "=")
-                )
-            }
-        }
-        return String(decoding: text, as: Unicode.UTF8.self)
-    }
-
     /// Decodes padded text; nil for other text or non-zero pad bits (RFC 4648 §3.5).
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 4) else { return nil }
