@@ -2,7 +2,7 @@
 package import HTTPDNS
 
 /// Token or key, and its source.
-package struct SecretSetting: Sendable {
+package struct SecretSetting: Sendable, Equatable {
     package let source: Source
     package let value: Secret
 
@@ -17,12 +17,6 @@ package struct SecretSetting: Sendable {
     package init(wiping octets: inout [UInt8], source: Source) {
         value = Secret(wiping: &octets)
         self.source = source
-    }
-}
-
-extension SecretSetting: Equatable {
-    package static func == (left: SecretSetting, right: SecretSetting) -> Bool {
-        left.source == right.source && left.value == right.value
     }
 }
 
