@@ -239,13 +239,18 @@ struct SettingsUpstreamTests {
         ),
         BadText(
             "certificates of plain DNS",
-            entry("url: \"tcp://192.0.2.1\", ca-file: /etc/passwd"),
+            entry("url: \"tcp://192.0.2.1\", ca-file: /etc/ssl/certs/ca-certificates.crt"),
             "f:1:56: `ca-file` requires encrypted `tcp://192.0.2.1`"
         ),
         BadText(
             "certificates that are not there",
             entry("url: \"tls://192.0.2.1\", ca-file: /nowhere/ca.pem"),
             "f:1:56: `upstreams.ca-file` /nowhere/ca.pem"
+        ),
+        BadText(
+            "a file without certificates",
+            entry("url: \"tls://192.0.2.1\", ca-file: /etc/passwd"),
+            "f:1:56: /etc/passwd BEGIN CERTIFICATE"
         ),
         BadText(
             "itself, among its addresses",

@@ -120,6 +120,23 @@ struct ListeningAccessTests {
     }
 
     @Test
+    func `nested and adjacent blocks, and many blocks, are found`() throws {
+        let blocks = ["10.1.2.0/24", "10.0.0.0/8", "10.1.0.0/16", "11.0.0.0/9", "11.128.0.0/9"]
+        let many = (0..<10_000).map { "172.\($0 / 256).\($0 % 256).64/26" }
+        let list = AccessList(try (blocks + many).map { try #require(IPPrefix($0)) })
+        let allowed = [
+            "10.0.0.0", "10.1.2.3", "10.255.255.255", "11.127.255.255", "11.128.0.0",
+            "172.0.0.64", "172.20.7.127", "172.39.15.100", "::ffff:10.1.2.3",
+        ]
+        let denied = [
+            "9.255.255.255", "12.0.0.0", "172.0.0.63", "172.20.7.128", "172.39.16.64", "0.0.0.0",
+            "255.255.255.255", "::", "::a00:1",
+        ]
+        for text in allowed { #expect(list.allows(try #require(IPAddress(text))), "\(text)") }
+        for text in denied { #expect(!list.allows(try #require(IPAddress(text))), "\(text)") }
+    }
+
+    @Test
     func `a block of length 0 contains a whole family`() throws {
         let list = AccessList([try #require(IPPrefix("0.0.0.0/0"))])
         #expect(list.allows(.v4(IPv4Address(value: 0xCB00_7109))))

@@ -102,6 +102,39 @@ struct FileWatchTests {
 
     @Test
     @ServiceLoop
+    func `the target of a symbolic link is reported when it appears`() async throws {
+        let fixture = try Fixture("hosts")
+        try await fixture.expect { try $0.link("hosts", to: "run/hosts") }
+        for _ in 0..<2 {
+            try await fixture.expect { try $0.makeFolder("run") }
+            try await fixture.expect { try $0.write("one", to: "run/hosts") }
+            try await fixture.expect { try $0.remove("run/hosts") }
+            try await fixture.expect { try $0.remove("run") }
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a change of any symbolic link in the path is reported`() async throws {
+        let fixture = try Fixture("volume/hosts")
+        try fixture.makeFolder("first")
+        try fixture.makeFolder("second")
+        try fixture.write("one", to: "first/hosts")
+        try fixture.write("two", to: "second/hosts")
+        try fixture.makeFolder("volume")
+        try await fixture.expect { try $0.link("volume/hosts", to: "../data/./hosts") }
+        try await fixture.expect { try $0.link("data", to: $0.folder + "/first") }
+        try fixture.link("new", to: "second")
+        try await fixture.expect { try $0.rename("new", to: "data") }
+        try await fixture.expect { try $0.write("three", to: "second/hosts") }
+        try await fixture.expect { try $0.remove("data") }
+        // A loop of links is reported when it ends.
+        try await fixture.expect { try $0.link("data", to: "data") }
+        try await fixture.expect { try $0.remove("data") }
+    }
+
+    @Test
+    @ServiceLoop
     func `a new file is reported if it has the inode of a removed file`() async throws {
         let fixture = try Fixture("hosts")
         for _ in 0..<20 {

@@ -46,8 +46,8 @@ extension Settings {
             } else {
                 reading.warn(
                     place,
-                    "`\(address)` accepts queries only from this machine, as `allow` is not set",
-                    hint: "set `allow` to your clients"
+                    "`\(address)` refuses all queries, as `allow` is not set",
+                    hint: "list the networks of your clients and this machine's address"
                 )
             }
         }

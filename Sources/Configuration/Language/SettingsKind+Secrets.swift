@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 internal import HTTPDNS
+internal import Net
 
 extension SettingsKind where Value == SecretSetting {
     /// Value type for a secret; `complaint` returns an error text without any part of the secret.
@@ -108,7 +109,12 @@ extension SettingsKind where Value == SecretSetting {
 extension SettingsKind where Value == String {
     static var certificates: SettingsKind {
         path().rejecting(expected: "the absolute path of a PEM file") { path, _ in
-            RegularFile.fault(of: path).map { (message: "\(path) \($0.reason)", hint: nil) }
+            if let fault = RegularFile.fault(of: path) {
+                return (message: "\(path) \(fault.reason)", hint: nil)
+            }
+            return TrustStores.fault(of: path).map {
+                (message: $0, hint: "the file must have PEM certificates (BEGIN CERTIFICATE)")
+            }
         }
     }
 }

@@ -53,12 +53,13 @@ extension SettingsKind where Value == [HostsSettings.Record] {
                     return nil
                 }
                 var records: [HostsSettings.Record] = []
+                var names: Set<Name> = []
                 for pair in pairs {
                     guard let name = hostName(pair, key, &reading) else {
                         reading.damage(key)
                         continue
                     }
-                    if records.contains(where: { $0.name == name }) {
+                    guard names.insert(name).inserted else {
                         reading.report(pair.keyPlace, "`\(name.text)` already has a record")
                         reading.damage(key)
                         continue

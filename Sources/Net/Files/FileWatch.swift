@@ -3,8 +3,9 @@ private import Glibc
 
 /// Watch for writes to a file, and for its replacement, removal and creation.
 ///
-/// One inotify(7) watch is on the directory or its nearest existing ancestor. Another watch, on the
-/// file, reports writes to a link target or a mounted file.
+/// One inotify(7) watch is on the directory or its nearest existing ancestor. If the path contains
+/// symbolic links, so is one watch for each link and for the target. Another watch, on the file,
+/// reports writes to a link target or a mounted file.
 ///
 /// If the user has no inotify instances or watches left, calls the handler every 10 s.
 ///
@@ -28,8 +29,8 @@ package final class FileWatch {
 
     private let fileEvents: Int32
 
-    /// Watch of the nearest existing directory above the file, and the next component of `path`.
-    private var directory: (watch: Int32, name: String)?
+    /// Watches of directories, with the names whose changes concern the file.
+    private var directories: [Int32: Set<String>] = [:]
 
     /// Watches `path`, which is absolute and need not exist, until released.
     ///
@@ -102,22 +103,81 @@ package final class FileWatch {
     private var raw: Int32 { instance?.descriptor.raw ?? -1 }
 
     private func renew() throws(SocketError) {
-        let old = [file, directory?.watch].compactMap(\.self)
+        let old = Set(directories.keys).union([file].compactMap(\.self))
         file = try add(path, fileEvents)
-        directory = nil
-        var above = Self.parent(path)
-        while true {
-            if let watch = try add(above, Self.directoryEvents) {
-                let rest = path.dropFirst(above == "/" ? 1 : above.utf8.count + 1)
-                directory = (watch, String(rest.prefix { $0 != "/" }))
-                break
-            }
-            guard above != "/" else { break }
-            above = Self.parent(above)
-        }
-        for watch in old where watch != file && watch != directory?.watch {
+        directories = [:]
+        try watchComponents()
+        for watch in old where watch != file && directories[watch] == nil {
             // The call fails if the kernel has removed the watch together with the file.
             inotify_rm_watch(raw, watch)
+        }
+    }
+
+    /// Watches the last component of the path, and each component that is a symbolic link.
+    private func watchComponents() throws(SocketError) {
+        var directory = "/"
+        var rest: [Substring] = path.split(separator: "/").reversed()
+        var links = 0
+        while let name = rest.popLast() {
+            guard name != "." else { continue }
+            guard name != ".." else {
+                directory = Self.parent(directory)
+                continue
+            }
+            let path = directory == "/" ? "/\(name)" : "\(directory)/\(name)"
+            var entry = Entry(path)
+            if rest.isEmpty || entry != .present {
+                try watch(name, in: directory)
+                // Read again, because the entry can have changed before the watch began.
+                entry = Entry(path)
+            }
+            switch entry {
+            case .present: directory = path
+            case .missing: return
+            case .link(let target):
+                links += 1
+                guard links <= Self.maximumLinks else { return }
+                if target.hasPrefix("/") { directory = "/" }
+                rest += target.split(separator: "/").reversed()
+            }
+        }
+    }
+
+    private enum Entry: Equatable {
+        /// A file or a directory.
+        case present
+        case missing
+        case link(String)
+
+        init(_ path: String) {
+            // SAFETY: the path ends with NUL; readlink writes at most the size of the buffer.
+            let target = unsafe [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) {
+                buffer,
+                count in
+                count = unsafe max(0, readlink(path, buffer.baseAddress, buffer.count))
+            }
+            if !target.isEmpty {
+                self = .link(String(decoding: target, as: UTF8.self))
+            } else {
+                self = errno == EINVAL ? .present : .missing
+            }
+        }
+    }
+
+    /// Maximum number of links in a path, as in Linux (path_resolution(7)).
+    private static let maximumLinks = 40
+
+    /// Watches `name` in `directory` or, if that does not exist, in its nearest existing ancestor.
+    private func watch(_ name: Substring, in directory: String) throws(SocketError) {
+        var (name, directory) = (String(name), directory)
+        while true {
+            if let watch = try add(directory, Self.directoryEvents) {
+                directories[watch, default: []].insert(name)
+                return
+            }
+            guard directory != "/" else { return }
+            name = String(directory.split(separator: "/").last ?? "")
+            directory = Self.parent(directory)
         }
     }
 
@@ -169,8 +229,8 @@ package final class FileWatch {
         if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
         if event.mask & UInt32(IN_IGNORED) != 0 { return false }
         if event.watch == file { return true }
-        guard let directory, event.watch == directory.watch else { return false }
-        return event.name.isEmpty || event.name == directory.name
+        guard let names = directories[event.watch] else { return false }
+        return event.name.isEmpty || names.contains(event.name)
     }
 
     private struct Event {

@@ -51,6 +51,16 @@ package final class TrustStores {
     /// Parses the system's certificates, which takes 20 ms; for a worker thread.
     package nonisolated static func prepare() { _ = system }
 
+    /// Returns the reason why `ca-file` cannot be `file`; nil if the file has valid certificates.
+    package nonisolated static func fault(of file: String) -> String? {
+        do throws(TLSError) {
+            _ = try TrustStore(.file(file))
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
     /// Returns the store of `source`; throws if its certificates were never readable.
     func store(for source: TrustSource) throws(TLSError) -> TrustStore {
         let now = Clock.now
