@@ -92,7 +92,7 @@ package struct UpstreamNumbers: Sendable, Equatable {
     /// Messages from the upstream's address that match no query.
     package var foreignReplies: UInt64 = 0
 
-    /// Connection attempts, including failed attempts; for HTTPS only connections with a reply.
+    /// Established connections; for HTTPS only connections with a reply.
     package var connectionsOpened: UInt64 = 0
 
     /// Queries on a reused connection; for HTTPS only queries with a reply.

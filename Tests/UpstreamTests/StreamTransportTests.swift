@@ -225,7 +225,7 @@ struct StreamTransportTests {
             return
         }
         #expect(why.contains("refused"))
-        #expect(upstream.numbers.connectionsOpened == 1)
+        #expect(upstream.numbers.connectionsOpened == 0)
     }
 
     @Test

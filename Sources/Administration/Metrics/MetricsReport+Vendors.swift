@@ -208,7 +208,7 @@ extension MetricsReport {
                 \.foreignReplies
             ),
             (
-                "connections_opened", .counter, "New connections, including failed attempts",
+                "connections_opened", .counter, "New connections, without failed attempts",
                 \.connectionsOpened
             ),
             ("connections_reused", .counter, "Queries on a reused connection", \.connectionsReused),

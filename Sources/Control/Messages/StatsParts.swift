@@ -34,7 +34,7 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
     package var tcpRetries: UInt64 = 0
     package var foreignReplies: UInt64 = 0
 
-    /// Opened connections, including failed attempts.
+    /// Established connections; over HTTPS only connections with a reply.
     package var connectionsOpened: UInt64 = 0
 
     package var connectionsReused: UInt64 = 0

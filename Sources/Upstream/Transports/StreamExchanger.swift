@@ -9,6 +9,7 @@ internal import Net
 /// wait for outstanding replies.
 @ServiceLoop
 final class StreamExchanger {
+    /// Established connections.
     private var opened: UInt64 = 0
 
     private var reused: UInt64 = 0
@@ -238,8 +239,12 @@ final class StreamExchanger {
     }
 
     private func connection() -> PipelinedConnection {
-        opened += 1
-        return PipelinedConnection(clocks, open)
+        let connect = self.open
+        return PipelinedConnection(clocks) { [weak self] (deadline) async throws(UpstreamError) in
+            let stream = try await connect(deadline)
+            self?.opened += 1
+            return stream
+        }
     }
 
     private func validate(
