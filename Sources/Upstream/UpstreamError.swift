@@ -50,11 +50,11 @@ extension UpstreamError: CustomStringConvertible {
         switch self {
         case .timedOut: "timed out"
         case .unreachable(let why): why
-        case .declined(.noError, because: _): "answered with a referral"
-        case .declined(let rcode, because: let code?): "answered \(rcode) (\(code))"
-        case .declined(let rcode, because: nil): "answered \(rcode)"
-        case .rateLimited: "answered with HTTP status 429"
-        case .httpStatus(let status): "answered with HTTP status \(status)"
+        case .declined(.noError, because: _): "returned a referral"
+        case .declined(let rcode, because: let code?): "returned \(rcode) (\(code))"
+        case .declined(let rcode, because: nil): "returned \(rcode)"
+        case .rateLimited: "returned HTTP status 429"
+        case .httpStatus(let status): "returned HTTP status \(status)"
         case .broken(let why): why
         case .untrusted(let why): "cannot be trusted: \(why)"
         case .loop: "forwards queries back to this daemon"

@@ -332,8 +332,10 @@ struct SettingsUpstreamTests {
         let plain = "{name: isp, url: \"udp://192.0.2.1\"}"
         let encrypted = "{name: dot, url: \"tls://192.0.2.2\"}"
         let warnings = try settings(of: "upstreams: [\(plain), \(encrypted)]").warnings
+        #expect(warnings.count == 1)
         #expect(
-            warnings.count == 1 && warnings[0].message.contains("`dot` is queried before `isp`")
+            warnings[0].message == "`isp`, which is plain DNS, is listed before the encrypted "
+                + "upstream `dot`, but is queried after it"
         )
         #expect(try settings(of: "upstreams: [\(encrypted), \(plain)]").warnings.isEmpty)
         #expect(

@@ -637,15 +637,15 @@ struct UpstreamGroupTests {
     @Test(arguments: [
         (UpstreamError.timedOut, "timeout", "timed out"),
         (.unreachable("connect: refused"), "unreachable", "connect: refused"),
-        (.declined(.servFail), "declined", "answered SERVFAIL"),
+        (.declined(.servFail), "declined", "returned SERVFAIL"),
         (
             .declined(.servFail, because: .dnssecBogus), "declined",
-            "answered SERVFAIL (DNSSEC Bogus)"
+            "returned SERVFAIL (DNSSEC Bogus)"
         ),
         (.broken("closed"), "broken", "closed"),
         (.untrusted("expired"), "untrusted", "cannot be trusted: expired"),
-        (.rateLimited, "rate-limited", "answered with HTTP status 429"),
-        (.httpStatus(503), "declined", "answered with HTTP status 503"),
+        (.rateLimited, "rate-limited", "returned HTTP status 429"),
+        (.httpStatus(503), "declined", "returned HTTP status 503"),
         (.loop, "loop", "forwards queries back to this daemon"),
         (.exhausted("socket: too many"), "exhausted", "socket: too many"),
     ])

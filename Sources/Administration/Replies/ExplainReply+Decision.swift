@@ -163,7 +163,7 @@ extension Decision {
         if hit != nil {
             return ExplainStep(
                 "cache",
-                "hit: \(outcome.name), \(entry.remaining) s left, \(entry.hits) hits",
+                "hit: \(outcome.name), \(entry.remaining) s left, earlier hits: \(entry.hits)",
                 notes: notes
             )
         }
@@ -214,7 +214,8 @@ extension Decision {
         }
         var notes = plan.upstreams.map { server, condition in
             let label = server.isProtected ? "" : " (unprotected)"
-            return "\(server.name) \(server.url)\(label): \(condition.text(now))"
+            let text = server.numbers.unansweredText(condition) ?? condition.text(now)
+            return "\(server.name) \(server.url)\(label): \(text)"
         }
         if plan.alignsHints { notes.append("address hints are replaced by resolved addresses") }
         let result =
@@ -300,12 +301,26 @@ extension FleetExchange.Outlook {
     }
 }
 
+extension UpstreamNumbers {
+    /// Returns the condition of a server that has no back-off, although each query failed.
+    fileprivate func unansweredText(_ condition: ServerCondition) -> String? {
+        guard condition == .up, hasNeverAnswered, let lastError else { return nil }
+        return "no answer so far (\(lastError)), queried without back-off"
+    }
+}
+
+extension Instant {
+    fileprivate func nextAttempt(_ now: Instant) -> String {
+        let seconds = self.seconds(from: now)
+        return "next attempt " + (seconds > 0 ? "in \(seconds) s" : "now")
+    }
+}
+
 extension ServerCondition {
     fileprivate func text(_ now: Instant) -> String {
         switch self {
         case .up: "up"
-        case .rests(let until, let error):
-            "backing off (\(error)), for \(until.seconds(from: now)) s more"
+        case .rests(let until, let error): "backing off (\(error)), \(until.nextAttempt(now))"
         case .loops: "forwards queries back to this daemon (forwarding loop)"
         case .paused: "paused by an operator"
         }

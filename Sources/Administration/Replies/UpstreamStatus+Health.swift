@@ -17,9 +17,8 @@ extension UpstreamStatus {
         reply.lastErrorAgeSeconds = numbers.lastErrorAt.map { now.seconds(since: $0) }
         reply.servers = upstream.servers.map { UpstreamServer($0, health, now: now) }
         // An upstream that has never answered is down; otherwise the state of its servers decides.
-        let hasNeverAnswered = reply.failures > 0 && reply.failures >= reply.calls
         let waiting = reply.servers.count { $0.state != .up }
-        let isDown = hasNeverAnswered || waiting == reply.servers.count
+        let isDown = numbers.hasNeverAnswered || waiting == reply.servers.count
         reply.state = isDown ? .down : waiting > 0 ? .degraded : .up
         if health.isPaused(upstream.name) { reply.state = .paused }
         self = reply
@@ -72,4 +71,6 @@ extension UpstreamServer {
 
 extension UpstreamNumbers {
     fileprivate var failureCount: UInt64 { failures.values.reduce(0, +) }
+
+    var hasNeverAnswered: Bool { failureCount > 0 && failureCount >= queries }
 }

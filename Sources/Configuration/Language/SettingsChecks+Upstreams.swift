@@ -91,8 +91,8 @@ extension Settings {
         else { return }
         reading.warn(
             reading.place(of: "upstreams[\(plain.offset)]"),
-            "the encrypted upstream `\(encrypted.element.name)` is queried before"
-                + " `\(plain.element.name)`, which is plain DNS",
+            "`\(plain.element.name)`, which is plain DNS, is listed before the encrypted upstream"
+                + " `\(encrypted.element.name)`, but is queried after it",
             hint: "list encrypted upstreams first"
         )
     }

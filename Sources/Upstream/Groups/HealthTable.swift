@@ -231,7 +231,7 @@ extension HealthTable.News: CustomStringConvertible {
     /// Event in one word, the key for rate-limiting log lines.
     package var kind: String {
         switch self {
-        case .rests: "rests"
+        case .rests: "backoff"
         case .recovered: "recovered"
         case .loops: "loops"
         case .loopsNoMore: "loop-ended"
