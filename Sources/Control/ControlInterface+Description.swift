@@ -148,7 +148,8 @@ extension ControlInterface {
           snapshot: ?Snapshot
         )
 
-        # route: file:line in the settings. domain: first domain of the route
+        # route: file:line in the settings, "httpdnsctl prove", or empty for health probes.
+        # domain: first domain of the route
         # names: number of names in billable calls
         # units: upper bound
         type RouteCost (route: string, domain: string, names: int, units: ?int)

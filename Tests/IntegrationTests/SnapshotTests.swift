@@ -137,7 +137,7 @@ struct SnapshotTests {
         _ = try disk.line(with: "mounted")
         let daemon = try machine.start()
         #expect(try daemon.dig("www.example.com", "A").status == "NOERROR")
-        #expect(try daemon.control("status").output.contains("not written yet"))
+        #expect(try daemon.control("status").output.contains("none yet"))
         let end = try daemon.program.stop()
         #expect(end.status == 0)
         #expect(end.errors.contains("the disk does not respond, no new snapshot"), "\(end.errors)")

@@ -17,7 +17,7 @@ struct RenderingTests {
                 listening     127.0.0.1:53 (udp+tcp)  [::1]:53 (udp, socket-activation)
                 resolv.conf   points to the daemon (127.0.0.1)
                 cache         1 entry, 12.0 MiB of 64.0 MiB (18.8 %)
-                acceleration  suspended (an operator watches the queries): 1,200 entries in the kernel, 56,789 answers from it
+                acceleration  suspended (an operator watches the queries): 1,200 entries in the kernel, 56,789 answers from the kernel
                 network       2 network changes, 1 wake-up from suspend, last 1 min 15 s ago
 
                 VENDOR       STATE      CALLS  FAILED   MEDIAN  BILLABLE  KIND, CHANNEL   REMARKS
@@ -36,7 +36,7 @@ struct RenderingTests {
                 dot                              degraded    1,005     1,000       5  12.0 ms  tls://dns.example (validates)
                     connections: 6 opened, 998 reuses
                   tls://dns.example (192.0.2.1)  up          1,000     1,000       0  11.5 ms  tls
-                  tls://dns.example (192.0.2.2)  backoff         4         0       4        -  tls                             next attempt in 7 s: timed out
+                  tls://dns.example (192.0.2.2)  backoff         4         0       4        -  tls                             last error: timed out; next attempt in 7 s
                   tls://dns.example (192.0.2.3)  LOOPS           1         0       1        -  tls                             queries return to this daemon; next check now
 
                 PROBLEMS
@@ -67,7 +67,7 @@ struct RenderingTests {
         let unwritten = StatusText.render(status, plain)
         #expect(
             unwritten.contains(
-                "snapshot     not written yet, in /var/lib/httpdnsd/cache.snapshot\n"
+                "snapshot     none yet, file /var/lib/httpdnsd/cache.snapshot\n"
             )
         )
         status.cache.snapshot = Samples.snapshot
@@ -85,7 +85,7 @@ struct RenderingTests {
         let text = StatsText.render(stats, plain)
         #expect(
             text.contains(
-                "1,234 entries, 100.0 KiB, 3 min 20 s old, in /var/lib/httpdnsd/cache.snapshot\n"
+                "1,234 entries, 100.0 KiB, 3 min 20 s old, file /var/lib/httpdnsd/cache.snapshot\n"
             ),
             "\(text)"
         )
@@ -132,8 +132,8 @@ struct RenderingTests {
                                    45  75.0 %  httpdnsd.yaml:12 (example.com)
                                    15  25.0 %  httpdnsd.yaml:16 (=www.example.org)
 
-                UPSTREAM               QUERIES  ANSWERED  FAILED  TCP RETRIES  FOREIGN
-                isp       unprotected       42        41       1            1        2
+                UPSTREAM  PROTECTION   QUERIES  ANSWERED  FAILED  TCP RETRIES  UNWANTED
+                isp       unprotected       42        41       1            1         2
                     failed 1: 1 timeout
                     connections: 3 opened, 4 reuses
 
@@ -265,7 +265,7 @@ struct RenderingTests {
                    answer    noerror from cache (tencent/192.0.2.1:443), TTL 1 min
                     192.0.2.10
                     192.0.2.11
-                   cost      nothing now; the answer cost at most 5 units (0.000015 CNY); a query after 45 s starts a refresh: 1 billable call, 10 units (0.00003 CNY) to tencent
+                   cost      nothing now; the answer cost at most 5 units (0.000015 CNY); a query after 45 s starts a refresh: 1 billable call to tencent, 10 units (0.00003 CNY)
 
                 """
         )
@@ -336,7 +336,7 @@ struct RenderingTests {
     func top() {
         #expect(
             TopText.costs(Samples.top, plain) == """
-                2,000 names in billable calls in the last 1 h
+                2,000 billable calls, counted per name, in the last 1 h
                 NAME                 CALLS   SHARE  UNITS  VENDOR   ROUTE
                 www.example.com.     1,500  75.0 %  7,500  tencent  httpdnsd.yaml:12 (example.com)
                 a.example.org.    10 to 12   0.6 %      -  alibaba  httpdnsd.yaml:16
@@ -372,7 +372,7 @@ struct RenderingTests {
                     GET https://192.0.2.1/v2/d?id=…&m=…
                     HTTP 200: www.example.com. A 192.0.2.10 (60 s)
                 skipped  http: 2
-                    expected addresses
+                    expected: addresses
                     not called
 
                 """
@@ -380,7 +380,7 @@ struct RenderingTests {
         steps[0].verdict = .differs
         #expect(ProveText.step(steps[0], plain).hasPrefix("DIFFERS  families: A, 5 units\n    exp"))
         #expect(
-            ProveText.summary(steps) == "0 agree, 1 differ, 1 skipped; at most 5 units billed\n"
+            ProveText.summary(steps) == "0 agree, 1 differs, 1 skipped; at most 5 units billed\n"
         )
     }
 

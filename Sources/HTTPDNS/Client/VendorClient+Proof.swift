@@ -15,7 +15,9 @@ extension VendorClient {
         let inquiry = AddressInquiry(
             lookup: each.query,
             server: server(of: each),
-            charges: ShortArray(each.query.names.map { CostTable.Charge(name: $0, route: "") }),
+            charges: ShortArray(
+                each.query.names.map { CostTable.Charge(name: $0, route: "httpdnsctl prove") }
+            ),
             client: nil,
             isPaced: true
         )

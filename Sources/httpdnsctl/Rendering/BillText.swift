@@ -13,9 +13,9 @@ enum BillText {
     }
 
     private static func vendors(_ reply: BillReply, _ palette: Palette) -> String {
-        let period = reply.period == "month" ? "COST OF MONTH" : "COST OF DAY"
+        let period = reply.period == "month" ? "COST THIS MONTH" : "COST TODAY"
         var table = Table([
-            "VENDOR", ">UNITS TODAY", ">UNITS THIS MONTH", ">\(period)", ">SINCE START",
+            "VENDOR", ">UNITS TODAY", ">UNITS THIS MONTH", ">\(period)", ">UNITS SINCE START",
         ])
         for vendor in reply.vendors {
             let units = vendor.units
@@ -103,7 +103,9 @@ enum BillText {
     }
 
     private static func advice(_ advice: [BillAdvice], _ palette: Palette) -> String {
-        guard !advice.isEmpty else { return "No settings are known that cost less.\n" }
+        guard !advice.isEmpty else {
+            return "For the calls so far, no other setting would have cost less.\n"
+        }
         var table = Table("SETTING THAT COSTS LESS", "VENDOR", ">UNITS A DAY", ">CHANGE")
         for entry in advice {
             table.add(

@@ -33,10 +33,9 @@ enum ExplainText {
     }
 
     private static func cost(_ cost: ExplainedCost) -> String {
-        let vendor = cost.vendor.map { " to \($0)" } ?? ""
         func calls(_ count: Int, _ units: UInt64?, _ money: BilledCost?) -> String {
-            let parts = parts(count, units, money)
-            return parts.isEmpty ? "nothing" : parts.joined(separator: ", ") + vendor
+            let parts = parts(count, units, money, to: cost.vendor)
+            return parts.isEmpty ? "nothing" : parts.joined(separator: ", ")
         }
         var now = calls(cost.billableCalls, cost.units, cost.money) + " now"
         guard let next = cost.nextSeconds else { return now }
@@ -54,10 +53,16 @@ enum ExplainText {
             + calls(cost.nextBillableCalls, cost.nextUnits, cost.nextMoney)
     }
 
-    private static func parts(_ calls: Int, _ units: UInt64?, _ money: BilledCost?) -> [String] {
+    private static func parts(
+        _ calls: Int,
+        _ units: UInt64?,
+        _ money: BilledCost?,
+        to vendor: String? = nil
+    ) -> [String] {
         let units = units.flatMap { $0 > 0 ? Units.units($0, money) : nil }
+        let name = vendor.map { " to \($0)" } ?? ""
         return [
-            calls > 0 ? Units.count(calls, "billable call", "billable calls") : nil, units,
+            calls > 0 ? Units.count(calls, "billable call", "billable calls") + name : nil, units,
         ].compactMap(\.self)
     }
 

@@ -19,7 +19,7 @@ enum ProveText {
             palette.paint(word, tone) + String(repeating: " ", count: 9 - word.count)
             + printable(step.label) + units + "\n"
         if step.verdict != .agrees {
-            text += palette.line("    expected \(step.expected)", indent: 6)
+            text += palette.line("    expected: \(step.expected)", indent: 6)
         }
         if let request = step.request { text += palette.line("    " + request, indent: 6) }
         let status = step.status.map { "HTTP \($0): " } ?? ""
@@ -28,7 +28,9 @@ enum ProveText {
 
     static func summary(_ steps: [ProofStep]) -> String {
         func count(_ verdict: ProofStep.Verdict) -> Int { steps.count { $0.verdict == verdict } }
-        return "\(count(.agrees)) agree, \(count(.differs)) differ, \(count(.skipped)) skipped; "
+        return "\(Units.count(count(.agrees), "agrees", "agree")), "
+            + "\(Units.count(count(.differs), "differs", "differ")), "
+            + "\(count(.skipped)) skipped; "
             + "at most \(Units.count(steps.reduce(0) { $0 + $1.units }, "unit", "units")) billed\n"
     }
 }

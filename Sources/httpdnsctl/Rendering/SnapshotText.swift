@@ -7,9 +7,9 @@ enum SnapshotText {
             snapshot.ageSeconds.map { age in
                 "\(Units.count(snapshot.entries, "entry", "entries")),"
                     + " \(Units.octets(snapshot.octets)), \(Units.seconds(age)) old"
-            } ?? "not written yet"
+            } ?? "none yet"
         guard let error = snapshot.lastError else {
-            return Table.Cell("\(contents), in \(printable(snapshot.path))")
+            return Table.Cell("\(contents), file \(printable(snapshot.path))")
         }
         return Table.Cell("\(contents); \(printable(error))", .doubtful)
     }

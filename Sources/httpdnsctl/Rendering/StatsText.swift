@@ -154,7 +154,8 @@ enum StatsText {
 
     private static func upstreams(_ upstreams: [UpstreamStats], _ palette: Palette) -> String {
         var table = Table([
-            "UPSTREAM", "", ">QUERIES", ">ANSWERED", ">FAILED", ">TCP RETRIES", ">FOREIGN",
+            "UPSTREAM", "PROTECTION", ">QUERIES", ">ANSWERED", ">FAILED", ">TCP RETRIES",
+            ">UNWANTED",
         ])
         for upstream in upstreams {
             table.add(

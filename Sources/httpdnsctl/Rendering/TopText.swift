@@ -15,7 +15,7 @@ enum TopText {
             )
         }
         let title =
-            "\(Units.count(reply.total, "name", "names")) in billable calls"
+            "\(Units.count(reply.total, "billable call", "billable calls")), counted per name,"
             + " in the last \(Units.seconds(reply.sinceSeconds))"
         return palette.paint(title, .faint) + "\n" + table.text(palette)
     }

@@ -69,11 +69,11 @@ enum UpstreamText {
     private static func rest(_ server: UpstreamServer) -> Table.Cell? {
         guard server.state != .up else { return nil }
         let soon = server.forSeconds.map { $0 > 0 ? "in \(Units.seconds($0))" : "now" } ?? "later"
-        let reason = server.reason.map { ": \($0)" } ?? ""
+        let reason = server.reason.map { "last error: \($0); " } ?? ""
         return switch server.state {
         case .loops: Table.Cell("queries return to this daemon; next check \(soon)", .bad)
         case .paused: Table.Cell("paused by the operator until `httpdnsctl resume`", .doubtful)
-        case .rests, .up: Table.Cell("next attempt \(soon)\(reason)", .doubtful)
+        case .rests, .up: Table.Cell("\(reason)next attempt \(soon)", .doubtful)
         }
     }
 
