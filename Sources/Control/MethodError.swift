@@ -76,7 +76,7 @@ extension MethodError {
 extension MethodError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .notFound(let what): "nothing found for \(what)"
+        case .notFound(let what): "not found: \(what)"
         case .invalidArgument(let argument, let reason): "\(argument): \(reason)"
         case .denied(let reason): "denied: \(reason)"
         case .failed(let reason): reason

@@ -20,7 +20,7 @@ enum Manual {
         The path of a call selects the vendor. For /resolve, the parameters select the vendor.
 
           Tencent     /d, /conf
-          Alibaba v1  /ACCOUNT/d, sign_d, resolve, sign_resolve, ss
+          Alibaba v1  /ACCOUNT/ and one of d, sign_d, resolve, sign_resolve, ss
           Alibaba v2  /v2/d (m=0, 1, 2; signed or not)
           Baidu       /v4/resolve
           Volcengine  /resolve with domain and account_id
@@ -40,8 +40,8 @@ enum Manual {
           NAME TTL A|AAAA ADDRESS               address
           NAME TTL A|AAAA ADDRESS subnet=NET/N  address only for clients in NET/N
           NAME TTL CNAME TARGET                 alias: HTTPDNS vendors return only
-                                                addresses; JSON vendors return
-                                                also the CNAME records
+                                                addresses; JSON vendors also
+                                                return the CNAME records
           NAME empty                            registered name without addresses
 
         A file named *.json contains {"NAME": {"A": [...], "AAAA": [...], "CNAME": TARGET, \

@@ -10,10 +10,10 @@ struct Httpdnsctl: ParsableCommand {
         discussion: """
             TERMS
               vendor    cloud service that resolves names over HTTP(S) (HTTPDNS)
-              upstream  resolver to which the daemon forwards the other names
+              upstream  resolver to which the daemon forwards names that have no vendor
               route     setting that maps domains to vendors or upstreams
               fleet     machines that share answers of vendors through a Redis server
-              unit      counting unit of a vendor's bill; one or more per request or name
+              unit      what a vendor bills: one or more for each request or name
 
             EXIT CODES
               0  ok

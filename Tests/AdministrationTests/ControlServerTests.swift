@@ -366,7 +366,7 @@ struct ControlServerTests {
         )
         let missing = try await runControl("--socket", live.path, "lookup", "b.example.com", "AAAA")
         #expect(missing.status == 1)
-        #expect(missing.errors == "httpdnsctl: nothing found for b.example.com AAAA\n")
+        #expect(missing.errors == "httpdnsctl: not found: b.example.com AAAA\n")
         let wrong = try await runControl("--socket", live.path, "flush", "bad..example.com")
         #expect(wrong.status == 1)
         #expect(wrong.errors == "httpdnsctl: name: empty label\n")

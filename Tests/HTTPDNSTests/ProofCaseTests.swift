@@ -36,6 +36,23 @@ struct ProofCaseTests {
         }
     }
 
+    @Test("only a reply with a client address tests client-subnet")
+    func client() throws {
+        func answer(_ client: String?) throws -> VendorAnswer {
+            VendorAnswer(
+                name: try Name("www.example.com"),
+                client: client.flatMap { IPAddress($0) }
+            )
+        }
+        let expected = ProofCase.Expectation.client(try #require(IPAddress("203.0.113.1")))
+        for (client, verdict) in [
+            (nil, nil), ("203.0.113.1", true), ("203.0.113.2", false),
+        ] as [(String?, Bool?)] {
+            let answers = [try answer(client), try answer(nil)]
+            #expect(try self.verdict(expected, .success(answers), hasReply: true) == verdict)
+        }
+    }
+
     @Test("a wrong certificate or a reply that is not HTTP is a difference, unless expected")
     func transport() throws {
         let (tls, broken) = (

@@ -363,6 +363,14 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         Fixture("another server", .resolvConf, .failure, "programs use 192.0.2.1") {
             $0.resolver.text = "nameserver 192.0.2.1\n"
         },
+        Fixture("another port", .resolvConf, .failure, "port-53 above, then httpdnsctl setup") {
+            $0.daemon = status {
+                $0.listeners = [
+                    ListenerStatus(address: "127.0.0.1:5353", transport: "udp", origin: "settings")
+                ]
+            }
+            $0.resolver.text = "nameserver 192.0.2.1\n"
+        },
         Fixture("empty", .resolvConf, .warning, "has no nameserver") { $0.resolver.text = "" },
         Fixture("a second server as reserve", .resolvConf, .warning, "programs query 192.0.2.1") {
             $0.resolver.text = "nameserver 127.0.0.1\nnameserver 192.0.2.1\n"
@@ -507,6 +515,10 @@ struct Fixture: Sendable, CustomTestStringConvertible {
             $0.daemon = status { $0.vendors[0].clockSkewSeconds = 120 }
         },
         Fixture("not synchronized", .clock, .warning, "not synchronized") {
+            $0.isClockSynchronised = false
+        },
+        Fixture("not synchronized, without systemd", .clock, .warning, "start an NTP client") {
+            $0.unit = nil
             $0.isClockSynchronised = false
         },
         Fixture("none", .certificates, .failure, "no certificate") { $0.certificateStores = [] },

@@ -317,7 +317,7 @@ struct ProgramTests {
         var run = try await runControl("--socket", daemon.path, "lookup", "a.example.com")
         #expect(run.status == 1)
         #expect(run.output.isEmpty)
-        #expect(run.errors == "httpdnsctl: nothing found for a.example.com\n")
+        #expect(run.errors == "httpdnsctl: not found: a.example.com\n")
         run = try await runControl("--socket", daemon.path, "flush", "--all")
         #expect(run.status == 1)
         #expect(run.errors == "httpdnsctl: denied: only for root\\u{1b}[2J\n")
@@ -470,7 +470,7 @@ struct ProgramTests {
         let run = try await runControl("--socket", daemon.path, "--json", "routes", "a.example")
         #expect(run.status == 1 && run.errors.isEmpty)
         #expect(
-            run.output == #"{"error":{"message":"nothing found for route of a.example","#
+            run.output == #"{"error":{"message":"not found: route of a.example","#
                 + #""name":"io.httpdnsd.Control.NotFound"}}"# + "\n"
         )
     }

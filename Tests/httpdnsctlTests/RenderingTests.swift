@@ -132,8 +132,8 @@ struct RenderingTests {
                                    45  75.0 %  httpdnsd.yaml:12 (example.com)
                                    15  25.0 %  httpdnsd.yaml:16 (=www.example.org)
 
-                UPSTREAM  PROTECTION   QUERIES  ANSWERED  FAILED  TCP RETRIES  UNWANTED
-                isp       unprotected       42        41       1            1         2
+                UPSTREAM  PROTECTION   QUERIES  ANSWERED  FAILED  TCP RETRIES  FOREIGN
+                isp       unprotected       42        41       1            1        2
                     failed 1: 1 timeout
                     connections: 3 opened, 4 reuses
 

@@ -11,7 +11,7 @@ package struct ProofCase: Sendable {
 
         case noAddress
 
-        /// A readable reply; if it contains a client address, this address.
+        /// A reply with this client address; a reply without a client address tests nothing.
         case client(IPAddress)
 
         /// An error status, or an error code of the vendor.
@@ -67,7 +67,8 @@ extension ProofCase {
         case (.noAddress, .success(let answers)): answers.allSatisfy(\.isEmpty)
         case (.readable, .success): true
         case (.client(let address), .success(let answers)):
-            answers.allSatisfy { $0.client.map { $0.unmapped == address } ?? true }
+            answers.contains { $0.client != nil }
+                ? answers.allSatisfy { $0.client.map { $0.unmapped == address } ?? true } : nil
         case (.version(let version), .success): result.reply?.version == version
         }
     }
@@ -79,7 +80,7 @@ extension ProofCase.Expectation: CustomStringConvertible {
         case .addresses: "addresses"
         case .readable: "a readable reply"
         case .noAddress: "no address"
-        case .client(let address): "a reply for client \(address)"
+        case .client(let address): "a reply with the client address \(address)"
         case .refusal: "a refusal"
         case .certificateError: "a certificate error"
         case .version(let version): "a readable reply over HTTP/\(version)"

@@ -7,8 +7,8 @@ enum Unreachable {
         case ENOENT, ENOTDIR:
             failure(
                 "there is no socket \(path)",
-                hint: "is httpdnsd running (systemctl status httpdnsd)? if the settings "
-                    + "have another control.socket, use --socket PATH; if the socket file was removed, "
+                hint: "is httpdnsd running (systemctl status httpdnsd)? --socket PATH must be the "
+                    + "control.socket of the settings; if the socket file was removed, "
                     + "systemctl restart httpdnsd"
             )
         case ECONNREFUSED:

@@ -75,7 +75,7 @@ extension Check {
             case .ready: return .ok("ready, up \(Units.seconds(status.uptimeSeconds))")
             case .degraded:
                 let problems = status.problems.joined(separator: "; ")
-                return .warning("degraded: \(problems)", fix: "httpdnsctl status")
+                return .warning("degraded: \(problems)", fix: "see the checks below")
             case .starting, .stopping:
                 return .warning("\(status.state.rawValue)", fix: "retry in a few seconds")
             }
@@ -293,7 +293,8 @@ extension Check {
                 return .ok("\(upstream.name) is up\(how)")
             case .degraded, .down:
                 let what = "\(upstream.name) is \(upstream.state.rawValue)\(error)"
-                let fix = "check the network path; httpdnsctl status shows each server"
+                let fix =
+                    "check the upstream and the network path; httpdnsctl status shows each server"
                 return isAllDown ? .failure(what, fix: fix) : .warning(what, fix: fix)
             }
         }

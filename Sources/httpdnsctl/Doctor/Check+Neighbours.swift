@@ -82,7 +82,8 @@ extension Check {
 
     static let clock = Check("clock") { machine in
         var results: [Verdict] = []
-        let fix = "timedatectl set-ntp true"
+        let hasSystemd = machine.unit != nil
+        let fix = hasSystemd ? "timedatectl set-ntp true" : "start an NTP client, such as chrony"
         for vendor in machine.status?.vendors ?? [] {
             guard let skew = vendor.clockSkewSeconds, abs(skew) >= largestSkew else { continue }
             let side = skew > 0 ? "behind" : "ahead of"
@@ -113,15 +114,17 @@ extension Check {
 
     static let interception = Check("interception") { machine in
         guard let probes = machine.interceptors else {
-            return .skipped("checked only with --network, which queries addresses without a server")
+            return .skipped(
+                "checked only with --network, which queries addresses that have no server"
+            )
         }
         let answered = probes.filter(\.isAnswered)
         guard let first = answered.first else {
-            return .ok("no answer on port 53 of an address without a server: not intercepted")
+            return .ok("no answer on port 53 of an address that has no server: not intercepted")
         }
         let list = answered.map { "\($0.server) over \($0.transport.rawValue)" }
         return .warning(
-            "port 53 is intercepted: addresses without a server answered: "
+            "port 53 is intercepted: addresses that have no server answered: "
                 + list.joined(separator: ", "),
             fix:
                 "use upstreams over https:// or tls://; answers over plain "

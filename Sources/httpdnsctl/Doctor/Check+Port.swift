@@ -37,7 +37,8 @@ extension Check {
                     ? .warning(
                         "port 53 is not in use; the daemon listens on "
                             + machine.servers.map(\.description).joined(separator: ", "),
-                        fix: "set listen: [\"127.0.0.1:53\", \"[::1]:53\"] in httpdnsd.yaml"
+                        fix: "set listen: [\"127.0.0.1:53\", \"[::1]:53\"] in "
+                            + machine.settingsPath
                     )
                     : .failure("port 53 is not in use", fix: "systemctl enable --now httpdnsd")
             )

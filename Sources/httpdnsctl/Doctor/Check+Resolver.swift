@@ -5,7 +5,12 @@ extension Check {
     static let resolvConf = Check("resolv-conf") { machine in
         let file = ResolvConfText(machine.resolver.text ?? "")
         let owner = ResolverOwner(machine.resolver).name
-        let setup = "httpdnsctl setup apply" + (machine.journal == nil ? "" : " --force")
+        // Setup without systemd-resolved requires port 53, because resolv.conf(5) has no ports.
+        let needsPort =
+            owner != ResolverOwner.resolved.name && machine.servers.contains { $0.port != 53 }
+        let setup =
+            (needsPort ? "first apply the fix of port-53 above, then " : "")
+            + "httpdnsctl setup apply" + (machine.journal == nil ? "" : " --force")
         guard let first = file.nameservers.first else {
             // Without a nameserver, glibc queries 127.0.0.1.
             let isThere = machine.isDaemon("127.0.0.1")

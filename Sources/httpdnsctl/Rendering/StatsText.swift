@@ -155,7 +155,7 @@ enum StatsText {
     private static func upstreams(_ upstreams: [UpstreamStats], _ palette: Palette) -> String {
         var table = Table([
             "UPSTREAM", "PROTECTION", ">QUERIES", ">ANSWERED", ">FAILED", ">TCP RETRIES",
-            ">UNWANTED",
+            ">FOREIGN",
         ])
         for upstream in upstreams {
             table.add(

@@ -7,7 +7,7 @@ struct BillVerb: Verb {
         commandName: "bill",
         abstract: "Show the units that vendors bill, the cost, and settings that cost less.",
         discussion: """
-            Vendors bill units: each billed item, such as a request or a name, has one or more \
+            Vendors bill units: each billed item, such as a request or a name, costs one or more \
             units. The daemon counts the units by the rules of the vendor's price page, or of the \
             option `price`. The output shows the units in total, by route, and for the most \
             expensive names. The counts of the day and the month (UTC) include all daemons of this \
@@ -32,8 +32,8 @@ struct BillVerb: Verb {
         help: ArgumentHelp(
             "Set the counts of a vendor for the day and the month to 0.",
             discussion: """
-                Needed if usage.state is damaged: until this reset, the daemon treats the \
-                budgets as spent.
+                Needed if the file with the counts (usage.state) is damaged: until then, the \
+                daemon treats the budgets as spent.
                 """,
             valueName: "vendor"
         )

@@ -91,8 +91,8 @@ struct FlushVerb: Verb {
     func validate() throws {
         guard scope != nil else {
             throw ValidationError(
-                "Give exactly one of NAME [TYPE], --tree, --negative, --stale, --source and --all; "
-                    + "with --fleet, NAME, --tree or --all."
+                "Give exactly one of NAME [TYPE], --tree, --negative, --stale, --source or --all. "
+                    + "With --fleet, give only NAME, --tree or --all."
             )
         }
     }

@@ -8,10 +8,10 @@ struct PortalVerb: Verb {
         abstract: "Use the network's DNS servers for a while, to log in to the network.",
         discussion: """
             A captive portal, such as that of a hotel, redirects all names to its login page until \
-            you log in. This command sends all names to the DNS servers of the network for a limited \
-            time, without using the cache. Answers from this time are not stored. Exceptions: names \
-            in `hosts`, special-use names, routing domains of links, and routes with \
-            `fallback: none`.
+            you log in. This command sends names to the DNS servers of the network for a limited \
+            time, without using the cache: all names except those in `hosts`, special-use names, \
+            routing domains of links, and routes with `fallback: none`. Answers from this time are \
+            not stored.
 
             EXAMPLES
               httpdnsctl portal
