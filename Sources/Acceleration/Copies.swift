@@ -15,10 +15,10 @@ struct Copies: ~Copyable {
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 
-    /// Number of copies that `newHits` can still add to `idle` in this pass over all slots.
+    /// Maximum number of further copies that `newHits` adds to `idle` in this pass over all slots.
     ///
     /// `idle` has the copies without hits since the last pass; the cache removes them to make space.
-    /// While the BPF map has space, the number is 0.
+    /// The maximum is 0 while the BPF map has space, because then no copy must be removed.
     var idleLeft = 0
 
     /// Address families (`ANSWER_IPV4`, `ANSWER_IPV6`) of the clients that the BPF program answers.

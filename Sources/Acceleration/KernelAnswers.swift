@@ -22,7 +22,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     /// Loads the BPF program, with capacity for `entries` answers.
     ///
-    /// - Parameter seed: random number for the secrets that hash the map keys.
+    /// - Parameter seed: random number for the secrets in the hash of the map keys.
     package init(entries: Int, origin: Instant, seed: UInt64) throws(AccelerationError) {
         var made = unsafe bpf_answering()
         var failure: UnsafePointer<CChar>?

@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// Backend of all loggers: filters and limits entries, and stores the latest entries in memory.
 package final class LogSink: Sendable {
-    /// Log source of entries about single queries; the flight recorder skips these entries.
+    /// Log source of entries about single queries; these entries are not stored in memory.
     package static let queries = "queries"
 
     private let threshold: LogThreshold

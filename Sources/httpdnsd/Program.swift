@@ -144,8 +144,8 @@ struct Program: ParsableCommand {
         log.writeAtCrash()
         let source = SettingsSource(file: file)
         ServiceLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGUSR1])
-        // Each thread has its own capabilities. The thread of the service loop starts before the
-        // drop below, because it needs capabilities until its sockets are bound.
+        // Each thread has its own capabilities. The thread of the service loop starts before this
+        // thread drops its capabilities, because it needs them until its sockets are bound.
         ServiceLoop.start()
         // A failure is ignored here: when the service loop later drops its capabilities, it logs
         // the failure.

@@ -120,7 +120,7 @@ struct BatchTests {
         #expect(world.sent.count == 1)
     }
 
-    @Test("a cancelled lookup leaves the queue; its call continues")
+    @Test("a cancelled lookup leaves the queue; a call that was sent continues")
     @ServiceLoop
     func cancelling() async throws {
         world.servers([:])

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@Suite("The vendor's own count in the bill", .hangLimit)
+@Suite("bill shows the number of calls that the vendor counted", .hangLimit)
 struct ResolveCountTests {
     private static let key = (id: "LTAI-example-key-id", secret: "example-access-key-secret")
 

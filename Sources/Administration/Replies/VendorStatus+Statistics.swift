@@ -154,7 +154,7 @@ extension BilledCost {
 
     /// Creates the cost of `units` in this month; nil if the price or the usage is unknown.
     ///
-    /// - Parameter isSpent: true if the usage of the current month contains `units`.
+    /// - Parameter isSpent: true if the usage of the month includes `units`, false for new units.
     init?(_ units: UInt64, isSpent: Bool, _ statistics: VendorStatistics) {
         guard let month = statistics.usage?.unitsThisMonth else { return nil }
         let used = isSpent ? month - min(month, units) : month

@@ -150,13 +150,13 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
     /// Duration; nil while the attempt is in flight.
     package var tookMs: Double? { didSet { tookUs = tookMs.map(microseconds) } }
 
-    /// Time from sending until the connection is open.
+    /// Time from the start of the attempt until the connection is open.
     package var connectedMs: Double? { didSet { connectedUs = connectedMs.map(microseconds) } }
 
-    /// Time from sending until TLS is established.
+    /// Time from the start of the attempt until the end of the TLS handshake.
     package var securedMs: Double? { didSet { securedUs = securedMs.map(microseconds) } }
 
-    /// Time from sending until the first octet of the reply arrives.
+    /// Time from the start of the attempt until the first octet of the reply arrives.
     package var firstOctetMs: Double? { didSet { firstOctetUs = firstOctetMs.map(microseconds) } }
 
     /// The same times in microseconds; the fields in milliseconds are deprecated.

@@ -22,8 +22,10 @@ package struct ResolveRequest: CallParameters, Equatable {
         guard !range.contains(names.count) else { return }
         throw .invalidArgument(
             argument: "names",
-            reason: "must be \(range.lowerBound) to \(range.upperBound)"
-                + (isStream ? "" : ", or several if the call has the flag \"more\"")
+            reason: "must have \(range.lowerBound) to \(range.upperBound) elements"
+                + (isStream
+                    ? ""
+                    : "; with the flag \"more\", up to \(ControlLimits.resolvedNames.upperBound)")
         )
     }
 }

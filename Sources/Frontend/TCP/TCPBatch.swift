@@ -4,7 +4,7 @@ internal import DNSWire
 package import Net
 internal import Resolver
 
-/// Hit path of TCP: answers the messages of one read from the cache.
+/// Hit path of TCP: uses the cache to answer the messages that one `read` call returned.
 ///
 /// All connections share the buffers, because the service loop serves one connection at a time.
 @ServiceLoop

@@ -136,7 +136,7 @@ extension VendorClient {
 }
 
 extension PriceModel.Fate {
-    /// Estimated part (0…1) of the units if the minimum TTL were ``ClientLimits/advisedTTL``.
+    /// Estimated part (0…1) of the units with ``ClientLimits/advisedTTL`` as the minimum TTL.
     ///
     /// The estimate assumes that clients query the name all the time.
     fileprivate var shareAtAdvisedTTL: Double {

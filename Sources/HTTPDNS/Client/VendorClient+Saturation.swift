@@ -13,7 +13,7 @@ struct HeldNames: Sendable {
         @inline(__always) get { names.isEmpty }
     }
 
-    /// Earliest time at which a fallback must answer a held name.
+    /// Earliest time at which a fallback must answer one of the waiting names.
     @ServiceLoop var firstDeadline: Instant? {
         names.compactMap { $0.name.firstDeadline }.min()
     }

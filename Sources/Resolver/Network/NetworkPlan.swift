@@ -42,7 +42,7 @@ struct NetworkPlan: Sendable, Hashable {
 
     /// Servers of other links, as spares for the ``servers`` of a split-tunnel VPN.
     ///
-    /// The spares get a name only after all ``servers`` have returned an error for the name.
+    /// The spares are queried for a name only after all ``servers`` have returned an error for it.
     private(set) var spares: [Server] = []
 
     /// Link with `~.`, which is then the only source of ``servers``; nil if no link has `~.`.

@@ -77,7 +77,7 @@ extension Resolution {
         rcode == .nxDomain || rcode == .noError && sections.answerCount == 0
     }
 
-    /// Limits the lifetime of this answer to `question`, and the TTLs of its records, to `seconds`.
+    /// Limits the lifetime and the TTLs of this answer to `seconds`; the answer is for `question`.
     mutating func shorten(to seconds: UInt32, _ question: Question) {
         lifetime = min(lifetime, seconds)
         sections = sections.mappingTTLs(of: question) { min($0, seconds) }

@@ -80,10 +80,11 @@ struct AttemptPlan: Sendable, Hashable {
     /// Time at which a hedged query is due after the latest attempt.
     private var hedge: Instant?
 
-    /// True if a second datagram was sent to a server without a reply to the first.
+    /// True if a server did not reply to the first datagram, and a second one was sent to it.
     ///
     /// Then the next datagram follows when a server has replied to another query or to a probe, or
-    /// after the timeout: datagrams at short intervals would not outlast a short outage.
+    /// after the timeout: if all datagrams were sent at short intervals, a short outage could lose
+    /// all of them.
     private var waitsForReply = false
 
     /// Time of the first attempt.

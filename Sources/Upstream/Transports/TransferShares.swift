@@ -4,7 +4,7 @@ package import Net
 
 /// Limits of client queries in flight over HTTPS (transfers): total, per upstream, and per client.
 ///
-/// One of several upstreams can use at most half of the transfers that the others do not use.
+/// One of several upstreams can have at most half of the transfers that remain within the total.
 @ServiceLoop
 package final class TransferShares {
     private let total: TransferTotal

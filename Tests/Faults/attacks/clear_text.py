@@ -14,7 +14,7 @@ TITLE = "dead names of one client turn encryption off"
 PROMISE = "no name is asked in the clear while the encrypted upstream is in service"
 PEERS = ()
 
-# Never set: waits with a timeout pace the queries.
+# Never set: CLOCK.wait(timeout) is the pause between queries.
 CLOCK = threading.Event()
 
 SETTINGS = """
