@@ -50,6 +50,8 @@ struct ProveTests {
         #expect(!end.output.contains("DIFFERS"), "\(end.output)")
         #expect(end.status == 0)
         #expect(!end.output.contains("100000") && !end.output.contains("0001020304"))
+        let costs = try daemon.control("top", "cost").output
+        #expect(costs.contains("httpdnsctl prove"), "\(costs)")
         try daemon.stop()
     }
 

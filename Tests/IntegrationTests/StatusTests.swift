@@ -12,10 +12,14 @@ struct StatusTests {
         #expect(try daemon.dig("www.example.net", "A").status == "SERVFAIL")
         let failed = try daemon.control("status")
         #expect(failed.status == 4 && failed.output.contains("DEGRADED"), "\(failed.output)")
-        #expect(failed.output.contains("upstream nsd: "))
+        #expect(failed.output.contains("upstream nsd: returned REFUSED"), "\(failed.output)")
+        let unanswered = try daemon.control("explain", "one.example.org").output
+        #expect(unanswered.contains("no answer so far (returned REFUSED"), "\(unanswered)")
         #expect(try daemon.dig("one.example.org", "A").status == "NOERROR")
         let after = try daemon.control("status")
         #expect(after.status == 0 && after.output.contains("READY"), "\(after.output)")
+        let answered = try daemon.control("explain", "two.example.org").output
+        #expect(answered.contains(" (unprotected): up\n"), "\(answered)")
         try daemon.stop()
     }
 
