@@ -123,8 +123,13 @@ package enum UpstreamLimits {
     /// Minimum number of sent queries for which a socket stays open when it is idle.
     static let queriesOfBusySlot = 4
 
-    /// Time for which busy clients share a connection after the server refused one for them.
+    /// Time for which queries share a connection after the server did not accept another one.
+    ///
+    /// Also the time for which a client counts as busy after one of its queries was overdue.
     static let sharingTime: Duration = .seconds(10)
+
+    /// Maximum number of clients with overdue queries that are known for each server.
+    static let slowClients = 256
 
     /// Number of queries of a batch that leave over one socket.
     static let queriesTogether = 8

@@ -11,12 +11,16 @@ final class PipelinedConnection {
         @ServiceLoop (Instant) async throws(UpstreamError) -> any OctetStream
 
     @ServiceLoop
-    private final class Pending {
-        let waiter = Waiter()
-        let since: Instant
-        var reply: [UInt8]?
+    final class Pending {
+        let client: ClientNetwork?
 
-        init(since: Instant) {
+        fileprivate let waiter = Waiter()
+        fileprivate let since: Instant
+        fileprivate var reply: [UInt8]?
+        fileprivate var isAnswered = false
+
+        fileprivate init(_ client: ClientNetwork?, since: Instant) {
+            self.client = client
             self.since = since
         }
     }
@@ -26,7 +30,21 @@ final class PipelinedConnection {
     /// True after the connection was established, even if it has ended.
     private(set) var wasOpen = false
 
+    /// True after the server has served the connection.
+    ///
+    /// With a `greeting`, this is true after the connection has received data: a server, or a
+    /// program in front of the server, may accept a connection and let it wait.
+    private(set) var wasServed = false
+
     private(set) var lastReceived: Instant?
+
+    private let hasGreeting: Bool
+
+    /// Time until `wasServed`; nil before.
+    private(set) var openingTime: Duration?
+
+    /// Shortest time from a query to its reply.
+    private var shortest: Duration?
 
     /// True if a query timed out and no data arrived; another connection is then tried.
     ///
@@ -42,8 +60,15 @@ final class PipelinedConnection {
 
     private var pending: [UInt16: Pending] = [:]
 
-    /// IDs of cancelled or expired queries that the server may still answer.
-    private var givenUp: Set<UInt16> = []
+    /// Cancelled or expired queries that the server may still answer.
+    private var givenUp: [UInt16: Pending] = [:]
+
+    /// True if a reply has arrived before the reply to an earlier query.
+    private(set) var isOutOfOrder = false
+
+    /// Queries in the order of sending; the queries before `first`, and some others, are answered.
+    private var sent: [Pending] = []
+    private var first = 0
 
     /// Octets to write; `isWriting` is true while a task writes them.
     private var outbox: [UInt8] = []
@@ -60,9 +85,19 @@ final class PipelinedConnection {
 
     private var random = SystemRandomNumberGenerator()
 
-    init(_ clocks: Clocks, _ open: @escaping Opening) {
+    /// Opens a connection.
+    ///
+    /// - Parameter greeting: the first query on the connection; its reply is ignored.
+    init(_ clocks: Clocks, greeting: [UInt8]? = nil, _ open: @escaping Opening) {
         self.clocks = clocks
         begun = clocks.now()
+        hasGreeting = greeting != nil
+        if let greeting {
+            let (id, entry) = (freeID(), Pending(nil, since: begun))
+            givenUp[id] = entry
+            append(entry)
+            send(greeting, id: id)
+        }
         ServiceLoop.task { await self.run(open) }
     }
 
@@ -79,19 +114,21 @@ final class PipelinedConnection {
     /// - Returns: the reply with the original ID of `query`.
     func ask(
         _ query: [UInt8],
+        of client: ClientNetwork? = nil,
         cancellation: CancellationSignal? = nil,
         deadline: Instant
     ) async throws(UpstreamError) -> [UInt8] {
         if let end { throw end }
-        let entry = Pending(since: clocks.now())
+        let entry = Pending(client, since: clocks.now())
         let id = freeID()
         pending[id] = entry
+        append(entry)
         send(query, id: id)
         cancellation?.whenCancelled { entry.waiter.resume(.cancelled) }
         let outcome = await entry.waiter.wait(until: deadline)
         if pending[id] === entry {
             pending[id] = nil
-            givenUp.insert(id)
+            givenUp[id] = entry
             closeIfDone()
         }
         switch outcome {
@@ -136,7 +173,8 @@ final class PipelinedConnection {
         end = reason
         stream?.close()
         stream = nil
-        (inbox, outbox, givenUp) = ([], [], [])
+        (inbox, outbox, givenUp) = ([], [], [:])
+        (sent, first) = ([], 0)
         let waiting = pending.values
         pending = [:]
         for entry in waiting { entry.waiter.resume(.closed) }
@@ -145,8 +183,41 @@ final class PipelinedConnection {
     private func freeID() -> UInt16 {
         while true {
             let id = UInt16.random(in: 0...UInt16.max, using: &random)
-            if pending[id] == nil, !givenUp.contains(id) { return id }
+            if pending[id] == nil, givenUp[id] == nil { return id }
         }
+    }
+}
+
+// MARK: - Order of the queries
+
+extension PipelinedConnection {
+    private func append(_ entry: Pending) {
+        if sent.count > 2 * (pending.count + givenUp.count) + 64 {
+            sent = sent[first...].filter { !$0.isAnswered }
+            first = 0
+        }
+        sent.append(entry)
+    }
+
+    private func noteAnswered(_ entry: Pending) {
+        if oldest !== entry { isOutOfOrder = true }
+        entry.isAnswered = true
+    }
+
+    private var oldest: Pending? {
+        while first < sent.count, sent[first].isAnswered { first += 1 }
+        return first < sent.count ? sent[first] : nil
+    }
+
+    /// Returns the query that delays all later queries if the server answers in order.
+    ///
+    /// This is the oldest unanswered query, if the connection then received nothing for `fairWait`,
+    /// or for two round trips. The query may have been cancelled, or may have expired.
+    func overdue(at now: Instant) -> Pending? {
+        guard let oldest, let lastReceived else { return nil }
+        let wait =
+            shortest.map { max(UpstreamLimits.fairWait, $0 * 2) } ?? UpstreamLimits.longestPatience
+        return now - max(oldest.since, lastReceived) >= wait ? oldest : nil
     }
 }
 
@@ -195,6 +266,7 @@ extension PipelinedConnection {
             self.stream = stream
             wasOpen = true
             lastReceived = clocks.now()
+            if !hasGreeting { noteServed() }
             write(to: stream)
             while end == nil { try await read(from: stream) }
         } catch {
@@ -214,6 +286,7 @@ extension PipelinedConnection {
         }
         guard !octets.isEmpty else { throw UpstreamError(.closed) }
         lastReceived = clocks.now()
+        noteServed()
         isSilent = false
         inbox += octets
         var start = 0
@@ -228,13 +301,22 @@ extension PipelinedConnection {
         closeIfDone()
     }
 
+    private func noteServed() {
+        guard !wasServed else { return }
+        wasServed = true
+        openingTime = clocks.now() - begun
+    }
+
     private func take(_ reply: [UInt8]) {
         guard reply.count >= 12 else { return noteForeign() }
         let id = UInt16(reply[0]) << 8 | UInt16(reply[1])
         guard let entry = pending.removeValue(forKey: id) else {
-            if givenUp.remove(id) == nil { noteForeign() }
-            return
+            guard let late = givenUp.removeValue(forKey: id) else { return noteForeign() }
+            return noteAnswered(late)
         }
+        let time = clocks.now() - entry.since
+        shortest = min(shortest ?? time, time)
+        noteAnswered(entry)
         entry.reply = reply
         entry.waiter.resume(.ready)
     }

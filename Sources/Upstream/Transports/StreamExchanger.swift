@@ -4,9 +4,9 @@ internal import Net
 
 /// Queries one server over up to three persistent connections.
 ///
-/// On a shared connection, large or slow replies for a client with many queries in flight could
-/// delay the replies for other clients, and probes. There are also retired connections, which only
-/// wait for outstanding replies.
+/// On a shared connection, large or slow replies for a client with many queries in flight, or with
+/// slow names, could delay the replies for other clients, and probes. There are also retired
+/// connections, which only wait for outstanding replies.
 @ServiceLoop
 final class StreamExchanger {
     /// Established connections.
@@ -18,6 +18,10 @@ final class StreamExchanger {
 
     private let clocks: Clocks
     private let open: PipelinedConnection.Opening
+
+    /// First query on a connection besides another connection.
+    private let greeting: [UInt8]
+
     private var current: [Purpose: PipelinedConnection] = [:]
 
     /// New connections, each opened to replace a silent connection in `current`.
@@ -33,12 +37,30 @@ final class StreamExchanger {
         case queries, queriesOfBusyClients, probes
     }
 
-    /// Until this time, all clients share a connection, because the server refused another one.
-    private var sharedUntil: Instant?
+    /// Purposes that use the connection of another purpose until a time.
+    ///
+    /// The server has refused a connection, or has let it wait, because the server limits the number
+    /// of connections. The value is removed after a reply on a connection of the purpose itself.
+    private var sharing: [Purpose: (host: Purpose, until: Instant)] = [:]
 
-    nonisolated init(_ clocks: Clocks, _ open: @escaping PipelinedConnection.Opening) {
+    /// True if a reply has arrived before the reply to an earlier query on the same connection.
+    ///
+    /// Then a slow name does not delay other names.
+    private var answersOutOfOrder = false
+
+    /// Clients with overdue queries, which use the connection of busy clients until a time.
+    private var slowClients = SlowClients()
+
+    nonisolated init(
+        _ clocks: Clocks,
+        isProtected: Bool = false,
+        _ open: @escaping PipelinedConnection.Opening
+    ) {
         self.clocks = clocks
         self.open = open
+        var random = SystemRandomNumberGenerator()
+        let transport = isProtected ? UpstreamExchange.Transport.encrypted : .stream
+        greeting = UpstreamExchange(.probe, over: transport, random: &random).message
     }
 
     func count(in numbers: inout UpstreamNumbers) {
@@ -75,42 +97,85 @@ final class StreamExchanger {
         _ since: Instant?
     ) async throws(UpstreamError) -> UpstreamReply {
         let before = reused
+        noteSlowClients()
         let purpose = purpose(of: attempt)
-        let connection = self.connection(for: purpose, receivedSince: since)
+        let connection = self.connection(for: purpose, attempt, receivedSince: since)
         attempt.place?.update { $0.isReused = reused > before }
         if candidates[purpose] === connection, let silent = current[purpose], silent.isUsable {
-            let race = ConnectionRace(exchange.message, attempt) { [self] lost, error in
+            let race = ConnectionRace(exchange.message, attempt, clocks)
+            race.ask(connection) { [self] lost, error in
                 guard isLost(lost, error, attempt) else { return nil }
-                return self.connection(for: purpose, receivedSince: since)
+                return self.connection(for: purpose, attempt, receivedSince: since)
             }
-            let answer = try await race.run(candidate: connection, silent)
+            race.ask(silent)
+            let answer = try await reply(of: race, attempt, connection, purpose)
             adopt(answer.connection, for: purpose)
             return try validate(answer.octets, exchange, on: answer.connection)
         }
-        let octets: [UInt8]
+        let answer: ConnectionRace.Reply
         do throws(UpstreamError) {
-            octets = try await connection.ask(exchange.message, for: attempt)
+            answer = try await ask(exchange.message, attempt, on: connection, purpose)
         } catch {
             var failure = error
             if isLost(connection, error, attempt) {
-                let next = self.connection(for: purpose, receivedSince: nil)
+                let next = self.connection(for: purpose, attempt, receivedSince: nil)
                 attempt.place?.update { $0.isReused = false }
                 do throws(UpstreamError) {
-                    let octets = try await next.ask(exchange.message, for: attempt)
-                    return try validate(octets, exchange, on: next)
+                    let answer = try await ask(exchange.message, attempt, on: next, purpose)
+                    return try validate(answer.octets, exchange, on: answer.connection)
                 } catch {
                     failure = error
                 }
             }
-            if !connection.wasOpen, purpose == .queriesOfBusyClients {
-                sharedUntil = clocks.now() + UpstreamLimits.sharingTime
-            }
-            guard let working = workingConnection(after: failure, attempt) else { throw failure }
+            guard failure != .timedOut, !attempt.isCancelled, !attempt.isOver,
+                clocks.now() < attempt.deadline, let working = workingConnection()
+            else { throw failure }
             let octets = try await working.ask(exchange.message, for: attempt)
+            share(working, for: purpose, attempt, insteadOf: connection)
             return try validate(octets, exchange, on: working)
         }
-        adopt(connection, for: purpose)
-        return try validate(octets, exchange, on: connection)
+        adopt(answer.connection, for: purpose)
+        return try validate(answer.octets, exchange, on: answer.connection)
+    }
+
+    /// Sends a query on a connection, and if the connection is not established in time, on another.
+    private func ask(
+        _ message: [UInt8],
+        _ attempt: Attempt,
+        on connection: PipelinedConnection,
+        _ purpose: Purpose
+    ) async throws(UpstreamError) -> ConnectionRace.Reply {
+        guard !connection.wasServed else {
+            return (try await connection.ask(message, for: attempt), connection)
+        }
+        let race = ConnectionRace(message, attempt, clocks)
+        race.ask(connection)
+        return try await reply(of: race, attempt, connection, purpose)
+    }
+
+    /// Returns the first reply; a connection of another purpose takes part if `own` does not open.
+    private func reply(
+        of race: ConnectionRace,
+        _ attempt: Attempt,
+        _ own: PipelinedConnection,
+        _ purpose: Purpose
+    ) async throws(UpstreamError) -> ConnectionRace.Reply {
+        // A slow query must not delay the queries on another connection.
+        let isSlow = purpose == .queriesOfBusyClients && !attempt.isOfBusyClient
+        if !own.wasServed, !isSlow || !race.connections.contains(where: \.wasServed) {
+            // Without a wait if the server has let an earlier connection wait.
+            let wait = sharing[purpose] == nil ? UpstreamLimits.fairWait : .zero
+            race.ask(at: own.begun + wait) { [self] in
+                own.wasServed ? nil : workingConnection(besides: race.connections)
+            }
+        }
+        let answer = try await race.reply()
+        if answer.connection === own {
+            sharing[purpose] = nil
+        } else {
+            share(answer.connection, for: purpose, attempt, insteadOf: own)
+        }
+        return answer
     }
 
     /// True if a query must be repeated because its connection ended.
@@ -127,25 +192,84 @@ final class StreamExchanger {
     }
 
     private func purpose(of attempt: Attempt) -> Purpose {
-        if attempt.query.isProbe { return .probes }
-        guard attempt.isOfBusyClient else { return .queries }
-        if let sharedUntil, clocks.now() < sharedUntil { return .queries }
-        return .queriesOfBusyClients
+        let purpose: Purpose
+        let now = clocks.now()
+        if attempt.query.isProbe {
+            purpose = .probes
+        } else if attempt.isOfBusyClient || slowClients.contains(attempt.client, at: now) {
+            purpose = .queriesOfBusyClients
+        } else {
+            purpose = .queries
+        }
+        guard let (host, until) = sharing[purpose], now < until, current[host]?.isUsable ?? false
+        else { return purpose }
+        return host
     }
 
-    /// Returns another connection for an attempt after a failure of the attempt's own connection.
+    /// Finds clients whose queries delay other queries, if the server answers in order.
+    ///
+    /// The delayed connection becomes the connection of busy clients if there is none, so that only
+    /// a query of another client opens a connection.
+    private func noteSlowClients() {
+        guard !answersOutOfOrder else { return }
+        let now = clocks.now()
+        for connection in current.values where connection.isOutOfOrder {
+            answersOutOfOrder = true
+            slowClients = SlowClients()
+            return
+        }
+        for purpose in [Purpose.queries, .queriesOfBusyClients] {
+            guard let connection = current[purpose], let query = connection.overdue(at: now) else {
+                continue
+            }
+            slowClients.add(query.client, at: now)
+            guard purpose == .queries else { continue }
+            let busy = current[.queriesOfBusyClients]
+            guard busy?.isUsable != true else { continue }
+            if let busy { retire(busy) }
+            current[.queriesOfBusyClients] = connection
+            current[.queries] = nil
+        }
+    }
+
+    /// Returns an established connection, if possible one without an overdue query.
     ///
     /// A server can limit the number of connections, and still answer on an existing connection.
     private func workingConnection(
-        after error: UpstreamError,
-        _ attempt: Attempt
+        besides tried: [PipelinedConnection] = []
     ) -> PipelinedConnection? {
-        guard error != .timedOut, !attempt.isCancelled, !attempt.isOver,
-            clocks.now() < attempt.deadline
-        else { return nil }
-        return [Purpose.queries, .queriesOfBusyClients, .probes].lazy
+        let working = [Purpose.queries, .queriesOfBusyClients, .probes]
             .compactMap { self.current[$0] }
-            .first { $0.isUsable && $0.wasOpen }
+            .filter { each in
+                each.isUsable && each.wasServed && !tried.contains { $0 === each }
+            }
+        let now = clocks.now()
+        return working.first { !$0.isSilent && $0.overdue(at: now) == nil } ?? working.first
+    }
+
+    /// Shares a connection that has answered, because `own` could not be established.
+    ///
+    /// Slow queries must not delay others for long: if there is no connection for them, each of them
+    /// is sent on both connections until `own` is established.
+    private func share(
+        _ working: PipelinedConnection,
+        for purpose: Purpose,
+        _ attempt: Attempt,
+        insteadOf own: PipelinedConnection
+    ) {
+        guard purpose != .queriesOfBusyClients || attempt.isOfBusyClient else { return }
+        guard !own.wasServed, let host = current.first(where: { $0.value === working })?.key,
+            host != purpose
+        else { return }
+        let now = clocks.now()
+        let usual = min((working.openingTime ?? .zero) * 2, UpstreamLimits.connect / 2)
+        guard own.end != nil || now - own.begun >= max(UpstreamLimits.fairWait, usual) else {
+            return
+        }
+        sharing[purpose] = (host, now + UpstreamLimits.sharingTime)
+        if current[purpose] === own { current[purpose] = nil }
+        if candidates[purpose] === own { candidates[purpose] = nil }
+        close(own, .broken("the server did not accept another connection"))
     }
 
     private func adopt(_ connection: PipelinedConnection, for purpose: Purpose) {
@@ -159,6 +283,7 @@ final class StreamExchanger {
     func drop() {
         let old = Array(current.values) + candidates.values + retired
         (current, candidates, retired) = ([:], [:], [])
+        (sharing, slowClients, answersOutOfOrder) = ([:], SlowClients(), false)
         for connection in old { close(connection, Self.dropped) }
     }
 
@@ -203,10 +328,12 @@ final class StreamExchanger {
 
     private func connection(
         for purpose: Purpose,
+        _ attempt: Attempt,
         receivedSince since: Instant?
     ) -> PipelinedConnection {
         if let current = current[purpose] {
-            if current.isUsable, !isSilent(current, since) {
+            let isBlocked = purpose == .queries && isBlocked(current, for: attempt)
+            if current.isUsable, !isBlocked, !isSilent(current, since) {
                 reused += 1
                 return current
             }
@@ -227,6 +354,14 @@ final class StreamExchanger {
             || since.map { connection.lastReceived ?? connection.begun < $0 } ?? false
     }
 
+    /// True if an overdue query of another client is on the connection.
+    private func isBlocked(_ connection: PipelinedConnection, for attempt: Attempt) -> Bool {
+        guard !answersOutOfOrder, let query = connection.overdue(at: clocks.now()) else {
+            return false
+        }
+        return query.client != attempt.client
+    }
+
     /// Removes and returns the candidate connection; nil if it is missing, silent or closed.
     private func takeCandidate(
         for purpose: Purpose,
@@ -238,9 +373,14 @@ final class StreamExchanger {
         return nil
     }
 
+    /// Opens a connection, with a query of the daemon itself if another connection is established.
+    ///
+    /// Then the server may let the new connection wait, because the server limits connections.
     private func connection() -> PipelinedConnection {
+        let greeting = current.values.contains { $0.isUsable && $0.wasServed } ? greeting : nil
         let connect = self.open
-        return PipelinedConnection(clocks) { [weak self] (deadline) async throws(UpstreamError) in
+        return PipelinedConnection(clocks, greeting: greeting) {
+            [weak self] (deadline) async throws(UpstreamError) in
             let stream = try await connect(deadline)
             self?.opened += 1
             return stream
@@ -261,95 +401,5 @@ final class StreamExchanger {
             }
         }
         return reply
-    }
-
-    nonisolated static func connect(
-        to server: SocketAddress,
-        deadline: Instant
-    ) async throws(UpstreamError) -> any OctetStream {
-        do throws(SocketError) {
-            return try await StreamConnection.connect(to: server, deadline: deadline)
-        } catch {
-            throw UpstreamError(error)
-        }
-    }
-
-    nonisolated static func connect(
-        to server: SocketAddress,
-        name: String,
-        _ tls: TLSClient,
-        deadline: Instant
-    ) async throws(UpstreamError) -> any OctetStream {
-        do throws(TLSError) {
-            return try await tls.connect(to: server, name: name, deadline: deadline)
-        } catch {
-            throw UpstreamError(error)
-        }
-    }
-}
-
-/// Query on a new connection (candidate) and on a silent connection; the first reply counts.
-///
-/// If the candidate ends, another candidate is tried once, and the silent connection stays in use:
-/// a server that limits connections may close new connections, and answer on the silent connection.
-@ServiceLoop
-private final class ConnectionRace {
-    typealias Reply = (octets: [UInt8], connection: PipelinedConnection)
-
-    /// Returns another candidate; nil if the query must not be repeated after the error.
-    typealias Replacement = (PipelinedConnection, UpstreamError) -> PipelinedConnection?
-
-    private let message: [UInt8]
-    private let attempt: Attempt
-    private let replacement: Replacement
-    private let waiter = Waiter()
-    private var running = 0
-    private var outcome = Result<Reply, UpstreamError>.failure(.timedOut)
-
-    init(_ message: [UInt8], _ attempt: Attempt, replacement: @escaping Replacement) {
-        self.message = message
-        self.attempt = attempt
-        self.replacement = replacement
-    }
-
-    /// Returns the first reply, or throws the last error.
-    func run(
-        candidate: PipelinedConnection,
-        _ silent: PipelinedConnection
-    ) async throws(UpstreamError) -> Reply {
-        ask(candidate, isReplaceable: true)
-        ask(silent, isReplaceable: false)
-        _ = await waiter.wait(until: nil)
-        return try outcome.get()
-    }
-
-    private func ask(_ connection: PipelinedConnection, isReplaceable: Bool) {
-        running += 1
-        ServiceLoop.task { [self] in
-            do throws(UpstreamError) {
-                end(.success((try await connection.ask(message, for: attempt), connection)))
-            } catch {
-                if isReplaceable, waiter.outcome == nil, let next = replacement(connection, error) {
-                    ask(next, isReplaceable: false)
-                }
-                running -= 1
-                if running == 0 { end(.failure(error)) }
-            }
-        }
-    }
-
-    private func end(_ result: Result<Reply, UpstreamError>) {
-        guard waiter.outcome == nil else { return }
-        outcome = result
-        waiter.resume(.ready)
-    }
-}
-
-extension PipelinedConnection {
-    fileprivate func ask(
-        _ message: [UInt8],
-        for attempt: Attempt
-    ) async throws(UpstreamError) -> [UInt8] {
-        try await ask(message, cancellation: attempt.cancellation, deadline: attempt.deadline)
     }
 }

@@ -30,7 +30,8 @@ package final class StreamTransport: UpstreamTransport {
     ) {
         self.validates = validates
         isProtected = true
-        exchanger = StreamExchanger(clocks) { (deadline) async throws(UpstreamError) in
+        exchanger = StreamExchanger(clocks, isProtected: true) {
+            (deadline) async throws(UpstreamError) in
             try await StreamExchanger.connect(to: server, name: tlsName, tls, deadline: deadline)
         }
     }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Net
+
+/// Query on several connections to a server; the first reply counts.
+///
+/// A server that limits connections may refuse a new connection, close it or let it wait, and answer
+/// on an earlier connection.
+@ServiceLoop
+final class ConnectionRace {
+    typealias Reply = (octets: [UInt8], connection: PipelinedConnection)
+
+    /// Returns a connection to try once instead of an ended connection; nil for none.
+    typealias Replacement = (PipelinedConnection, UpstreamError) -> PipelinedConnection?
+
+    private let message: [UInt8]
+    private let attempt: Attempt
+    private let clocks: Clocks
+    private let waiter = Waiter()
+    private var running = 0
+
+    /// Connections on which the query was sent.
+    private(set) var connections: [PipelinedConnection] = []
+
+    private var outcome = Result<Reply, UpstreamError>.failure(.timedOut)
+
+    init(_ message: [UInt8], _ attempt: Attempt, _ clocks: Clocks) {
+        self.message = message
+        self.attempt = attempt
+        self.clocks = clocks
+    }
+
+    /// Returns the first reply, or throws the last error.
+    func reply() async throws(UpstreamError) -> Reply {
+        _ = await waiter.wait(until: nil)
+        return try outcome.get()
+    }
+
+    func ask(_ connection: PipelinedConnection, replacement: Replacement? = nil) {
+        running += 1
+        connections.append(connection)
+        ServiceLoop.task { [self] in
+            do throws(UpstreamError) {
+                end(.success((try await connection.ask(message, for: attempt), connection)))
+            } catch {
+                if waiter.outcome == nil, let next = replacement?(connection, error) { ask(next) }
+                running -= 1
+                if running == 0 { end(.failure(error)) }
+            }
+        }
+    }
+
+    /// Also sends the query on the connection that `other` returns, at the earliest at `start`.
+    ///
+    /// The start is earlier if more than half of the time would be over. If there is no connection
+    /// yet, the race tries again after `fairWait`.
+    func ask(at start: Instant, _ other: @escaping @ServiceLoop () -> PipelinedConnection?) {
+        ServiceLoop.task { [self] in
+            let now = clocks.now()
+            var next = min(start, now + (attempt.deadline - now) / 2)
+            while true {
+                if next > clocks.now() { try? await clocks.sleep(next) }
+                guard waiter.outcome == nil, clocks.now() < attempt.deadline else { return }
+                if let connection = other() { return ask(connection) }
+                next = clocks.now() + UpstreamLimits.fairWait
+            }
+        }
+    }
+
+    private func end(_ result: Result<Reply, UpstreamError>) {
+        guard waiter.outcome == nil else { return }
+        outcome = result
+        waiter.resume(.ready)
+    }
+}
+
+extension PipelinedConnection {
+    func ask(_ message: [UInt8], for attempt: Attempt) async throws(UpstreamError) -> [UInt8] {
+        try await ask(
+            message,
+            of: attempt.client,
+            cancellation: attempt.cancellation,
+            deadline: attempt.deadline
+        )
+    }
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Synchronization
+import Testing
+
+@testable import Upstream
+
+@Suite(
+    "Connections to a server that limits connections, or answers in order",
+    .timeLimit(.minutes(5))
+)
+struct SharedConnectionTests {
+    /// Clock and timers that the test advances.
+    @ServiceLoop
+    private final class ManualClock {
+        private final class Timer: Cancellable {
+            let time: Instant
+            var action: (@ServiceLoop () -> Void)?
+
+            init(_ time: Instant, _ action: @escaping @ServiceLoop () -> Void) {
+                self.time = time
+                self.action = action
+            }
+
+            func cancel() { action = nil }
+        }
+
+        private(set) var now = Clock.now
+        private var timers: [Timer] = []
+
+        var timerCount: Int { timers.count }
+
+        nonisolated var clocks: Clocks {
+            Clocks(
+                now: { ServiceLoop.assumeIsolated { self.now } },
+                wallSeconds: { 0 },
+                timer: { time, action in
+                    let timer = Timer(time, action)
+                    self.timers.append(timer)
+                    return timer
+                }
+            )
+        }
+
+        func advance(by time: Duration) {
+            now += time
+            let due = timers.filter { $0.time <= now }
+            timers.removeAll { $0.time <= now }
+            for timer in due { timer.action?() }
+        }
+    }
+
+    private enum Purpose: CaseIterable, CustomTestStringConvertible {
+        case query, queryOfBusyClient, probe
+
+        var testDescription: String {
+            switch self {
+            case .query: "query"
+            case .queryOfBusyClient: "query of a busy client"
+            case .probe: "probe"
+            }
+        }
+    }
+
+    @ServiceLoop
+    private final class Client {
+        let clock = ManualClock()
+        private(set) var opened = 0
+        private var exchanger: StreamExchanger?
+
+        /// - Parameter limit: the number of connections that are established; others wait.
+        init(of server: SocketAddress, limit: Int = .max) {
+            exchanger = StreamExchanger(clock.clocks) {
+                [unowned self] deadline async throws(UpstreamError) in
+                opened += 1
+                if opened > limit {
+                    _ = await Waiter().wait(until: Clock.now + .seconds(20))
+                    throw .timedOut
+                }
+                return try await StreamExchanger.connect(
+                    to: server,
+                    deadline: Clock.now + .seconds(20)
+                )
+            }
+        }
+
+        func ask(_ purpose: Purpose) async -> Bool {
+            await ask(
+                purpose == .probe ? .probe : Query(question: Question(name: "n.example", type: .a)),
+                isOfBusyClient: purpose == .queryOfBusyClient
+            )
+        }
+
+        func ask(_ name: Name, of client: CancellationSignal) async -> Bool {
+            await ask(Query(question: Question(name: name, type: .a)), of: client)
+        }
+
+        /// Returns true if the server answers.
+        private func ask(
+            _ query: Query,
+            of client: CancellationSignal? = nil,
+            isOfBusyClient: Bool = false
+        ) async -> Bool {
+            var random = SystemRandomNumberGenerator()
+            let exchange = UpstreamExchange(query, over: .stream, random: &random)
+            let outcome = await withCheckedContinuation { continuation in
+                let attempt = Attempt(
+                    query,
+                    deadline: clock.now + .seconds(20),
+                    isOfBusyClient: isOfBusyClient,
+                    cancellation: client,
+                    Completion { continuation.resume(returning: $0.outcome) }
+                )
+                exchanger?.ask(exchange, for: attempt, since: nil)
+            }
+            return (try? outcome.get()) != nil
+        }
+
+        func stop() { exchanger?.drop() }
+    }
+
+    /// Returns a server that answers in order on its first connections, and nothing on others.
+    ///
+    /// It never answers slow.example, and so nothing more on this connection.
+    @ServiceLoop
+    private static func server(limit: Int = .max, slow: Count = Count()) throws -> StreamServer {
+        try StreamServer { client in
+            var isStuck = client.number >= limit
+            while let query = await client.next() {
+                if (try? Message(parsing: query))?.question?.name == "slow.example" {
+                    isStuck = true
+                    slow.value.add(1, ordering: .relaxed)
+                }
+                if !isStuck { await client.write(framed(reply(to: query))) }
+            }
+        }
+    }
+
+    @ServiceLoop
+    private static func signal(_ number: UInt32) -> CancellationSignal {
+        let address = IPAddress.v4(IPv4Address(value: 0xC000_0200 + number))
+        return CancellationSignal(client: ClientNetwork(of: address, isProven: true))
+    }
+
+    private static let pairs = [
+        (Purpose.probe, Purpose.query), (.query, .probe), (.query, .queryOfBusyClient),
+        (.probe, .queryOfBusyClient),
+    ]
+
+    @Test(
+        arguments: [true, false].flatMap { isAccepted in pairs.map { ($0.0, $0.1, isAccepted) } }
+    )
+    @ServiceLoop
+    private func `a connection that the server lets wait is replaced by the established one`(
+        first: Purpose,
+        second: Purpose,
+        isAccepted: Bool
+    ) async throws {
+        let server = try Self.server(limit: 1)
+        defer { server.stop() }
+        let client = Client(of: server.address, limit: isAccepted ? .max : 1)
+        defer { client.stop() }
+        #expect(await client.ask(first))
+        let before = client.clock.timerCount
+        let waiting = ServiceLoop.task { await client.ask(second) }
+        while client.clock.timerCount == before { await Task.yield() }
+        client.clock.advance(by: UpstreamLimits.fairWait)
+        #expect(await waiting.value)
+        #expect(client.opened == 2)
+        // For some time, no further connection is opened.
+        #expect(await client.ask(second))
+        #expect(client.opened == 2)
+        // Then a connection is opened, but no query waits for it.
+        client.clock.advance(by: UpstreamLimits.sharingTime)
+        #expect(await client.ask(second))
+        #expect(client.opened == 3)
+    }
+
+    @Test(arguments: [false, true])
+    @ServiceLoop
+    func `a slow query in order delays only its own client`(isCancelled: Bool) async throws {
+        let slow = Count()
+        let server = try Self.server(slow: slow)
+        defer { server.stop() }
+        let client = Client(of: server.address)
+        defer { client.stop() }
+        let (one, other) = (Self.signal(1), Self.signal(2))
+        #expect(await client.ask("www.example", of: one))
+        let delayed = ServiceLoop.task { await client.ask("slow.example", of: one) }
+        while slow.value.load(ordering: .relaxed) < 1 { await Task.yield() }
+        let behind = ServiceLoop.task { await client.ask("n0.example", of: other) }
+        await Task.yield()
+        if isCancelled { one.cancel() }
+        client.clock.advance(by: UpstreamLimits.fairWait)
+        #expect(await client.ask("n1.example", of: other))
+        #expect(client.opened == 2)
+        // The client with the overdue query stays on the first connection.
+        let next = ServiceLoop.task { await client.ask("slow.example", of: Self.signal(1)) }
+        await Task.yield()
+        #expect(await client.ask("n2.example", of: other))
+        #expect(client.opened == 2)
+        client.stop()
+        for task in [delayed, behind, next] { task.cancel() }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a slow query at a server that answers in any order opens no connection`() async throws {
+        let server = try StreamServer { client in
+            while let query = await client.next() {
+                let name = (try? Message(parsing: query))?.question?.name
+                if name != "slow.example" { await client.write(framed(reply(to: query))) }
+            }
+        }
+        defer { server.stop() }
+        let client = Client(of: server.address)
+        defer { client.stop() }
+        let slow = ServiceLoop.task { await client.ask("slow.example", of: Self.signal(1)) }
+        defer { slow.cancel() }
+        await Task.yield()
+        #expect(await client.ask("n1.example", of: Self.signal(2)))
+        client.clock.advance(by: UpstreamLimits.longestPatience)
+        for number in UInt32(1)...2 {
+            #expect(await client.ask("n2.example", of: Self.signal(number)))
+        }
+        #expect(client.opened == 1)
+    }
+}
