@@ -5,15 +5,12 @@ internal import Net
 /// Queries one server over up to three persistent connections.
 ///
 /// On a shared connection, large or slow replies for a client with many queries in flight, or with
-/// slow names, could delay the replies for other clients, and probes. There are also retired
-/// connections, which only wait for outstanding replies.
+/// slow names, could delay the replies for other clients, and probes.
 @ServiceLoop
 final class StreamExchanger {
     /// Established connections.
     private var opened: UInt64 = 0
-
     private var reused: UInt64 = 0
-
     private var earlierForeignReplies: UInt64 = 0
 
     private let clocks: Clocks
@@ -44,8 +41,6 @@ final class StreamExchanger {
     private var sharing: [Purpose: (host: Purpose, until: Instant)] = [:]
 
     /// True if a reply has arrived before the reply to an earlier query on the same connection.
-    ///
-    /// Then a slow name does not delay other names.
     private var answersOutOfOrder = false
 
     /// Clients with overdue queries, which use the connection of busy clients until a time.
