@@ -69,6 +69,24 @@ struct EndpointPoolAttemptPlanTests {
         }
     }
 
+    @Test("a plan queries at most the given number of servers, without failures to connect")
+    func maximumServers() {
+        var course = AttemptPlan(
+            order: Self.servers,
+            maximumServers: 2,
+            timeout: .seconds(2),
+            hedgeAfter: .milliseconds(300),
+            deadline: epoch + .seconds(3)
+        )
+        #expect(course.begin(now: epoch) != nil)
+        #expect(course.tick(now: epoch + .milliseconds(300)) != nil)
+        #expect(course.wake == nil)
+        #expect(course.failed(1, .unconnected, now: epoch + .milliseconds(400)) != nil)
+        #expect(course.wake == nil)
+        #expect(course.failed(2, .server, now: epoch + .milliseconds(500)) == nil)
+        #expect(course.failed(0, .server, now: epoch + .seconds(2)) == .end)
+    }
+
     private enum Event: CaseIterable {
         case tick, hour, answeredFirst, answeredLast
         case serverFirst, serverLast, connection, account, ours

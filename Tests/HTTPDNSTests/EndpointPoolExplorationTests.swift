@@ -49,6 +49,7 @@ struct EndpointPoolExplorationTests {
             let heard: [Bool]
             let tried: [Bool]
             let silent: Set<Int>
+            let failedBefore: Int?
             let pause: Pause?
         }
 
@@ -87,6 +88,8 @@ struct EndpointPoolExplorationTests {
                     heard: numbers.map { $0 <= endpoint.receivedThrough },
                     tried: numbers.map { $0 < endpoint.failedTrial },
                     silent: Set(endpoint.silent.map(place)),
+                    failedBefore: endpoint.failedAt == 0
+                        ? nil : pool.endpoints.count { $0.failedAt < endpoint.failedAt },
                     pause: endpoint.breaker.pause.map { pause in
                         Pause(
                             left: left(pause.until),
@@ -202,6 +205,8 @@ struct EndpointPoolExplorationTests {
         }
     }
 
+    private func isConfigured(_ server: SocketAddress) -> Bool { Self.servers.contains(server) }
+
     private func admits(
         _ pool: EndpointPool,
         _ server: SocketAddress,
@@ -243,11 +248,20 @@ struct EndpointPoolExplorationTests {
                 "the order begins with the current server"
             )
             let trial = pool.trialOrder(now: now)
-            let isReturn = trial[0] == pool.primary && !pool.isProbing
             hold(
                 trial[0] == pool.current || !trial.contains(pool.current)
-                    || isReturn && (pool.returnAt ?? now) <= now,
-                "a probe begins with the current server, or with the first server when it is due"
+                    || !pool.isProbing && (pool.returnAt ?? now) <= now,
+                "a probe begins with the current server, unless a check is due"
+            )
+            hold(
+                trial[0] == pool.primary || trial[0] == pool.current || !pool.isReturnDue(now)
+                    || !isConfigured(trial[0]) && isConfigured(pool.current),
+                "a check begins with the first server, or with a scheduled one"
+            )
+            let kinds = Set(order.prefix(3).map(isConfigured))
+            hold(
+                kinds == Set(order.map(isConfigured)),
+                "the first three servers are configured and scheduled ones"
             )
             hold(Set(trial) == Set(order), "a probe calls every server that a call would use")
         case .limited:
@@ -259,13 +273,16 @@ struct EndpointPoolExplorationTests {
         switch change {
         case .switched(let from, let to):
             hold(
-                from == current && to == pool.current && from != to && state.row >= Self.limit
+                from == current && to == pool.current && from != to
+                    && state.row >= (isConfigured(from) ? Self.limit : 1)
                     && pool.era == era + 1,
                 "a switch follows consecutive failures"
             )
         case .returned(let from):
             hold(
-                from == current && pool.current == pool.primary && event == .answered,
+                from == current && event == .answered
+                    && (pool.current == pool.primary
+                        || isConfigured(from) && !isConfigured(pool.current)),
                 "a return follows an answer"
             )
         case nil:

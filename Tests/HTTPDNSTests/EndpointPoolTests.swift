@@ -182,24 +182,108 @@ struct EndpointPoolTests {
         #expect(try attempt(&pool, 2, .failed, times: 2).isEmpty)
     }
 
-    @Test("scheduled servers precede the configured ones")
+    private func scheduled(_ digits: Int...) throws -> [SocketAddress] {
+        try digits.map { try server("192.0.2.\($0):443") }
+    }
+
+    @discardableResult
+    private func trial(
+        _ pool: inout EndpointPool,
+        _ digit: Int,
+        _ outcome: EndpointPool.Outcome,
+        after time: Duration = .zero
+    ) throws -> EndpointPool.Change? {
+        let server = try server("192.0.2.\(digit):443")
+        let attempt = try begin(&pool, server, isTrial: true, after: time)
+        return pool.end(attempt, outcome, now: now + time)
+    }
+
+    @Test("the first scheduled server that answers a probe becomes current")
     func scheduling() throws {
         var pool = try pool(2)
-        let scheduled = try [7, 8].map { try server("192.0.2.\($0):443") }
         let old = try begin(&pool, pool.primary)
-        pool.schedule(scheduled, now: now)
-        #expect(order(pool) == "7812")
+        #expect(pool.schedule(try scheduled(7, 8), now: now))
+        #expect(order(pool) == "1278")
+        #expect(trialOrder(pool) == "7812")
         #expect(pool.end(old, .failed, now: now) == nil)
+        let one = try server("192.0.2.1:443")
+        #expect(try trial(&pool, 7, .answered) == .returned(from: one))
+        #expect(order(pool) == "7182")
+        #expect(pool.returnAt == nil)
 
-        try attempt(&pool, 7, .failed, times: 3)
-        pool.schedule([scheduled[1], pool.servers[2]], now: now)
-        #expect(order(pool) == "812")
-        try attempt(&pool, 8, .failed, times: 3)
-        #expect(order(pool) == "128")
-        pool.schedule([pool.current, scheduled[0]], now: now)
-        #expect(pool.current == (try server("192.0.2.1:443")))
-        pool.schedule([], now: now)
+        #expect(try !pool.schedule(scheduled(7, 8), now: now), "an equal list")
+        #expect(try !pool.schedule(scheduled(8, 7), now: now), "a list with the current server")
+        #expect(order(pool) == "7182")
+        #expect(try pool.schedule(scheduled(9), now: now))
+        #expect(order(pool) == "129")
+        #expect(trialOrder(pool) == "912")
+        #expect(try !pool.schedule(scheduled(1, 9), now: now), "a list with a configured server")
+        #expect(order(pool) == "129")
+        let isCheckDue = pool.schedule([], now: now)
+        #expect(!isCheckDue)
         #expect(order(pool) == "12")
+    }
+
+    @Test("if a scheduled server answers a probe after another one was silent, it becomes current")
+    func secondScheduled() throws {
+        var pool = try pool(1)
+        try pool.schedule(scheduled(7, 8, 9), now: now)
+        let silent = try begin(&pool, server("192.0.2.7:443"), isTrial: true)
+        #expect(try trial(&pool, 8, .answered) == .returned(from: server("192.0.2.1:443")))
+        #expect(pool.end(silent, .failed, now: now) == nil)
+        #expect(order(pool) == "8197")
+    }
+
+    @Test("while a list is silent, each check probes two other servers of the list")
+    func silentList() throws {
+        var pool = try pool(2)
+        try pool.schedule(scheduled(6, 7, 8, 9), now: now)
+        for (minutes, checked) in [(0, [6, 7]), (10, [8, 9]), (20, [6, 7])] {
+            let time = Duration.seconds(minutes * 60)
+            #expect(trialOrder(pool, after: time).hasPrefix("\(checked[0])\(checked[1])"))
+            for digit in checked { try trial(&pool, digit, .failed, after: time) }
+            #expect(order(pool).hasPrefix("12"))
+            #expect(trialOrder(pool, after: time + .seconds(599)).hasPrefix("12"))
+        }
+    }
+
+    @Test("after a scheduled server has failed, a configured one is current, and a check is due")
+    func deadScheduled() throws {
+        var pool = try pool(2)
+        try pool.schedule(scheduled(7, 8), now: now)
+        try trial(&pool, 7, .answered)
+        let seven = try server("192.0.2.7:443")
+        let one = try server("192.0.2.1:443")
+        #expect(try attempt(&pool, 7, .failed, times: 2).isEmpty)
+        #expect(try trial(&pool, 7, .failed) == .switched(from: seven, to: one))
+        #expect(order(pool) == "1287")
+        #expect(trialOrder(pool) == "8712")
+        #expect(try trial(&pool, 8, .answered) == .returned(from: one))
+        #expect(order(pool) == "8127")
+    }
+
+    @Test("if the configured servers fail, a scheduled server becomes current")
+    func deadConfigured() throws {
+        var pool = try pool(2)
+        try pool.schedule(scheduled(7, 8), now: now)
+        for digit in [7, 8] { try trial(&pool, digit, .failed) }
+        try attempt(&pool, 1, .failed, times: 3)
+        #expect(order(pool).hasPrefix("27"))
+        try attempt(&pool, 2, .failed, times: 3)
+        #expect(order(pool) == "7182", "the server that failed first")
+        try attempt(&pool, 7, .failed, times: 3)
+        try attempt(&pool, 8, .answered)
+        #expect(order(pool).hasPrefix("18"))
+    }
+
+    @Test("a server that returned 429 is not checked during its pause")
+    func pausedPrimary() throws {
+        var pool = try pool(2, failuresBeforeSwitch: 1)
+        try attempt(&pool, 1, .limited(retryAfter: .seconds(3_600)))
+        try attempt(&pool, 1, .failed, after: .seconds(3_600))
+        try attempt(&pool, 1, .limited(retryAfter: .seconds(3_600)), after: .seconds(3_600))
+        #expect(!pool.isReturnDue(now + .seconds(7_199)))
+        #expect(pool.isReturnDue(now + .seconds(7_200)))
     }
 
     @Test("a removed server gets no attempts")

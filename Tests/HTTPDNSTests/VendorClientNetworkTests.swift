@@ -16,6 +16,7 @@ struct VendorClientNetworkTests {
         var way = ""
 
         var facts: VendorFacts { plain.facts }
+        var trialName: Name { plain.trialName }
         var scheduling: (any AddressScheduling)? { self }
 
         func alternative(after error: VendorError) -> (any Vendor)? {
@@ -176,20 +177,105 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("the address service is called at start; its servers come first")
+    @Test("the address service is called at start; its servers come first after a probe")
     @ServiceLoop
     func scheduled() async throws {
         serve("192.0.2.5 192.0.2.6")
         let client = try scheduledClient()
         client.start()
         await world.advance(by: .milliseconds(100))
+        #expect(world.trials == [5])
         #expect(try await world.lookUp(client).server == (try server("192.0.2.5:443")))
+        #expect(world.hosts.filter { $0 == "1" } == "")
         #expect(client.statistics.servers.map { $0.address.host.suffix(1) } == ["5", "6", "1"])
         #expect(client.statistics.refreshes == 1)
         #expect(client.statistics.refreshesAddresses)
         #expect(client.statistics.refreshedAt.map { $0 <= world.now } == true)
-        #expect(client.statistics.tries == 1)
-        #expect(client.statistics.billable == 1)
+        #expect(client.statistics.tries == 2)
+        #expect(client.statistics.billable == 2)
+    }
+
+    /// Starts a client with a list of 16 servers, 192.0.2.100 to 115; the list is served once.
+    @ServiceLoop
+    private func longList(_ steps: @escaping (HTTPRequest) -> Simulation.Step?) async throws
+        -> VendorClient
+    {
+        let list = (100...115).map { "192.0.2.\($0)" }.joined(separator: " ")
+        world.script = { request in
+            request.url.hasSuffix("/ss")
+                ? .reply(ok(list)) : steps(request) ?? .reply(good(request))
+        }
+        let client = try scheduledClient()
+        client.start()
+        await world.advance(by: .milliseconds(100))
+        return client
+    }
+
+    private func isListed(_ request: HTTPRequest) -> Bool { request.server.host.count == 11 }
+
+    @Test("a list of silent servers delays no name, and each name gets one call")
+    @ServiceLoop
+    func silentList() async throws {
+        let client = try await longList { isListed($0) ? .silence() : nil }
+        for number in 0..<1_500 {
+            let reply = try await world.lookUp(client, "n\(number).example.com")
+            #expect(reply.duration == .milliseconds(20))
+            await world.advance(by: .milliseconds(980))
+        }
+        let listed = world.sent.count { isListed($0.request) }
+        #expect(listed == 6, "three checks in 25 min, two servers each")
+        #expect(client.statistics.tries < 1_512)
+    }
+
+    @Test(
+        "if all scheduled servers go silent, names are answered after one hedging delay, for 3 s",
+        arguments: [50, 1_000]
+    )
+    @ServiceLoop
+    func listGoesSilent(interval: Int) async throws {
+        let client = try await longList { _ in nil }
+        _ = try await world.lookUp(client)
+        let list = (100...115).map { "192.0.2.\($0)" }.joined(separator: " ")
+        let start = world.now
+        world.script = { request in
+            if request.url.hasSuffix("/ss") { return .reply(ok(list)) }
+            return isListed(request) ? .silence() : .reply(good(request))
+        }
+        var begun: [Begun] = []
+        for number in 0..<(20_000 / interval) {
+            begun.append(try world.begin(client, "n\(number).example.com"))
+            await world.advance(by: .milliseconds(interval))
+        }
+        for begun in begun {
+            let reply = try await world.value(of: begun).get()
+            #expect(reply.duration <= .milliseconds(320))
+        }
+        let slow = world.asked.filter { isListed($0.request) }
+        let late = (slow.map(\.at).max() ?? .zero) - (start - world.start)
+        #expect(late <= .seconds(3), "\(late)")
+        let names = Dictionary(grouping: world.asked.flatMap { namesAsked($0.request) }) { $0 }
+        #expect(names.values.allSatisfy { $0.count <= 2 })
+    }
+
+    @Test("if only scheduled servers answer, they get the calls")
+    @ServiceLoop
+    func silentConfigured() async throws {
+        let client = try await longList { isListed($0) ? nil : .silence() }
+        for number in 0..<50 {
+            let reply = try await world.lookUp(client, "n\(number).example.com")
+            #expect(reply.duration == .milliseconds(20))
+        }
+    }
+
+    @Test("if only one scheduled server answers, names are answered after a few probes")
+    @ServiceLoop
+    func oneAnswers() async throws {
+        let client = try await longList { $0.server.host == "192.0.2.109" ? nil : .silence() }
+        for number in 0..<30 {
+            _ = try world.begin(client, "n\(number).example.com")
+            await world.advance(by: .seconds(1))
+        }
+        #expect(try await world.lookUp(client).duration == .milliseconds(20))
     }
 
     @Test("lookups do not wait for the address service")
@@ -214,9 +300,10 @@ struct VendorClientNetworkTests {
         let client = try scheduledClient()
         client.start()
         await world.advance(by: .seconds(3_599))
-        #expect(world.sent.count == 1)
+        #expect(world.hosts == "8" || world.hosts == "9")
         await world.advance(by: .seconds(2))
-        #expect(world.sent.count == 2)
+        #expect(world.hosts.count == 2)
+        #expect(world.trials == [5], "an equal list needs no probe")
         serve("192.0.2.6")
         client.networkChanged()
         await world.advance(by: .seconds(1))
@@ -254,7 +341,7 @@ struct VendorClientNetworkTests {
         await world.advance(by: .milliseconds(100))
         #expect(client.statistics.refreshes == 1)
         #expect(try await world.lookUp(client).server == (try server("192.0.2.5:443")))
-        #expect(world.sent.map { $0.request.url.contains("other") } == [false, true, true])
+        #expect(world.sent.map { $0.request.url.contains("other") } == [false, true, true, true])
     }
 
     @Test("an observer gets new servers and failures of the service")
@@ -293,12 +380,14 @@ struct VendorClientNetworkTests {
     @Test("after a refusal for this account, the address service and the next server are called")
     @ServiceLoop
     func denied() async throws {
+        var isDenied = false
         world.script = { request in
             if request.url.contains("/ss?") {
                 return .reply(ok(#"{"service_ip":["192.0.2.5"]}"#))
             }
-            guard digit(request) == 5 else {
-                let answer = #"{"host":"www.example.com","ips":["192.0.2.10"],"ttl":60}"#
+            guard isDenied, digit(request) == 5 else {
+                let host = request.url.split(separator: "host=").last?.prefix { $0 != "&" } ?? ""
+                let answer = #"{"host":"\#(host)","ips":["192.0.2.10"],"ttl":60}"#
                 return .reply(ok(answer))
             }
             let denial = #"{"code":"ServiceLevelDeny"}"#
@@ -312,6 +401,7 @@ struct VendorClientNetworkTests {
         client.start()
         await world.advance(by: .seconds(100))
         #expect(client.statistics.refreshes == 1)
+        isDenied = true
         #expect(try await world.lookUp(client).server == (try server("192.0.2.1:443")))
         await world.advance(by: .milliseconds(100))
         #expect(client.statistics.refreshes == 2)

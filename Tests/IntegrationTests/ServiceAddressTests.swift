@@ -9,6 +9,12 @@ struct ServiceAddressTests {
         return line.components(separatedBy: "endpoints refreshed: ")[1]
     }
 
+    /// Waits for the probe of a scheduled server; then the daemon uses this server.
+    private func waitForProbe(of service: TestEmulator) throws {
+        for _ in 0..<1_000 where try service.calls()["lookups"].int == 1 { return }
+        Issue.record("the scheduled server gets no probe")
+    }
+
     @Test(
         "calls go to the servers of Tencent's /conf",
         .needs(.unshare, .ip, .curl, .dig),
@@ -43,6 +49,7 @@ struct ServiceAddressTests {
             in: namespace
         )
         #expect(try named(daemon) == "127.0.0.2:80, 127.0.0.3:80")
+        try waitForProbe(of: service)
         let reply = try daemon.dig("www.example.com", "A")
         #expect(reply.data("A") == ["192.0.2.1", "192.0.2.2"], "\(reply.text)")
         #expect(try service.lookups() == 1)
@@ -75,6 +82,7 @@ struct ServiceAddressTests {
         )
         let daemon = try TestDaemon(vendor.text)
         #expect(try named(daemon) == service.address)
+        try waitForProbe(of: service)
         #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
         #expect(try service.calls()["last", "parameters", "sdns-city"].string == "hangzhou")
         #expect(try start.lookups() == 0)

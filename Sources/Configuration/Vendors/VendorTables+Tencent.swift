@@ -141,9 +141,10 @@ extension TencentSettings {
         .section("conf", \.tencent.conf, confTable, fresh: Conf()) {
             """
             Requests a list of servers from the vendor's start-up servers (service /conf), for \
-            accounts to which the vendor's support has assigned such servers. The servers of the \
-            list are called before `servers`. A server of the list is ignored if the start-up \
-            server has another kind of address (loopback, private, public).
+            accounts to which the vendor's support has assigned such servers. When a server \
+            of the list has answered a probe (a billed call), it is called before `servers`. A \
+            server of the list is ignored if the start-up server has another kind of address \
+            (loopback, private, public).
             """
         },
         VendorSettings.batching(8),

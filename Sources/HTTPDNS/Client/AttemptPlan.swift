@@ -3,7 +3,8 @@ package import Net
 
 /// Retry and hedging plan of one vendor call: a state machine.
 ///
-/// Each server is queried once, and again on a new connection if a reused connection failed.
+/// Each server is queried once, and again on a new connection if a reused connection failed. Because
+/// requests are billed, a plan queries at most `maximumServers`, not counting failures to connect.
 package struct AttemptPlan: Sendable, Hashable {
     package enum Move: Sendable, Hashable {
         /// Send the request with this number to the server, on a new connection if `fresh`.
@@ -14,6 +15,9 @@ package struct AttemptPlan: Sendable, Hashable {
 
     package enum Fault: Sendable, Hashable {
         case server
+
+        /// No connection to the server; the request is not billed.
+        case unconnected
 
         /// The reused connection failed; a new connection may succeed.
         case oldConnection
@@ -29,6 +33,9 @@ package struct AttemptPlan: Sendable, Hashable {
     private let hedgeAfter: Duration
 
     private var untried: ArraySlice<SocketAddress>
+
+    /// Number of further servers that the plan may query.
+    private var left: Int
 
     private var refreshed: Set<SocketAddress> = []
 
@@ -50,11 +57,13 @@ package struct AttemptPlan: Sendable, Hashable {
 
     package init(
         order: [SocketAddress],
+        maximumServers: Int = .max,
         timeout: Duration,
         hedgeAfter: Duration,
         deadline: Instant
     ) {
         untried = order[...]
+        left = min(maximumServers, order.count)
         self.timeout = timeout
         self.hedgeAfter = hedgeAfter
         self.deadline = deadline
@@ -65,7 +74,7 @@ package struct AttemptPlan: Sendable, Hashable {
     package var isExhausted: Bool { untried.isEmpty }
 
     package var wake: Instant? {
-        guard !isOver, !untried.isEmpty, let latest else { return nil }
+        guard !isOver, !untried.isEmpty, left > 0, let latest else { return nil }
         let next = latest + hedgeAfter
         return next < deadline ? next : nil
     }
@@ -102,6 +111,7 @@ extension AttemptPlan {
         guard let index = running.firstIndex(where: { $0.number == number }) else { return nil }
         let server = running.remove(at: index).server
         guard !isOver else { return nil }
+        if fault == .unconnected { left += 1 }
         switch fault {
         case .account:
             return end()
@@ -109,7 +119,7 @@ extension AttemptPlan {
             return running.isEmpty ? end() : nil
         case .oldConnection where now < deadline && refreshed.insert(server).inserted:
             return ask(server, fresh: true, now)
-        case .server, .oldConnection:
+        case .server, .unconnected, .oldConnection:
             return askNext(now)
         }
     }
@@ -124,7 +134,8 @@ extension AttemptPlan {
 extension AttemptPlan {
     /// Queries the next server; if none is left and no request is in flight, ends the call.
     private mutating func askNext(_ now: Instant) -> Move? {
-        if now < deadline, let server = untried.popFirst() {
+        if now < deadline, left > 0, let server = untried.popFirst() {
+            left -= 1
             return ask(server, fresh: false, now)
         }
         return running.isEmpty ? end() : nil

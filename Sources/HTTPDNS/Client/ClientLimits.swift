@@ -8,6 +8,9 @@ package enum ClientLimits {
 
     static let longestPause = Duration.seconds(60)
 
+    /// Maximum number of servers that get a call, not counting failures to connect.
+    static let serversPerCall = 3
+
     static let refusalPause = Duration.seconds(300)
 
     /// Minimum time between the starts of two health probes.

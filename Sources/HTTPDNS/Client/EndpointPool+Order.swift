@@ -11,10 +11,9 @@ extension EndpointPool {
         case limited(until: Instant)
     }
 
-    /// Returns the servers for a call, the current server first.
+    /// Returns the servers for a call in the order of ``rotation``.
     ///
-    /// Address families alternate (RFC 8305 §4). Servers with several unanswered requests come
-    /// last.
+    /// Servers with several unanswered requests come last.
     package func order(now: Instant) -> Order {
         var pool = self
         return pool.takeOrder(now: now)
@@ -32,18 +31,41 @@ extension EndpointPool {
         return .limited(until: endpoints.compactMap(\.breaker.openUntil).min() ?? now)
     }
 
-    /// Returns the servers for a health probe; the primary server is first if its check is due.
+    /// Returns the servers for a health probe; the servers with a due check are first.
     func trialOrder(now: Instant) -> [SocketAddress] {
-        var order = rotation
-        if isReturnDue(now) {
-            order.removeAll { $0 == 0 }
-            order.insert(0, at: 0)
-        }
+        let candidates = returnCandidates(now)
+        let order = candidates + rotation.filter { !candidates.contains($0) }
         return order.map { endpoints[$0] }.filter { $0.breaker.admits(at: now) }.map(\.address)
     }
 
-    /// Indexes of the servers, the current server first, with alternating families.
+    /// Indexes of the servers, the current server first, with alternating families (RFC 8305 §4).
+    ///
+    /// With scheduled servers, a call must reach a server that works, even if all scheduled or all
+    /// configured servers are silent. So the second server is a configured one, and the first three
+    /// servers are of both kinds. Servers that have failed since their latest answer come later.
     var rotation: [Int] {
+        let alternating = alternating
+        guard hasScheduled else { return alternating }
+        let others = byFailure(Array(alternating.dropFirst()))
+        var next = others.filter { endpoints[$0].isConfigured }.prefix(1)
+        if let other = others.first(where: { !endpoints[$0].isConfigured }),
+            endpoints[currentIndex].isConfigured || endpoints[other].failedAt == 0
+        {
+            next.append(other)
+        }
+        return [currentIndex] + byFailure(Array(next)) + others.filter { !next.contains($0) }
+    }
+
+    /// Returns `indexes` with the failed servers last, the latest failure at the end.
+    private func byFailure(_ indexes: [Int]) -> [Int] {
+        let failed = indexes.filter { endpoints[$0].failedAt != 0 }
+        return indexes.filter { endpoints[$0].failedAt == 0 }
+            + failed.sorted { endpoints[$0].failedAt < endpoints[$1].failedAt }
+    }
+
+    private var hasScheduled: Bool { !endpoints.allSatisfy(\.isConfigured) }
+
+    private var alternating: [Int] {
         let round = Array(currentIndex..<endpoints.count) + Array(0..<currentIndex)
         let first = endpoints[currentIndex].address.isIPv6
         var same = round.filter { endpoints[$0].address.isIPv6 == first }[...]
@@ -62,8 +84,24 @@ extension EndpointPool {
         endpoints[index].silent.count >= failuresBeforeSwitch
     }
 
-    func isReturnDue(_ now: Instant) -> Bool {
-        guard let returnAt, !isProbing else { return false }
-        return now >= returnAt
+    func isReturnDue(_ now: Instant) -> Bool { !returnCandidates(now).isEmpty }
+
+    /// Returns the servers to check now: the primary server, or two scheduled servers if the current
+    /// server is a configured one.
+    ///
+    /// The first of the two scheduled servers that answers a probe becomes current.
+    func returnCandidates(_ now: Instant) -> [Int] {
+        guard let returnAt, !isProbing, now >= returnAt else { return [] }
+        var candidates = [0]
+        if hasScheduled, endpoints[currentIndex].isConfigured {
+            candidates = endpoints.indices.filter(isPreferred)
+        }
+        candidates.removeAll { !endpoints[$0].breaker.admits(at: now) }
+        return Array(byFailure(candidates).prefix(2))
+    }
+
+    /// True for a scheduled server while the current server is a configured one.
+    func isPreferred(_ index: Int) -> Bool {
+        !endpoints[index].isConfigured && endpoints[currentIndex].isConfigured
     }
 }

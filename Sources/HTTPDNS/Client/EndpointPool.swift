@@ -10,6 +10,9 @@ package struct EndpointPool: Sendable, Hashable {
     struct Endpoint: Sendable, Hashable {
         let address: SocketAddress
 
+        /// False for a server that only the scheduling service names.
+        let isConfigured: Bool
+
         var failuresInRow = 0
 
         var suspicions = 0
@@ -19,6 +22,11 @@ package struct EndpointPool: Sendable, Hashable {
 
         /// Attempt number of the latest failed probe since the latest answer; 0 if there is none.
         var failedTrial: UInt64 = 0
+
+        /// Attempt number of the latest failure since the latest answer; 0 if there is none.
+        ///
+        /// A switch to another server does not clear this number.
+        var failedAt: UInt64 = 0
 
         var breaker = Breaker()
 
@@ -66,7 +74,7 @@ package struct EndpointPool: Sendable, Hashable {
         precondition(!servers.isEmpty, "a vendor needs at least one server")
         precondition(failuresBeforeSwitch >= 1, "failuresBeforeSwitch must be at least 1")
         configured = Self.distinct(servers)
-        endpoints = configured.map { Endpoint(address: $0) }
+        endpoints = configured.map { Endpoint(address: $0, isConfigured: true) }
         self.failuresBeforeSwitch = failuresBeforeSwitch
         self.returnAfter = returnAfter
         inTurn = rotation.map { endpoints[$0].address }
@@ -102,8 +110,8 @@ extension EndpointPool {
             return nil
         }
         latest += 1
+        if isTrial, returnCandidates(now).first == index { probe = latest }
         endpoints[index].breaker.began(latest)
-        if isTrial, index == 0, isReturnDue(now) { probe = latest }
         return Attempt(server: server, number: latest, era: era, isTrial: isTrial)
     }
 
@@ -131,6 +139,7 @@ extension EndpointPool {
             endpoints[index].breaker.answered(attempt.number)
             endpoints[index].forgetFailures()
             endpoints[index].receivedThrough = latest
+            setFailure(of: index, 0)
         case .limited(let retryAfter):
             endpoints[index].breaker.limited(
                 attempt.number,
@@ -141,20 +150,22 @@ extension EndpointPool {
         case .failed, .suspected, .unjudged:
             endpoints[index].breaker.ended(attempt.number)
         }
-        if wasProbe { return probeEnded(outcome, now) }
+        if wasProbe { return probeEnded(attempt, index, outcome, now) }
         guard attempt.era == era else { return nil }
         switch outcome {
+        case .answered where attempt.isTrial && isPreferred(index):
+            return returned(to: index, now)
         case .failed where attempt.isTrial:
             endpoints[index].failedTrial = attempt.number
             let suspicions = endpoints[index].suspicions
             endpoints[index].suspicions = 0
-            return failed(index, times: max(1, suspicions), now)
+            return failed(attempt, index, times: max(1, suspicions), now)
         case .failed:
-            return failed(index, times: 1, now)
+            return failed(attempt, index, times: 1, now)
         case .suspected where attempt.number <= endpoints[index].receivedThrough:
             return nil
         case .suspected where attempt.number < endpoints[index].failedTrial:
-            return failed(index, times: 1, now)
+            return failed(attempt, index, times: 1, now)
         case .suspected:
             endpoints[index].suspicions += 1
             return nil
@@ -165,20 +176,21 @@ extension EndpointPool {
 
     package var isCurrentSuspected: Bool { endpoints[currentIndex].suspicions > 0 }
 
-    /// Ends a check of the primary server: makes that server current, or postpones the next check.
+    /// Ends a check of a server: makes that server current, or postpones the next check.
     ///
-    /// If another server answered first, the next check is also postponed: the primary server is
+    /// If another server answered first, the next check is also postponed: the checked server is
     /// too slow. Calls to a slow server are hedged, and therefore billed twice.
     private mutating func probeEnded(
+        _ attempt: Attempt,
+        _ index: Int,
         _ outcome: Outcome,
         _ now: Instant
     ) -> Change? {
         switch outcome {
         case .answered:
-            let old = current
-            move(to: 0, now)
-            return .returned(from: old)
+            return returned(to: index, now)
         case .answeredLate, .failed, .suspected, .limited:
+            if outcome == .failed { setFailure(of: index, attempt.number) }
             returnAt = now + returnAfter
         case .unjudged:
             break
@@ -187,16 +199,37 @@ extension EndpointPool {
     }
 
     private mutating func failed(
+        _ attempt: Attempt,
         _ index: Int,
         times: Int,
         _ now: Instant
     ) -> Change? {
         endpoints[index].failuresInRow += times
-        guard index == currentIndex, endpoints[index].failuresInRow >= failuresBeforeSwitch,
+        setFailure(of: index, attempt.number)
+        // A scheduled server is proven by a probe, and one failed probe ends this proof.
+        let isDisproven = attempt.isTrial && !endpoints[index].isConfigured
+        guard index == currentIndex,
+            isDisproven || endpoints[index].failuresInRow >= failuresBeforeSwitch,
             let next = rotation.dropFirst().first
         else { return nil }
         move(to: next, now)
+        // Another scheduled server may work.
+        if endpoints[currentIndex].isConfigured, !endpoints[index].isConfigured, returnAt != nil {
+            returnAt = now
+        }
         return .switched(from: endpoints[index].address, to: current)
+    }
+
+    private mutating func returned(to index: Int, _ now: Instant) -> Change {
+        let old = current
+        move(to: index, now)
+        return .returned(from: old)
+    }
+
+    private mutating func setFailure(of index: Int, _ number: UInt64) {
+        guard endpoints[index].failedAt != number else { return }
+        endpoints[index].failedAt = number
+        inTurn = rotation.map { endpoints[$0].address }
     }
 
     private mutating func move(to index: Int, _ now: Instant) {
@@ -211,7 +244,7 @@ extension EndpointPool {
         }
     }
 
-    /// Begins an era: clears all failures, and ignores later results of earlier attempts.
+    /// Begins an era: clears the counts of failures, and ignores later results of earlier attempts.
     private mutating func beginEra() {
         era += 1
         for index in endpoints.indices { endpoints[index].forgetFailures() }
@@ -227,7 +260,11 @@ extension EndpointPool {
 extension EndpointPool {
     /// Resets all servers after a network change; the check of the primary server is then due.
     package mutating func networkChanged(now: Instant) {
-        for index in endpoints.indices { endpoints[index].breaker.reset() }
+        for index in endpoints.indices {
+            endpoints[index].breaker.reset()
+            endpoints[index].failedAt = 0
+        }
+        inTurn = rotation.map { endpoints[$0].address }
         beginEra()
         probe = nil
         if returnAt != nil { returnAt = now }
@@ -237,20 +274,29 @@ extension EndpointPool {
         for index in endpoints.indices { endpoints[index].breaker.reset() }
     }
 
-    /// Replaces the servers of the scheduling service; configured servers stay as fallback.
+    /// Replaces the servers of the scheduling service; configured servers stay.
     ///
-    /// If the list lacks the current server, the first server becomes current.
-    package mutating func schedule(_ scheduled: [SocketAddress], now: Instant) {
+    /// The list can be old or forged. So the current server stays current, if it is configured or in
+    /// the list, and a check of the list is due.
+    ///
+    /// - Returns: true if a check of the list is due.
+    @discardableResult
+    package mutating func schedule(_ scheduled: [SocketAddress], now: Instant) -> Bool {
         let old = endpoints
         let oldCurrent = current
         endpoints = Self.distinct(scheduled + configured).map { address in
-            old.first { $0.address == address } ?? Endpoint(address: address)
+            old.first { $0.address == address }
+                ?? Endpoint(address: address, isConfigured: configured.contains(address))
         }
-        guard endpoints.map(\.address) != old.map(\.address) else { return }
-        let preferred = scheduled.isEmpty ? configured : scheduled
-        let kept = preferred.contains(oldCurrent) ? index(of: oldCurrent) : nil
+        guard endpoints.map(\.address) != old.map(\.address) else { return false }
+        let ownServers = endpoints.indices.filter { endpoints[$0].isConfigured }
+        let first = ownServers.min { endpoints[$0].failedAt < endpoints[$1].failedAt }
         returnAt = nil
         probe = nil
-        move(to: kept ?? 0, now)
+        move(to: index(of: oldCurrent) ?? first ?? 0, now)
+        let isListed = scheduled.isEmpty || scheduled.contains(current)
+        guard returnAt != nil, !isListed else { return false }
+        returnAt = now
+        return true
     }
 }

@@ -46,6 +46,7 @@ extension VendorClient {
     func course(_ order: [SocketAddress], until deadline: Instant) -> AttemptPlan {
         AttemptPlan(
             order: order,
+            maximumServers: ClientLimits.serversPerCall,
             timeout: settings.timeout,
             hedgeAfter: settings.hedgeAfter,
             deadline: deadline

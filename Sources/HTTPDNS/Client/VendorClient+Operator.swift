@@ -150,7 +150,7 @@ extension VendorClient {
         counters.refreshes += 1
         counters.refreshedAt = now
         counters.refreshError = nil
-        pool.schedule(addresses.servers, now: now)
+        if pool.schedule(addresses.servers, now: now) { beginTrial() }
         let servers = Set(pool.servers)
         records = records.filter { servers.contains($0.key) }
         armRefresh()

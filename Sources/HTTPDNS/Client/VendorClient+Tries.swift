@@ -216,6 +216,7 @@ extension VendorError {
             switch self {
             case .transport(.timedOut(reused: true)), .transport(.cutOff(reused: true)):
                 .oldConnection
+            case _ where isOfConnection: .unconnected
             default: .server
             }
         }

@@ -157,7 +157,10 @@ package final class VendorClient {
         )
         pace = RateLimiter(perSecond: settings.callsPerSecond)
         trials = TrialSchedule(burst: settings.retriesBeforeSwitch)
-        silence = VendorCircuitBreaker(limit: settings.retriesBeforeSwitch * servers.count)
+        // All scheduled servers count as one server: a configured server is next after the first.
+        silence = VendorCircuitBreaker(
+            limit: settings.retriesBeforeSwitch * (servers.count + (source == nil ? 0 : 1))
+        )
         pool = EndpointPool(
             servers: servers,
             failuresBeforeSwitch: settings.retriesBeforeSwitch,
