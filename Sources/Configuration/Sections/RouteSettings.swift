@@ -131,8 +131,9 @@ extension RouteSettings: SettingsEntry {
         },
         .option("fallback-after", \.fallbackAfter, .fallbackDelay) {
             """
-            Maximum time that a query for an uncached name waits for the vendors. Then the \
-            upstreams answer, with a TTL of at most 30 s. A later answer of the vendor replaces \
+            Maximum time that a query for an uncached name waits for a vendor. Then the next \
+            vendor of the route also gets the name (another billed call). After the last vendor, \
+            the upstreams answer, with a TTL of at most 30 s. A later answer of a vendor replaces \
             this answer in the cache. `off` waits for the vendors, up to 3 s. No effect with \
             `fallback: none`.
             """

@@ -8,6 +8,9 @@ extension VendorClient {
     /// True if queries that have another answer source should skip the vendor.
     package var isSilent: Bool { silence.isSilent }
 
+    /// True if the vendor responds, and if calls are permitted now.
+    package var isAvailable: Bool { !isSilent && obstacle(clocks.now()) == nil }
+
     package var isTrialDue: Bool {
         let now = clocks.now()
         return trials.isDue(at: now) && obstacle(now) == nil

@@ -6,10 +6,11 @@ internal import Net
 
 /// One query to the vendors of a route, with the upstreams as fallback.
 ///
-/// The upstreams are queried at most once: after the vendors have failed or have no address, or as
-/// an early fallback after `Route.Options.fallbackAfter`.  The client gets an early answer
-/// immediately, with a short TTL.  A later answer of the vendors replaces the early answer in the
-/// cache.
+/// If a vendor does not answer within `Route.Options.fallbackAfter`, the next vendor also gets the
+/// query.  The upstreams are queried at most once: after the vendors have failed or have no address,
+/// or as an early fallback, if the last vendor does not answer within this time.  The client gets an
+/// early answer immediately, with a short TTL.  A later answer of the vendors replaces the early
+/// answer in the cache.
 ///
 /// A name with a cache entry has no early fallback: at a refresh, an upstream's answer must not
 /// replace a vendor's answer.
@@ -24,7 +25,16 @@ final class VendorFallback {
     /// False if the route has no upstreams.
     private let asksUpstreams: Bool
 
+    private let vendorsLeft: VendorStage.RemainingVendors
+
+    /// Number of vendors that have the query now.
+    private var vendorsAsked = 0
+
+    /// Result of all vendors.
     private var vendorResult: VendorStage.Result?
+
+    /// Result of a vendor without an answer, while another vendor has the query.
+    private var partialResult: VendorStage.Result?
     private var upstreamAnswer: Resolution?
     private var hasAskedUpstreams = false
     private var isOver = false
@@ -44,6 +54,7 @@ final class VendorFallback {
         self.policy = policy
         self.denials = denials
         self.asksUpstreams = asksUpstreams
+        vendorsLeft = VendorStage.RemainingVendors(of: match)
     }
 
     private var query: Query { pending.query }
@@ -74,15 +85,21 @@ final class VendorFallback {
                 variant: query.variant,
                 now: start
             ) != nil
-        resolution.vendors.ask(
-            pending,
-            match,
-            isCovered: isCovered,
-            Completion { [self] in vendorsFinished($0) }
-        )
+        askVendors(isCovered: isCovered)
         guard vendorResult == nil, asksUpstreams, let delay = match.route.options.fallbackAfter
         else { return }
         timer = denials.clocks.timer(start + delay) { [self] in askEarly() }
+    }
+
+    private func askVendors(isCovered: Bool) {
+        vendorsAsked += 1
+        resolution.vendors.ask(
+            pending,
+            match,
+            vendorsLeft,
+            isCovered: isCovered,
+            Completion { [self] in vendorFinished($0) }
+        )
     }
 
     private func askEarly() {
@@ -93,16 +110,29 @@ final class VendorFallback {
             now: denials.clocks.now()
         )
         guard vendorResult == nil, entry == nil else { return }
-        if let delay = match.route.options.fallbackAfter,
-            let end = resolution.vendors.waitEnd(
+        if let delay = match.route.options.fallbackAfter {
+            let isProtected = resolution.encrypts(match)
+            if let end = resolution.vendors.waitEnd(
                 query.question,
                 match,
                 after: delay,
-                isProtected: resolution.encrypts(match)
-            )
-        {
-            timer = denials.clocks.timer(end) { [self] in askEarly() }
-            return
+                isProtected: isProtected
+            ) {
+                timer = denials.clocks.timer(end) { [self] in askEarly() }
+                return
+            }
+            if let next = resolution.vendors.nextVendor(vendorsLeft, isProtected: isProtected) {
+                pending.trace?.note("no vendor has answered yet: also querying \(next.name)")
+                let count = vendorsAsked
+                askVendors(isCovered: false)
+                guard vendorResult == nil else { return }
+                if vendorsAsked > count {
+                    timer = denials.clocks.timer(denials.clocks.now() + delay) { [self] in
+                        askEarly()
+                    }
+                    return
+                }
+            }
         }
         pending.trace?.note("no vendor has answered yet: querying upstreams")
         askUpstreams()
@@ -123,6 +153,16 @@ final class VendorFallback {
         early.shorten(to: ResolverLimits.earlyLifetime, query.question)
         early.provenance.fallback = .early
         complete(ResolvedAnswer(early))
+    }
+
+    /// Uses the first answer of a vendor; without an answer, waits for the other vendors.
+    private func vendorFinished(_ result: VendorStage.Result) {
+        vendorsAsked -= 1
+        if case .answered? = vendorResult { return }
+        if case .answered = result { return vendorsFinished(result) }
+        let result = partialResult.map { $0.merged(with: result) } ?? result
+        partialResult = result
+        if vendorsAsked == 0 { vendorsFinished(result) }
     }
 
     private func vendorsFinished(_ result: VendorStage.Result) {
@@ -231,5 +271,16 @@ final class VendorFallback {
         // Frees the answer: a vendor call in flight may retain this object for seconds.
         upstreamAnswer = nil
         resolution.end(pending, answer)
+    }
+}
+
+extension VendorStage.Result {
+    /// Returns the result of two vendors without an answer.
+    fileprivate func merged(with other: VendorStage.Result) -> VendorStage.Result {
+        switch (self, other) {
+        case (.failed(let limit), .failed(let otherLimit)): .failed(limit ?? otherLimit)
+        case (.failed, _): other
+        default: self
+        }
     }
 }

@@ -79,10 +79,13 @@ package final class VendorStage {
     ///
     /// After a cancellation, a call that was sent continues.
     ///
-    /// - Parameter isCovered: true if a stale answer is cached; then no client waits for the fleet.
+    /// - Parameters:
+    ///   - vendors: vendors of the route that did not get the query yet.
+    ///   - isCovered: true if a stale answer is cached; then no client waits for the fleet.
     func ask(
         _ query: PendingQuery,
         _ match: RouteTable.Match,
+        _ vendors: RemainingVendors,
         isCovered: Bool = false,
         _ completion: consuming Completion<Result>
     ) {
@@ -98,8 +101,9 @@ package final class VendorStage {
         let end = min(query.deadline, start + ResolverLimits.vendors)
         let isAwaited = query.isAwaited && !isCovered
         let wait = fleet.flatMap { isAwaited ? $0.fleet.wait : nil }
-        let work = Work(query, match, end: end, waitEnd: wait.map { start + $0 })
-        ask(match.route.vendors[...], work, nil, completion)
+        let waitEnd = wait.map { start + $0 }
+        let work = Work(query: query, match: match, vendors: vendors, end: end, waitEnd: waitEnd)
+        ask(work, nil, completion)
     }
 
     /// Queues the name of `query` for `client`, too, if it is queued for another client.
@@ -115,41 +119,18 @@ package final class VendorStage {
         }
     }
 
-    /// Query to the vendors of a route.
-    struct Work {
-        let query: PendingQuery
-        let match: RouteTable.Match
-
-        /// Deadline of all vendors.
-        let end: Instant
-
-        /// End of the wait for an answer of another machine; nil if no client waits.
-        let waitEnd: Instant?
-
-        init(_ query: PendingQuery, _ match: RouteTable.Match, end: Instant, waitEnd: Instant?) {
-            self.query = query
-            self.match = match
-            self.end = end
-            self.waitEnd = waitEnd
-        }
-    }
-
-    /// Queries the first of `vendors`; after a failure, queries the next vendor.
+    /// Queries the first remaining vendor; after a failure, queries the next vendor.
     ///
     /// - Parameter limit: the limit that prevented a call of an earlier vendor.
-    private func ask(
-        _ vendors: ArraySlice<VendorClient>,
-        _ work: Work,
-        _ limit: Limit?,
-        _ completion: consuming Completion<Result>
-    ) {
-        let query = work.query
+    private func ask(_ work: Work, _ limit: Limit?, _ completion: consuming Completion<Result>) {
+        let (query, vendors) = (work.query, work.vendors.clients)
         guard let vendor = vendors.first, clocks.now() < work.end, !query.isCancelled
         else { return completion(.failed(limit)) }
+        work.vendors.clients = vendors.dropFirst()
         if passesOver(vendors, work.match) {
             query.trace?.note("\(vendor.name): unresponsive, trying the next source")
             vendor.beginTrial()
-            return ask(vendors.dropFirst(), work, limit, completion)
+            return ask(work, limit, completion)
         }
         if fleet != nil { return askFleet(vendors, work, limit, completion) }
         call(vendors, work, limit, completion)
@@ -180,7 +161,7 @@ package final class VendorStage {
             case .failure(let failure):
                 query.trace?.note("\(vendor.name): no answer (\(failure.reason))")
                 ended?(nil)
-                ask(vendors.dropFirst(), work, failure.limit ?? limit, completion)
+                ask(work, failure.limit ?? limit, completion)
             }
         }
         vendor.lookUp(
@@ -205,33 +186,6 @@ package final class VendorStage {
     ) -> Bool {
         guard let vendor = vendors.first else { return false }
         return vendor.isSilent && (vendors.count > 1 || match.route.fallsBack)
-    }
-
-    /// Returns the time until which an early fallback must wait; nil if it can start now.
-    ///
-    /// Also moves a name that has waited too long for a call to the next vendor.
-    func waitEnd(
-        _ question: Question,
-        _ match: RouteTable.Match,
-        after delay: Duration,
-        isProtected: Bool
-    ) -> Instant? {
-        var others = match.route.vendors[...]
-        let parameters = match.route.options.parameters
-        while let vendor = others.popFirst() {
-            let end = vendor.waitEnd(
-                question.name,
-                question.families,
-                parameters: parameters,
-                after: delay,
-                isProtected: others.first?.facts.isProtected ?? isProtected
-            )
-            if let end { return end }
-            if !others.isEmpty, vendor.leaveQueue(question.name, question.families, parameters) {
-                return clocks.now() + delay
-            }
-        }
-        return nil
     }
 
     /// Returns the vendors of a route in the order of `ask`, with their states.
