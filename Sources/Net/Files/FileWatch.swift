@@ -150,14 +150,12 @@ package final class FileWatch {
         case link(String)
 
         init(_ path: String) {
-            // SAFETY: the path ends with NUL; readlink writes at most the size of the buffer.
-            let target = unsafe [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) {
-                buffer,
-                count in
-                count = unsafe max(0, readlink(path, buffer.baseAddress, buffer.count))
-            }
-            if !target.isEmpty {
-                self = .link(String(decoding: target, as: UTF8.self))
+            var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+            // SAFETY: the path ends with NUL; readlink writes at most the given count.
+            let count = unsafe readlink(path, &target, target.count)
+            if count > 0 {
+                let octets = target.prefix(count).map { UInt8(bitPattern: $0) }
+                self = .link(String(decoding: octets, as: UTF8.self))
             } else {
                 self = errno == EINVAL ? .present : .missing
             }
