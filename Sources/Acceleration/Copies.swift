@@ -17,8 +17,8 @@ struct Copies: ~Copyable {
 
     /// Maximum number of further copies that `newHits` adds to `idle` in this pass over all slots.
     ///
-    /// `idle` has the copies without hits since the last pass; the cache removes them to make space.
-    /// The maximum is 0 while the BPF map has space, because then no copy must be removed.
+    /// `idle` has the copies without hits since the last pass; the cache removes them for space.
+    /// The maximum is 0 while the BPF map has space, because then no removal is needed.
     var idleLeft = 0
 
     /// Address families (`ANSWER_IPV4`, `ANSWER_IPV6`) of the clients that the BPF program answers.
@@ -53,7 +53,7 @@ struct Slot {
     var key: UInt64 = 0
     var of = MirroredHits()
 
-    /// Hits on the present and earlier answers in this slot that the statistics already include.
+    /// Number of hits in this slot that are counted already, also on earlier answers.
     var seen: UInt64 = 0
     var isUsed = false
     init() {}
