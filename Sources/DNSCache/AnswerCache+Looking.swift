@@ -44,7 +44,7 @@ extension [CacheEntry] {
 ///
 /// The iteration ends after one lap of the ring buffer, and may miss entries added meanwhile.
 package struct CacheWalk {
-    /// Maximum number of entries copied per hold of the lock, which lasts about 20 µs.
+    /// Maximum number of entries to copy before the lock is released, after about 20 µs.
     static let copies = 16
 
     private let cache: AnswerCache

@@ -17,7 +17,7 @@ package final class AnswerCache: Sendable {
     /// Smallest and default size of a cache in octets.
     package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
 
-    /// Maximum number of entries examined per hold of the lock, which lasts about 20 µs.
+    /// Maximum number of entries to examine before the lock is released, after about 20 µs.
     static let stride = 256
 
     /// Creates a cache of `limit` octets for entries and index, at least 256 KiB.
@@ -43,7 +43,7 @@ package final class AnswerCache: Sendable {
 
     /// Returns true if the system allows a cache of `limit` octets now.
     package static func fits(limit: Int) -> Bool {
-        // The minimum size and rounding to pages add less than `sizes.smallest`.
+        // Includes what `init` can add to `limit`: the minimum size, and rounding to pages.
         Pages.fits(octets: limit + sizes.smallest)
     }
 
@@ -88,10 +88,10 @@ package final class AnswerCache: Sendable {
         return table.withLock { body(&$0, now) }
     }
 
-    /// False if the cache has no entry with this hash, fresh or expired.
+    /// Returns false only if the cache has no entry with this hash, fresh or expired.
     package func mayContain(_ hash: UInt64) -> Bool { table.withLock { $0.mayContain(hash) } }
 
-    /// Stores an answer, unless its lifetime is 0 or its size exceeds half of the cache.
+    /// Stores an answer, unless its lifetime is 0 or the cache rejects answers of this size.
     ///
     /// - Parameter hash: the hash of the question; nil if unknown.
     package func insert(_ answer: CachedAnswer, hash: UInt64? = nil, now: Instant) {
@@ -130,7 +130,7 @@ package final class AnswerCache: Sendable {
 
     /// Returns the cached answer, if any; nil unless the workers bypass the cache.
     ///
-    /// If the workers use the cache (``setBypassed(_:)``), they have already looked there.
+    /// Otherwise, the workers have already searched the cache; see ``setBypassed(_:)``.
     package func bypassedAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -182,7 +182,7 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Snapshots
 
-    /// Position at which a lap of the ring buffer ends if it starts now.
+    /// Position at which a lap of the ring buffer that starts now will end.
     var lapEnd: Int { table.withLock { $0.ring.head + $0.ring.capacity } }
 
     func snapshotStride(from position: Int, now: Instant) -> SnapshotStride {

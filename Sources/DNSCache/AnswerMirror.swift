@@ -102,7 +102,7 @@ extension AnswerTable {
 
     package var hasOffers: Bool { !offers.isEmpty }
 
-    /// Returns true if the hit must queue the entry for a copy to the mirror.
+    /// Returns true if this hit must queue the entry, so that the mirror stores a copy later.
     ///
     /// `entry` is the header before the hit.
     func wantsOffer(_ entry: EntryHeader) -> Bool {

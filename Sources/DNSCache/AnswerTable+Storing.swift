@@ -159,7 +159,7 @@ extension AnswerTable {
         }
     }
 
-    /// Evicts one entry, preferably without a recent hit, otherwise stale, otherwise any entry.
+    /// Evicts an entry without a recent hit, or else a stale entry, or else any entry.
     ///
     /// Of several such entries, evicts the oldest.
     private mutating func removeOne(of references: [Int], now: UInt64) {

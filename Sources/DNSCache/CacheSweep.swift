@@ -38,11 +38,11 @@ package struct CacheSweep {
 
     // MARK: - Making
 
-    /// Creates a sweep that visits each entry of the ring buffer once.
+    /// Creates a sweep that removes the selected entries or marks them as stale.
     ///
     /// The caller must call ``step(now:)`` until it returns false.
     ///
-    /// - Parameter youngest: entries that were stored later are skipped; nil: none is skipped.
+    /// - Parameter youngest: entries that were stored later are skipped; nil to skip no entry.
     package init(
         _ cache: AnswerCache,
         _ selection: AnswerCache.Selection,

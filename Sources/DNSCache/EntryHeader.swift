@@ -165,8 +165,8 @@ extension EntryHeader {
 
     /// Returns the price of moving the entry to the head; nil if the entry is evicted instead.
     ///
-    /// One insertion can pay a limited total price, and a stale entry has a higher price than a
-    /// fresh entry, so stale entries are evicted first.
+    /// The total price of the moves in one insertion is limited. A stale entry has a higher price
+    /// than a fresh entry, so that stale entries are evicted first.
     func price(_ now: UInt64) -> Int? {
         guard demand.isNew else { return nil }
         if isFresh(now) { return 1 }
