@@ -73,8 +73,8 @@ package final class DatagramListener: Sendable {
 
     /// Releases the address after all threads have stopped receiving; later replies are dropped.
     ///
-    /// Queries in flight retain the listener, and the kernel would still distribute datagrams to an
-    /// open socket (SO_REUSEPORT). An adopted socket stays open.
+    /// Without this call, queries in flight would keep the socket open, and the kernel would still
+    /// distribute datagrams to this socket (SO_REUSEPORT). An adopted socket stays open.
     package func close() {
         // Fails only if no descriptor is free. The socket then closes with the last reference.
         if !isAdopted { _ = datagrams_replace_with_null(owned.raw) }

@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// Waking the receiving process is expensive. Only the first datagram of a batch wakes it.
 // SAFETY: blocks have the sizes of their properties, are never freed, and are used on the service
-// loop only. Slots are below `count`.
+// loop only. Slots are below `capacity`.
 @safe
 @ServiceLoop
 final class DatagramQueue {
@@ -163,7 +163,7 @@ final class DatagramQueue {
 
     private func transmit() {
         for slot in 0..<count where unsafe descriptors[slot] >= 0 {
-            // Taken, because a copy would retain the sender.
+            // Takes the sender out of the slot, because a copy would retain the sender.
             switch unsafe senders[slot].take() {
             case .listener(let listener):
                 _ = send(slot..<count, ofListener: listener)

@@ -44,7 +44,7 @@ package final class FileThread: Sendable {
         let result = Lock<Value?>(nil)
         queue.add { [self] in
             let value = body()
-            // Cleared before the result is set: the caller may then start another access.
+            // Cleared before the result is set: the result lets the caller start another access.
             isBusy.store(false, ordering: .releasing)
             result.withLock { $0 = value }
             _ = linux_eventfd_signal(done)

@@ -3,9 +3,9 @@ private import Glibc
 
 /// Watch for writes to a file, and for its replacement, removal and creation.
 ///
-/// One inotify(7) watch is on the directory or its nearest existing ancestor. If the path contains
-/// symbolic links, so is one watch for each link and for the target. Another watch, on the file,
-/// reports writes to a link target or a mounted file.
+/// One inotify(7) watch is on the directory of the file, or on its nearest existing ancestor. If
+/// the path contains symbolic links, this is the directory of the last target, and the directory of
+/// each link has another watch. A watch on the file itself reports writes to a mounted file.
 ///
 /// If the user has no inotify instances or watches left, calls the handler every 10 s.
 ///
@@ -22,7 +22,7 @@ package final class FileWatch {
     /// Timer of the next attempt after ``fault``.
     private var poll: LoopTimer?
 
-    /// Reason why the kernel does not report changes; nil if it does.
+    /// Reason why the kernel does not report changes; nil if the kernel reports changes.
     package private(set) var fault: SocketError?
 
     private var file: Int32?

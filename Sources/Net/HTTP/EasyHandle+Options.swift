@@ -2,8 +2,8 @@
 import CCurl
 private import COpenSSL
 
-// SAFETY: libcurl copies the texts, which end with NUL, and the octets of the body. Its texts are
-// static.
+// SAFETY: libcurl copies the texts, which end with NUL, and the octets of the body. The texts that
+// libcurl returns are static.
 extension EasyHandle {
     func setUp(for request: HTTPRequest) throws(HTTPError) {
         try setStrictness()
@@ -48,7 +48,7 @@ extension EasyHandle {
         try set(CURLOPT_NOSIGNAL, 1)
         try set(CURLOPT_FOLLOWLOCATION, 0)
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
-        // Without effect, but libcurl 7.88 refuses an empty list.
+        // Has no effect without redirects, but libcurl 7.88 refuses an empty list.
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "https")
         try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
         try set(CURLOPT_HTTP09_ALLOWED, 0)
@@ -137,8 +137,8 @@ extension EasyHandle {
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
         // The meter does not measure handshakes, so renegotiation is disabled.
         unsafe TLSClient.limitHandshakes(in: context)
-        // A call of libcurl does not return while HTTP/2 frames that belong to no reply arrive.
-        // This callback can end the connection during such a call.
+        // As long as HTTP/2 frames arrive that belong to no reply, a call of libcurl does not
+        // return. This callback can end the connection during such a call.
         // SAFETY: the pool retains the meter until the connection is freed.
         unsafe SSL_CTX_set_msg_callback(context, Self.noteMessage)
         unsafe SSL_CTX_ctrl(

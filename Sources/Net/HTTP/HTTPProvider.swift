@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Connections and memory of one provider (vendor or upstream), which others cannot exhaust.
+/// Connections and memory of one provider (vendor or upstream); no other provider can use them.
 @ServiceLoop
 final class HTTPProvider {
     private let memory: ReplyMemory.Share
@@ -48,7 +48,7 @@ final class HTTPProvider {
     /// Returns the connections and handles for `request`.
     ///
     /// Creates a new pool if the certificates have changed, if the ``LoopBudget`` was exhausted, or
-    /// if a connection of the pool became silent.
+    /// if the pool is retired (``ConnectionPool/isRetired``).
     ///
     /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
     ///   `HTTPError.invalidRequest` for unreadable certificates.
@@ -95,7 +95,7 @@ final class ReplyMemory {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Reply memory of one provider; full if it is larger than the free memory of all providers.
+    /// Reply memory that one provider uses; full if larger than the memory that is still free.
     final class Share {
         private let whole: ReplyMemory
 

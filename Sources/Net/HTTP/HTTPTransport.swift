@@ -61,7 +61,8 @@ package struct HTTPRequest: Sendable, Hashable {
 
     /// True to close a silent connection only after another connection of the provider has replied.
     ///
-    /// If false, the connection is closed when the request times out and no data has arrived.
+    /// If false, the connection is closed at the deadline, unless data arrived in the second half
+    /// of the wait or another request uses the connection.
     package var keepsSilentConnection = false
 
     /// True to send the request at most once; set for requests that may be billed.

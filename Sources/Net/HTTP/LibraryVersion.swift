@@ -11,7 +11,7 @@ package enum LibraryVersion {
         return unsafe String(cString: curl_version())
     }
 
-    /// True if libcurl has a use-after-free fault in an easy handle that is used again (< 8.1.0).
+    /// True for libcurl before 8.1.0: using an easy handle again can cause a use after free.
     ///
     /// The handle keeps a pointer to the last header of the former reply, which is freed. If the
     /// first header line of the next reply begins with a blank, libcurl writes to this memory.

@@ -66,9 +66,12 @@ struct LoopBudget {
         return min(level, .zero) + time - .nanoseconds(allowed) > Self.capacity
     }
 
-    /// Adds the CPU time of one libcurl call, minus ``perOctet`` and ``perTransfer``.
+    /// Adds the CPU time of one libcurl call, minus the allowances.
     ///
-    /// - Parameter isStopped: true if the bucket overflowed during the call.
+    /// The allowances are ``perOctet``, ``perTransfer`` and ``perTransferInFlight``.
+    ///
+    /// - Parameter isStopped: true if the bucket overflowed during the call; then the full CPU time
+    ///   is added.
     mutating func charge(
         _ time: Duration,
         octets: Int,
@@ -101,8 +104,8 @@ struct LoopBudget {
 
 /// CPU time meter for libcurl calls that read from a provider.
 ///
-/// Charges a TLS handshake only if the handshake fails, because handshakes may exceed the budget.
-/// ``HandshakeLimit`` bounds the one handshake of a connection.
+/// Charges a TLS handshake only if the handshake fails: a successful handshake can take more CPU
+/// time than the budget allows. ``HandshakeLimit`` bounds the one handshake of a connection.
 ///
 /// Not isolated, because C code calls the meter, on the service loop.
 final class LoopMeter {

@@ -5,7 +5,8 @@ private import COpenSSL
 /// Received part of a reply.
 ///
 /// Not isolated, because C code calls it, on the service loop.
-// SAFETY: the owning handle lives while libcurl uses it; libcurl is called on the loop only.
+// SAFETY: the ``EasyHandle`` that owns this object lives as long as libcurl uses the object.
+// libcurl is called on the loop only.
 @safe
 final class ReceivedReply {
     let limits: HTTPClient.Limits
@@ -26,7 +27,7 @@ final class ReceivedReply {
 
     private(set) var fault: HTTPError?
 
-    /// Handle of libcurl, which lives as long as its owner.
+    /// Handle of libcurl, owned by the ``EasyHandle`` that owns this object.
     private var easy: UnsafeMutableRawPointer?
 
     /// True if the handle must not send over HTTP/1; see ``LibraryVersion/hasStaleHeaders``.

@@ -16,7 +16,7 @@ final class WatchedSockets {
 
         /// True if libcurl has no transfer on the connection.
         ///
-        /// The watch stays for the next transfer, and ends with the first event.
+        /// The idle socket stays watched for the next transfer; the first event ends the watch.
         fileprivate var isIdle = false
 
         private let duplicate: OwnedDescriptor
@@ -139,8 +139,8 @@ final class WatchedSockets {
 
     /// Marks a socket as silent.
     ///
-    /// A reply on another connection, which is not silent, shuts down the socket, unless a reply on
-    /// this connection has arrived before.
+    /// The next reply on a connection that is not silent shuts down the socket, unless a reply on
+    /// the socket itself arrives first.
     func suspect(_ descriptor: Int32, port: UInt16) { suspects[descriptor] = port }
 
     /// Marks all sockets of a server as silent, also idle sockets: libcurl prefers old connections.

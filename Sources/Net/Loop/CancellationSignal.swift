@@ -16,7 +16,7 @@ open class CancellationSignal {
     private final var others: [Action] = []
     private final var hasOthers = false
 
-    /// DNS client that caused this work, for its limits; nil for work of the daemon.
+    /// DNS client that caused this work, whose limits apply; nil for work of the daemon.
     package final let account: (any Hashable & Sendable)?
 
     /// True if the DNS client waits for the result; false for a refresh of a cached answer.

@@ -8,7 +8,7 @@ package struct Clocks: Sendable {
 
     package var now: @Sendable () -> Instant
 
-    /// Wall clock in seconds since 1970, for signatures.
+    /// Wall clock in seconds since 1970, which may jump.
     package var wallSeconds: @Sendable () -> Int64
 
     package var timer: Timing

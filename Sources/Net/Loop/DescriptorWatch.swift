@@ -97,7 +97,7 @@ final class DescriptorWatch {
         guard error == 0 else { throw .system(call: "epoll_ctl", code: error) }
     }
 
-    /// Traps after a failed change of a registered descriptor: its owner has closed it too early.
+    /// Traps if the watch cannot be changed: the owner of the descriptor has closed it too early.
     private func require(_ error: Int32) {
         precondition(error == 0, "cannot watch a descriptor: \(errorText(error))")
     }

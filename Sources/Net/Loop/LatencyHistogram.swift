@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Synchronization
 
-/// Histogram of durations from 1 µs to 16 s in 192 buckets, eight per power of two.
+/// Histogram of durations up to 67 s in 192 buckets; from 8 µs on, eight per power of two.
 package final class LatencyHistogram: Sendable {
     private let buckets: InlineArray<192, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
     private let longest = Atomic<UInt64>(0)
@@ -94,7 +94,7 @@ package struct LatencySum: Sendable {
         return sum
     }
 
-    /// Returns the sum of the events after `earlier`; `longest` is at most an eighth too high.
+    /// Returns this sum without the events in `earlier`; `longest` is at most an eighth too high.
     package func since(_ earlier: LatencySum) -> LatencySum {
         var difference = self
         for index in buckets.indices { difference.buckets[index] -= earlier.buckets[index] }

@@ -9,9 +9,9 @@ private import Synchronization
 ///
 /// The executor of the global actor ``ServiceLoop``. One iteration runs the jobs and the
 /// ``LoopWakeup`` handlers that were queued at its start, in order of arrival. Then it polls at
-/// most 16 descriptors, so neither jobs nor sockets starve. One of these descriptors is the
-/// epoll instance of sd-event, which D-Bus and signals use: sd-event needs thousands of
-/// instructions per event.
+/// most 16 descriptors, so neither jobs nor sockets starve. Only D-Bus and signals use sd-event,
+/// because sd-event needs thousands of instructions per event. One of the polled descriptors is
+/// the epoll instance of sd-event.
 ///
 /// **Waking.** A thread that queues a job sets `hasWork`. If `isPolling` is set, the thread clears
 /// `isPolling` and writes to the eventfd, which ends the poll. The loop sets `isPolling`, and then
@@ -239,7 +239,7 @@ extension LoopExecutor {
         unsafe own.flush = unsafeBitCast(flush, to: (() -> Void).self)
     }
 
-    /// Schedules one flush, before the thread waits.
+    /// Schedules one flush, which runs before the thread waits.
     @ServiceLoop
     func flushLater() { own.isFlushDue = true }
 

@@ -19,7 +19,7 @@ package final class LoopWakeup: Sendable {
         unsafe self.handler = unsafeBitCast(handler, to: (() -> Void).self)
     }
 
-    /// Schedules the handler, by an atomic exchange, and a system call if the loop sleeps.
+    /// Schedules the handler; needs a system call only if the loop waits.
     package func ring() {
         guard !rung.exchange(true, ordering: .acquiringAndReleasing) else { return }
         LoopExecutor.shared.enqueue(self)

@@ -10,10 +10,10 @@ package enum Clock {
         return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
-    /// Wall clock, which may jump; for signatures and log lines only.
+    /// Wall clock in seconds since 1970, which may jump.
     package static var wallSeconds: Int64 { Int64(read(CLOCK_REALTIME).tv_sec) }
 
-    /// Wall clock, which may jump; for display only.
+    /// Wall clock, which may jump; for display and log lines.
     package static var wallMilliseconds: Int64 {
         let time = read(CLOCK_REALTIME)
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000

@@ -35,7 +35,7 @@ package enum OwnProcess {
         )
     }
 
-    /// Returns free memory of all threads to the system, which malloc(3) would keep.
+    /// Returns to the system the free memory of all threads, which malloc(3) would keep.
     ///
     /// Takes about 1 ms for 30 MiB; call it on a worker thread.
     package static func returnFreeMemory() {

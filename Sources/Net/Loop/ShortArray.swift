@@ -16,7 +16,7 @@ public struct ShortArray<Element>: RandomAccessCollection {
         for element in elements { append(element) }
     }
 
-    /// Zero.
+    /// Index of the first element: 0.
     @inlinable
     public var startIndex: Int { 0 }
 
@@ -54,7 +54,7 @@ public struct ShortArray<Element>: RandomAccessCollection {
         if head == nil { head = element } else { tail.append(element) }
     }
 
-    /// Removes and returns an element; the order of the others is unchanged.
+    /// Removes and returns an element; the order of the other elements is unchanged.
     @inlinable
     @discardableResult
     public mutating func remove(at index: Int) -> Element {

@@ -22,7 +22,7 @@ enum NetworkFact: Hashable {
         let isTunnel: Bool
     }
 
-    /// Address with more than link scope.
+    /// Address that is valid beyond its link.
     struct Address: Hashable {
         let index: Int32
 

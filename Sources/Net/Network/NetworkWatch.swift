@@ -3,8 +3,8 @@
 /// Watch for changes of this machine's addresses and default routes.
 ///
 /// A netlink notification triggers a query of the state. The first change is reported immediately,
-/// the next at least ``settling`` later. A loss is reported only if no replacement follows within
-/// ``settling``.
+/// the next change at least ``settling`` later. A loss is reported only if no replacement follows
+/// within ``settling``.
 @ServiceLoop
 package final class NetworkWatch {
     package struct Change: Sendable, Hashable, CustomStringConvertible {

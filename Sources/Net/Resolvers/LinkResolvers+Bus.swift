@@ -130,9 +130,9 @@ extension LinkResolvers {
             new.route(routing)
             new.searches = domains.filter { !$0.hasPrefix("~") }
             if entry["vpn"]?.boolean == true, !new.isTunnel {
-                // The interface is not a tunnel by its name. A PPP interface can belong to the VPN,
-                // because PPP interfaces have the same names for VPNs and for DSL. Otherwise, the
-                // VPN has no interface of its own.
+                // The name of the interface is not the name of a tunnel. A PPP interface counts as
+                // the VPN's interface: VPNs and DSL use the same names for PPP interfaces. Any
+                // other interface belongs to the network over which the VPN runs.
                 (new.isTunnel, new.isShared) = (true, !link.hasPrefix("ppp"))
             }
             // IPv4 and IPv6 of a link are two entries.

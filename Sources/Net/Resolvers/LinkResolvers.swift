@@ -178,7 +178,8 @@ extension LinkResolvers {
 extension LinkResolvers {
     /// Merges the settings of several sources; for each link, the first source counts.
     ///
-    /// A resolv.conf of the whole machine counts only if no earlier source has a server.
+    /// A resolv.conf of the whole machine counts only if no earlier source has a server for names
+    /// outside the routing domains (``isDefault``).
     ///
     /// Servers of ordinary links (not of VPNs) count only for their routing domains in two cases:
     ///
@@ -219,9 +220,9 @@ extension LinkResolvers {
                     (entry.isDefault, entry.takesAll) = (false, false)
                 }
                 // A network could assign the address of a VPN's DNS server to this machine. Then
-                // the link keeps its domains without a server, so that no other server gets the
-                // names. But a link that is not a VPN and has only `~.` is skipped: its server may
-                // be this daemon.
+                // this server is removed, but the VPN keeps its domains, so that no other server
+                // gets the names. A link that is not a VPN, and whose only domain is `~.`, is
+                // skipped: its server may be this daemon.
                 let keepsDomains =
                     !entry.link.isEmpty
                     && (!entry.domains.isEmpty || entry.takesAll && entry.isTunnel)

@@ -20,7 +20,7 @@ struct ServerRoutes {
 
     /// True if packets to `server` leave, or left at an earlier call, through the link.
     ///
-    /// A later route does not change the result, because a hostile network may have added it.
+    /// Once true, the result stays true, because a hostile network may add another route later.
     mutating func isReached(_ server: SocketAddress, through index: UInt32) -> Bool {
         var linked = server
         linked.link = index
@@ -32,7 +32,7 @@ struct ServerRoutes {
         return true
     }
 
-    /// Records the unbound servers of an update; returns true if one was not unbound before.
+    /// Records the unbound servers of an update; returns true if one is new since the last update.
     mutating func hasNewUnbound(_ links: [LinkResolvers]) -> Bool {
         let all = links.filter(\.isTunnel)
             .flatMap { link in link.servers.map { Unbound(link: link.link, address: $0.address) } }

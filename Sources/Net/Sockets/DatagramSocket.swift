@@ -7,7 +7,7 @@ package protocol DatagramReceiving: AnyObject {
     /// Receives a datagram, which may be empty; `octets` is valid during the call only.
     func received(_ octets: Span<UInt8>)
 
-    /// Reports a failure; no further call follows.
+    /// Reports a failure; the receiver must then close the socket.
     func failed(_ error: SocketError)
 }
 
@@ -75,7 +75,7 @@ package final class DatagramSocket {
         number.flatMap { SocketAddress(localOf: $0) }
     }
 
-    /// Queues a datagram, which is sent at the end of the loop iteration.
+    /// Queues a datagram; the service loop sends the queued datagrams before it waits.
     ///
     /// The receiver gets send errors; throws ``SocketError/closed`` after ``close()``.
     package func send(_ datagram: [UInt8]) throws(SocketError) {

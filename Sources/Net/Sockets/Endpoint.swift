@@ -4,8 +4,8 @@ private import Glibc
 /// Descriptor of a stream socket with its watch and waiting tasks.
 ///
 /// The descriptor is registered once, edge-triggered. An operation calls `attempt`, which discards
-/// earlier edges. Then it makes the system call, and waits only after EAGAIN. An edge after
-/// `attempt` ends the next wait, so no edge is missed.
+/// earlier edges. Then the operation makes the system call, and waits only after EAGAIN. An edge
+/// after `attempt` ends the next wait, so no edge is missed.
 @ServiceLoop
 final class Endpoint {
     struct Direction: OptionSet {
@@ -19,7 +19,7 @@ final class Endpoint {
 
     private var watch: DescriptorWatch?
 
-    /// Edges since the last attempt that no wait has consumed.
+    /// Edges since the last attempt, except those that ended a wait.
     private var edges: Direction = []
 
     private var reader: Waiter?
@@ -144,7 +144,7 @@ package struct Readiness: Sendable {
     package let hasEnded: Bool
 }
 
-/// Receive buffer of all stream sockets; an idle connection holds no buffer.
+/// Receive buffer of all stream sockets; an idle connection needs no buffer.
 @ServiceLoop
 enum ReceiveBuffer {
     static let capacity = 65_535

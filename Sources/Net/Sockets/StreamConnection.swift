@@ -183,7 +183,7 @@ package final class StreamConnection {
         }
     }
 
-    /// Not isolated, like `send`: an isolated closure checks the thread at each call (Swift 6.3).
+    /// Not isolated: an isolated closure would check the thread at each call (Swift 6.3).
     private nonisolated static func receive(
         _ raw: Int32,
         _ buffer: inout [UInt8],

@@ -8,8 +8,8 @@ internal import COpenSSL
 enum HandshakeLimit {
     /// Maximum number of records and messages in one handshake.
     ///
-    /// A certificate chain of 100 KiB, the default maximum of OpenSSL, needs 160 if its records
-    /// have 1,300 octets.
+    /// A certificate chain of 100 KiB, the default maximum of OpenSSL, needs 160 records and
+    /// messages if each record has 1,300 octets.
     private static let events: UInt = 512
 
     private static let index = CRYPTO_get_ex_new_index(

@@ -19,7 +19,7 @@ package final class TLSConnection: OctetStream {
     /// Maximum octets per read; the records of one read are processed without a pause.
     private static let inputLimit = 16 << 10
 
-    /// Reads since the task yielded; many reads of short records would otherwise block the loop.
+    /// Reads since the task yielded; without yields, many short records could block the loop.
     private var readsInRow = 0
     private static let longestRow = 16
 
