@@ -15,8 +15,9 @@ extension Alibaba: AddressScheduling {
 
     /// Returns the request `GET /{account}/ss`.
     ///
-    /// The document names HMAC, but its example uses MD5. The document does not say if `t` is the
-    /// expiry or the current time; a time one minute ahead is valid as both.
+    /// The signature is MD5, as in the example of the document, although its text names HMAC. The
+    /// document does not say if `t` is the expiry or the current time; a time one minute ahead is
+    /// valid as both.
     package func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,

@@ -5,8 +5,8 @@ package import Net
 /// Calls and units of one vendor in the current UTC day and month.
 ///
 /// The counts restart when the clock moves to a later day or month. If the clock is set back to a
-/// day in ``former``, the counts of that day continue, and include the use since that day.
-/// Otherwise, a wrong clock would give a second budget.
+/// day in ``former``, the counts of that day continue, and the use on later days is added to them.
+/// Without this sum, a wrong clock would give a second budget.
 package struct UsageRecord: Sendable, Hashable {
     /// Counts of an earlier day.
     package struct Former: Sendable, Hashable {
@@ -33,7 +33,7 @@ package struct UsageRecord: Sendable, Hashable {
     /// Days since 1970-01-01 (UTC).
     package private(set) var day: Int64
 
-    /// Latest known day with counts; later than ``day`` after the clock was set back.
+    /// Latest known day with counts; equal to ``day`` unless the clock was set back.
     package private(set) var latestDay: Int64
 
     package var callsToday: UInt64 = 0
@@ -109,9 +109,9 @@ package struct UsageRecord: Sendable, Hashable {
         (day, latestDay) = (today, max(latestDay, today))
     }
 
-    /// Moves forward, at most to ``latestDay``, after the clock was set back to ``behind``.
+    /// Moves ``day`` forward, at most to ``latestDay``, after the clock was set back to ``behind``.
     ///
-    /// Adds the use since then to ``ahead`` and ``aheadOfMonth``.
+    /// Adds the use since the day ``behind`` to ``ahead`` and ``aheadOfMonth``.
     private mutating func catchUp(to today: Int64) {
         guard let behind else { return }
         ahead = ahead + (day == behind ? useToday.less(ahead) : useToday)
@@ -136,9 +136,9 @@ package struct UsageRecord: Sendable, Hashable {
             if isLatest { ahead = use }
             day = today
         }
-        // If `today` has no counts, the current counts continue. They do not become the sum of all
-        // later days: a machine without a clock battery starts in the distant past, and this sum
-        // would be too high.
+        // If `today` has no counts, the current counts continue. The counts in `former` are not
+        // added: a machine without a clock battery starts in the distant past, and the sum of all
+        // days after `today` would be too high.
         guard isFormer(today) else {
             if behind == nil {
                 // Forgets a `latestDay` after `day`: only a wrong clock has reached that day.
@@ -220,7 +220,7 @@ package protocol UsageStore: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - today: the current day.
-    ///   - durably: false to use a record in memory if the stored record is unknown.
+    ///   - durably: false to use a record in memory if the storage cannot be opened.
     ///   - change: returns true if it changed the record; runs on any thread, possibly after this
     ///     function has returned nil.
     /// - Returns: the record after the change; nil if the stored record is unknown.

@@ -143,8 +143,9 @@ extension AttemptPlan {
 
     /// Sends a request, which lasts for `timeout` at most.
     ///
-    /// A request can last longer than `deadline`, because its cancellation would not relieve the
-    /// vendor. But once the first request has ended, the call lasts until `deadline` at most.
+    /// ``deadline`` does not end the first request, because a cancelled request costs the vendor
+    /// the same work. Each later request ends at ``deadline``, or at the end of the first
+    /// request's `timeout` if this is later.
     private mutating func ask(
         _ server: SocketAddress,
         fresh: Bool,

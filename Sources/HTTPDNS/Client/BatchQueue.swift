@@ -33,7 +33,7 @@ package struct BatchQueue: Sendable {
             self.families = families
         }
 
-        /// Hashes only the name, because other questions for a name are rare.
+        /// Hashes only the name, because two questions for the same name are rare.
         package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
     }
 
@@ -129,8 +129,9 @@ package struct BatchQueue: Sendable {
 extension BatchQueue {
     /// Adds a question to the queue of `client`.
     ///
-    /// If all queues together have ``ClientLimits/queuedEntries`` entries (for a client without a
-    /// proven address: half of this), a question that another client has queued is not added.
+    /// All queues together have a limit of ``ClientLimits/queuedEntries`` entries; for a client
+    /// without a proven address, the limit is half of this number. Above the limit, a question that
+    /// another client has already queued is not added.
     package mutating func add(_ question: Question, of client: ClientNetwork? = nil) {
         var place = waiting[question] ?? Place(number: next, owner: client)
         let most = ClientLimits.queuedEntries / (client.isProven ? 1 : 2)
@@ -231,7 +232,7 @@ extension BatchQueue {
 
     /// Returns the index of the next client of a group; nil if no call of the group may start.
     ///
-    /// Removes clients without queued names. A client without calls in flight is next immediately.
+    /// Removes clients without queued names. Stops at the first client without calls in flight.
     private mutating func nextTurn(of group: Int, _ shares: CallShares) -> Int? {
         guard shares.free(isProven: turns[group].isProven) > 0 else { return nil }
         var best: (index: Int, calls: Int)?

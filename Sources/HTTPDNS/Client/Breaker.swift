@@ -3,9 +3,10 @@
 /// Circuit breaker of one server, opened by HTTP status 429.
 ///
 /// The breaker stays open for `Retry-After`, or for 1 s, doubled after each further 429 up to 60 s.
-/// Then one attempt is admitted. An answer closes the breaker; a 429 opens it again. An attempt
-/// that began before the opening cannot close the breaker; its 429 can extend the pause only with
-/// `Retry-After`.
+/// Then one attempt is admitted. An answer closes the breaker; a 429 opens the breaker again.
+///
+/// An attempt that began before the opening cannot close the breaker. If such an attempt returns a
+/// 429, only the `Retry-After` of this 429 can extend the pause.
 struct Breaker: Sendable, Hashable {
     struct Pause: Sendable, Hashable {
         var until: Instant

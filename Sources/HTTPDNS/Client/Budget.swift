@@ -5,9 +5,9 @@ package import Net
 
 /// Budget of a vendor: limits of requests and billed units per UTC day and month.
 ///
-/// The budget charges the maximum cost of a request before it is sent, and refunds the difference
-/// after the reply. Requests are paid from a block of units that is added to the stored counts in
-/// advance. After a crash, the counts are therefore at most one block too high, and never too low.
+/// A request is charged with its maximum cost before it is sent; the excess is refunded after the
+/// reply. Requests are paid from a block of units that is added to the stored counts in advance.
+/// After a crash, the counts are therefore at most one block too high, and never too low.
 ///
 /// If several DNS clients use a vendor, each has a limit (``FairShare``). While proven clients use
 /// the vendor, all other clients together must leave a part of the budget to the proven clients.
@@ -38,7 +38,7 @@ package struct Budget {
     /// Reservation: part of the stored counts that no request has used yet.
     private var reserved = UsageAmount.none
 
-    /// Stored counts at the latest access, including the reservation; nil if damaged.
+    /// Stored counts at the latest access, including the reservation; nil if unknown.
     private var record: UsageRecord?
 
     /// Charges during the Unix time `second`; `chargedBefore` has those of the preceding second.
@@ -109,7 +109,7 @@ package struct Budget {
 // MARK: - Limits
 
 extension Budget {
-    /// Returns the use of the current day and month; nil if the stored counts are damaged.
+    /// Returns the use of the current day and month; nil if the stored counts are unknown.
     package mutating func usage(wallSeconds: Int64) -> UsageRecord? {
         begin(UsageRecord.day(wallSeconds))
         if checkedAt != wallSeconds {
@@ -191,7 +191,7 @@ extension Budget {
             )
     }
 
-    /// Stored counts without the reservation; nil if damaged.
+    /// Stored counts without the reservation; nil if unknown.
     private var ownRecord: UsageRecord? {
         var own = record
         own?.remove(reserved)

@@ -3,8 +3,8 @@ internal import DNSWire
 
 /// Numbers of calls in flight by DNS client (nil: the daemon itself), limited by ``FairShare``.
 ///
-/// If proven clients use the vendor, all other clients together can have half of the calls:
-/// otherwise, forged source addresses could use all calls.
+/// If proven clients use the vendor, all other clients together can have at most half of the calls.
+/// Without this limit, queries with forged source addresses could use all calls.
 package struct CallShares: Sendable {
     /// Number of calls as configured.
     private let most: Int
@@ -96,7 +96,7 @@ extension ClientNetwork? {
 }
 
 extension VendorClient {
-    /// Records that `client` uses the vendor, and reserves calls if proven clients use it.
+    /// Records that `client` uses the vendor; reserves calls if proven clients use the vendor.
     func note(_ client: ClientNetwork, now: Instant) {
         clients.note(client, now: now)
         shares.isReserved = client.isProven || clients.mustYield(client, now: now)

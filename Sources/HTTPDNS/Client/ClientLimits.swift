@@ -59,7 +59,7 @@ package enum ClientLimits {
 
     static let queuedNames = 4_096
 
-    /// Maximum number of times that a call is sent again after network changes; all are billed.
+    /// Maximum number of times that a call is sent again, and billed again, after network changes.
     static let restarts = 2
 
     /// Maximum number of entries in all queues; a name has one entry per client.
@@ -91,7 +91,7 @@ package enum ClientLimits {
     /// Calls for expired names are limited by `concurrent-calls` instead.
     static let lingeringTries = 64
 
-    /// Waiting time of a queued name after which newer names of its client are called first.
+    /// Waiting time of a queued name after which newer names of the same client are sent first.
     static let newestFirst = Duration.milliseconds(500)
 
     /// Assumed latency of a server before its first reply.

@@ -2,10 +2,10 @@
 
 /// Estimated difference between the vendor's clock and the local clock.
 ///
-/// A refused request is signed again with the time in the header `Date` of the reply. The offset is
-/// stored only if the vendor then accepts the request. The offset is limited, because a request
-/// with a future time can be replayed until that time. At intervals, one request tests the local
-/// time.
+/// A refused request is signed again with the time in the header `Date` of the reply. The offset of
+/// this time is stored only if the vendor then accepts the request. The offset is limited, because
+/// a request with a future time can be replayed until that time. At intervals, a request with the
+/// local time tests if the offset is still necessary.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
         case none
@@ -66,7 +66,7 @@ extension ClockSkew {
         repairs += 1
     }
 
-    /// Records a too large offset; returns true if it is the first after an accepted request.
+    /// Records an offset that is too large; returns true for the first after an accepted request.
     mutating func refused(_ offset: Int64) -> Bool {
         defer { refusedOffset = offset }
         return refusedOffset == nil

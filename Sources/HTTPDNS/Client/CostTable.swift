@@ -22,7 +22,7 @@ package struct CostTable: Sendable {
         /// Part of `calls` that may belong to replaced names.
         package let excess: UInt64
 
-        /// Upper bound of the units for `calls - excess` requests.
+        /// Upper bound of the units of the latest `calls - excess` requests.
         package let units: UInt64
     }
 
@@ -91,7 +91,7 @@ package struct CostTable: Sendable {
         self = CostTable(limit: limit)
     }
 
-    /// Returns the `count` most expensive names; equal counts sort by name.
+    /// Returns the `count` names with the most requests; ties are sorted by name.
     package func top(_ count: Int) -> [Entry] {
         let order = charges.indices.map { (count: counts[$0], text: "\(charges[$0].name)", $0) }
             .sorted { ($1.count, $0.text) < ($0.count, $1.text) }

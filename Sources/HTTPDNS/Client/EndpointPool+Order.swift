@@ -86,10 +86,11 @@ extension EndpointPool {
 
     func isReturnDue(_ now: Instant) -> Bool { !returnCandidates(now).isEmpty }
 
-    /// Returns the servers to check now: the primary server, or two scheduled servers if the current
-    /// server is a configured one.
+    /// Returns the servers to check now with a probe.
     ///
-    /// The first of the two scheduled servers that answers a probe becomes current.
+    /// If the current server is configured and scheduled servers are known, returns at most two
+    /// scheduled servers; the first of these that answers becomes current. Otherwise, returns the
+    /// primary server.
     func returnCandidates(_ now: Instant) -> [Int] {
         guard let returnAt, !isProbing, now >= returnAt else { return [] }
         var candidates = [0]

@@ -206,14 +206,14 @@ extension EndpointPool {
     ) -> Change? {
         endpoints[index].failuresInRow += times
         setFailure(of: index, attempt.number)
-        // A scheduled server is proven by a probe, and one failed probe ends this proof.
+        // For a scheduled server, one failed probe is enough to use another server.
         let isDisproven = attempt.isTrial && !endpoints[index].isConfigured
         guard index == currentIndex,
             isDisproven || endpoints[index].failuresInRow >= failuresBeforeSwitch,
             let next = rotation.dropFirst().first
         else { return nil }
         move(to: next, now)
-        // Another scheduled server may work.
+        // Another scheduled server may work, so the scheduled servers are checked now.
         if endpoints[currentIndex].isConfigured, !endpoints[index].isConfigured, returnAt != nil {
             returnAt = now
         }
@@ -276,8 +276,8 @@ extension EndpointPool {
 
     /// Replaces the servers of the scheduling service; configured servers stay.
     ///
-    /// The list can be old or forged. So the current server stays current, if it is configured or in
-    /// the list, and a check of the list is due.
+    /// The list can be old or forged. So a current server that is configured or in the list stays
+    /// current. If the current server is not in the list, a check of the list is due.
     ///
     /// - Returns: true if a check of the list is due.
     @discardableResult

@@ -7,10 +7,10 @@
 struct FairShare {
     private let multiple: Int
 
-    /// Half of the units that other clients do not use.
+    /// Limit of a client: half of the units that other clients leave free.
     static let half = FairShare(multiple: 1)
 
-    /// Three quarters of the units that other clients do not use.
+    /// Limit of a client: three quarters of the units that other clients leave free.
     static let threeQuarters = FairShare(multiple: 3)
 
     func admits(used: Int, free: Int) -> Bool {

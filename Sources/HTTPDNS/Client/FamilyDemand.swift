@@ -7,10 +7,10 @@ package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
 
     case both
 
-    /// Request IPv4; request IPv6 only if a client wants it.
+    /// Request only the family that a client wants; has the same effect as `v6`.
     case v4
 
-    /// Request IPv6; request IPv4 only if a client wants it.
+    /// Request only the family that a client wants; has the same effect as `v4`.
     case v6
 }
 

@@ -10,7 +10,7 @@ final class PendingLookup {
     let start: Instant
     let deadline: Instant
 
-    /// True if another vendor gets the name after a failure, with at least the same protection.
+    /// True if, after a failure, a vendor with at least the same protection gets the name.
     let hasNext: Bool
 
     var wasMerged = false

@@ -136,9 +136,10 @@ extension VendorClient {
 }
 
 extension PriceModel.Fate {
-    /// Estimated part (0…1) of the units with ``ClientLimits/advisedTTL`` as the minimum TTL.
+    /// Estimated fraction (0…1) of the units that would remain with ``ClientLimits/advisedTTL``.
     ///
-    /// The estimate assumes that clients query the name all the time.
+    /// The estimate assumes that this is the minimum TTL, and that clients query the name all the
+    /// time.
     fileprivate var shareAtAdvisedTTL: Double {
         guard case .answered(let answers) = self else { return 1 }
         var ttl = UInt32.max

@@ -53,7 +53,7 @@ extension VendorClient {
         )
     }
 
-    /// Returns the current server; the port differs if only the call or only the settings use TLS.
+    /// Returns the current server, with the default port if only one of call and settings uses TLS.
     private func server(of each: ProofCase) -> SocketAddress {
         let facts = each.vendor.facts
         guard facts.usesTLS != self.facts.usesTLS else { return pool.current }

@@ -113,9 +113,9 @@ extension VendorClient {
 }
 
 extension VendorError {
-    /// Fewest other calls in flight with which the error can show a limit of concurrent calls.
+    /// Minimum of other calls in flight for the error to be a sign of a limit of concurrent calls.
     ///
-    /// A 429 with fewer calls in flight shows a limit of calls per time, which needs a pause.
+    /// A 429 with fewer calls in flight is a sign of a limit of calls per time: it needs a pause.
     fileprivate var callsOfSaturation: Int { if case .limited = self { 4 } else { 1 } }
 
     /// True if a limit of concurrent calls can cause the error.

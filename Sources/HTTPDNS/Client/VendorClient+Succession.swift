@@ -24,7 +24,7 @@ extension VendorClient {
         settlePredecessor()
     }
 
-    /// Adds the counters of the predecessor and releases it, if all its calls have ended.
+    /// Releases the predecessor and adds its counters, if all calls of the predecessor have ended.
     func settlePredecessor() {
         guard let old = predecessor else { return }
         old.settlePredecessor()

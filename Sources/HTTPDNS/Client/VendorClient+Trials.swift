@@ -98,7 +98,7 @@ extension VendorClient {
         }
     }
 
-    /// Returns the time until which a name that has waited for `delay` must still wait.
+    /// Returns the time until which a name must continue to wait after it has waited for `delay`.
     ///
     /// Returns nil if an upstream can answer the name now (`fallback-after`).
     ///

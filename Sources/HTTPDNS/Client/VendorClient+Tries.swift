@@ -222,11 +222,13 @@ extension VendorError {
         }
     }
 
-    /// Returns how the attempt counts for the health of its server.
+    /// Returns the effect of a failed attempt on the health of its server.
     ///
-    /// A timeout does not count if the server had less time than ``VendorLimits/fairWait``, or if a
-    /// retry follows. Other failures except connection errors count only after a failed health
-    /// probe. A 429 counts only for a probe: in a call, the queried name may cause it.
+    /// - A failure to connect, or of a health probe, counts immediately.
+    /// - Another failure of the server counts only if a later health probe also fails.
+    /// - A timeout does not count if the server had less time than ``VendorLimits/fairWait``.
+    /// - A timeout or a lost connection does not count if a retry on a new connection follows.
+    /// - A 429 counts only in a health probe: in a call, the queried name may be the cause.
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,

@@ -172,7 +172,7 @@ package final class VendorClient {
 // MARK: - Families
 
 extension VendorClient {
-    /// Returns the families to request for a query that wants `wanted`.
+    /// Returns the families to request for a query that needs the families `wanted`.
     func families(
         _ name: Name,
         wanted: Families,

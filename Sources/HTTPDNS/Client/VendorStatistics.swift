@@ -75,7 +75,7 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var budget: Budget.Rule?
 
-    /// Use of the current UTC day and month; nil if the stored counts are damaged.
+    /// Use of the current UTC day and month; nil if the stored counts are unknown.
     package var usage: UsageRecord?
 
     /// Reason why `usage` is unknown or only in memory; nil if there is none.

@@ -121,7 +121,7 @@ extension JSONReader {
 
     private static let comparedKeys = 16
 
-    /// Returns a number with one bit, which depends on the length and two octets of a key.
+    /// Returns a number with one bit set; its position depends on length, first and last octet.
     private func mark(of key: Int) -> UInt64 {
         let range = nodes[key].range
         guard !range.isEmpty else { return 1 }
@@ -174,7 +174,7 @@ extension JSONReader {
         nodes[array].end = nodes.count
     }
 
-    /// Parses `word`, whose ASCII octets are the digits of a number with base 256.
+    /// Parses the literal whose ASCII octets are the octets of `word`, most significant first.
     private mutating func literal(
         _ word: UInt64,
         _ kind: JSONDocument.Node.Kind
@@ -261,7 +261,7 @@ extension JSONReader {
         throw fault
     }
 
-    /// Skips ASCII characters except controls, quotes and backslashes, quickly.
+    /// Skips ASCII text up to the next control character, quote, backslash or non-ASCII octet.
     private mutating func skipPlain() { position = endOfPlain() }
 
     private func endOfPlain() -> Int {
