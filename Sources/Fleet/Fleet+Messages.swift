@@ -31,7 +31,8 @@ extension Fleet {
             return
         }
         let known = subject.fetchedAt
-        // Redis also sends this machine its own messages, which are skipped: their time is `known`.
+        // Redis also sends the messages of this machine back to it. Such a message has the time
+        // `known`, and is skipped.
         guard let value = open(sealed, key, subject.name), value.fetchedAt != known, let now else {
             return
         }

@@ -10,7 +10,7 @@ package struct FleetStatistics: Sendable, Hashable {
 
     package var notFound: UInt64 = 0
 
-    /// Vendor calls for which this machine held the lease.
+    /// Vendor calls for which this machine had the lease.
     package var led: UInt64 = 0
 
     /// Number of waits for the vendor call of another machine.

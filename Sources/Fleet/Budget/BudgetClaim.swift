@@ -23,8 +23,8 @@ package struct BudgetClaim: Sendable, Hashable {
 
         /// Returns the amount to claim in addition to the amount that this machine has used.
         ///
-        /// The amount shrinks towards the end of the budget, so that idle machines hold little
-        /// unused budget.
+        /// The amount shrinks towards the end of the budget, so that idle machines claim little
+        /// budget that they do not need.
         ///
         /// - Parameters:
         ///   - members: 1 to ``FleetLimits/mostMembers``.

@@ -267,7 +267,7 @@ final class EngineLink {
         lastError = reason
         if case .alone(let known) = state {
             state = .alone(reason)
-            // While the link stays alone, only the first failure after the start is reported.
+            // While no server is connected, only the first failure after the start is reported.
             if known == nil { onChange?(reason) }
             return
         }

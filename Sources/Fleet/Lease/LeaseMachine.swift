@@ -88,7 +88,7 @@ struct LeaseMachine: Hashable, Sendable {
         }
     }
 
-    /// Ends with an action, and releases the lease if this machine may hold it.
+    /// Ends with an action, and releases the lease if this machine may have it.
     private mutating func end(with action: Action?) -> [Action] {
         phase = .done
         defer { mayHold = false }

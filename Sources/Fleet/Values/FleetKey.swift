@@ -25,7 +25,9 @@ package struct FleetKey: Hashable, Sendable {
         )
     }
 
-    /// Key of the value in Redis; a Redis Cluster stores keys with equal text in braces together.
+    /// Key of the value in Redis.
+    ///
+    /// In a Redis Cluster, keys with equal text in braces are on one node.
     var value: [UInt8] { key("v") }
     var lease: [UInt8] { key("l") }
 

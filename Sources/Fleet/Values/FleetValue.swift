@@ -48,7 +48,9 @@ package struct FleetValue: Sendable, Hashable {
 
     package init() {}
 
-    /// TTL in seconds: the minimum of the families with addresses, otherwise the negative TTL.
+    /// TTL in seconds: the minimum of the families with addresses.
+    ///
+    /// Without addresses, the negative TTL, but at most ``FleetLimits/negativeSeconds``.
     package var ttl: UInt32 {
         let ttls = [v4, v6].compactMap { $0.flatMap { $0.addresses.isEmpty ? nil : $0.ttl } }
         return ttls.min() ?? min(denial?.ttl ?? .max, FleetLimits.negativeSeconds)
