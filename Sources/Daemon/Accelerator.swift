@@ -50,7 +50,9 @@ final class Accelerator: ManagedAccelerator {
     private static let interval: Duration = .seconds(1)
     private static let mostRecords = 256
 
-    /// Maximum steps of a `collect` call: a step reads the hits of 256 entries; 16 take about 2 ms.
+    /// Maximum number of steps of a `collect` call; 16 steps take about 2 ms.
+    ///
+    /// One step reads the hits of 256 entries.
     private static let mostSteps = 16
 
     init(_ cache: AnswerCache, clocks: Clocks, logger: Logger) {

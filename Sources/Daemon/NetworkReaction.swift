@@ -12,8 +12,8 @@ internal import Upstream
 
 /// Handler of network changes and of a resume from sleep.
 ///
-/// Closes connections, which would hang for minutes, and repeats pending calls. Marks cached
-/// answers stale, because the answers may suit only the old network.
+/// Closes the connections, because broken connections would hang for minutes. Sends pending calls
+/// again. Marks cached answers stale, because the answers may suit only the old network.
 @ServiceLoop
 final class NetworkReaction {
     private(set) var numbers = NetworkEvents()
@@ -31,7 +31,7 @@ final class NetworkReaction {
         answers: { [weak self] in self?.components.answersOfInternet ?? 0 }
     ) { [weak self] in self?.logPortal($0) }
 
-    /// The kernel's copy of the cache while the captive portal mode suspends this copy, or nil.
+    /// Copy of the cache in the kernel while captive portal mode suspends the copy; otherwise nil.
     private var suspended: (any AnswerMirror)?
 
     private let translation: AddressTranslation
@@ -226,7 +226,8 @@ final class NetworkReaction {
 
     /// Removes answers that depend on the NAT64 prefix.
     ///
-    /// Above the limit of removals, answers that only a vendor call can replace stay cached.
+    /// Above the limit of removals, negative and synthesized answers of vendors stay cached: to
+    /// replace them, billed calls would be necessary.
     func removeTranslated() {
         let later = removals.spend(components.clocks.now())
         removal.set(later)

@@ -111,7 +111,8 @@ struct CacheSnapshotFile: Sendable {
         _ validity: SnapshotValidity?,
         _ stop: StopSign
     ) throws(LoadFault) -> SnapshotSummary {
-        // Adds 1 s, so that no TTL is too long: the times of writing and loading are rounded down.
+        // Adds 1 s to the present time, because this time and the time of writing are rounded down.
+        // Without this second, the remaining TTL of an answer could be too long.
         var reader = SnapshotReader(
             into: cache,
             now: moment.instant,

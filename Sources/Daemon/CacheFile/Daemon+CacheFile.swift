@@ -30,7 +30,7 @@ extension Daemon {
 
     /// Starts to restore the cache and to write snapshots.
     ///
-    /// ``SnapshotWaiters`` holds queries that arrive during the restore.
+    /// Queries that arrive during the restore wait in ``SnapshotWaiters``.
     func startCacheFile() {
         guard let cacheFile else { return }
         connectCacheFile()

@@ -112,7 +112,9 @@ extension Components {
         }
     }
 
-    /// Number of answers of vendors and protected upstreams, which a captive portal cannot give.
+    /// Number of answers of vendors and protected upstreams.
+    ///
+    /// A captive portal blocks these answers, and cannot forge the answers of a protected upstream.
     var answersOfInternet: UInt64 {
         let calls = vendors.lazy.map(\.client.statistics).map { $0.successes + $0.empty }
         let queries = upstreams.lazy.filter(\.isProtected).map(\.numbers.successes)

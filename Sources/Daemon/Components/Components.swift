@@ -48,7 +48,7 @@ struct Components {
         self.init(sources, sources.plan.routing(), in: dependencies, succeeding: old)
     }
 
-    /// Creates the components, with the routes on a thread: 100,000 routes take about 1 s.
+    /// Creates the components; a thread creates the routes, because 100,000 routes take about 1 s.
     static func make(
         _ settings: SettledRoutes,
         in dependencies: Dependencies,
@@ -120,7 +120,8 @@ struct Components {
     /// Removes the health of upstreams that the present settings do not use.
     ///
     /// Such upstreams are from former settings, a check of settings, or a failed reload. The health
-    /// table keeps upstreams alive, and a living upstream takes a share of the transfers.
+    /// table has references to its upstreams, so they are not released. Each upstream takes a share
+    /// of the transfers until it is released.
     func forgetOtherUpstreams() {
         upstreamHealth.keep(only: upstreams + upstreams.flatMap(\.servers) + network.allServers)
     }
@@ -150,7 +151,7 @@ package enum StartError: Error, CustomStringConvertible {
 
     /// The first address cannot be bound: this daemon uses the same port at the second address.
     case listenBeside(SocketAddress, SocketAddress)
-    /// systemd passed sockets with the same port, but at the addresses in the second value.
+    /// The first address cannot be bound: sockets from systemd use the same port at the others.
     case passedElsewhere(SocketAddress, [SocketAddress])
 
     case passed(SocketError)

@@ -219,6 +219,8 @@ final class ListenerManager {
 
     /// Applies the access policy, and closes addresses that are not in `listen`.
     ///
+    /// Sockets from systemd stay open.
+    ///
     /// - Returns: TCP servers of closed addresses; the caller later ends their connections.
     func go(by settings: Settings) -> [TCPServer] {
         rules.issue(AccessPolicy.Snapshot(settings))

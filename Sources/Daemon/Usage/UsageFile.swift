@@ -93,7 +93,7 @@ extension UsageFile {
     /// Returns the text of the file.
     ///
     /// If the text would be too long for a file, the records with the earliest days are left out.
-    /// Otherwise, a record is kept for any time, because the clock may be wrong.
+    /// There is no other limit on the age of a record, because the clock may be wrong.
     nonisolated static func octets(_ records: [String: UsageRecord]) -> [UInt8] {
         var length = header.utf8.count + checksumLength
         let newest = records.sorted { ($1.value.day, $0.key) < ($0.value.day, $1.key) }
