@@ -51,7 +51,7 @@ struct LogLimiter {
         return .count(until: known.more == 1 ? known.end : nil)
     }
 
-    /// Removes kinds after their minute; returns a summary for each kind with counted entries.
+    /// Removes each kind whose minute has ended; returns the summaries of the counted entries.
     mutating func counts(now: Instant) -> [LogEntry] {
         let over = logged.filter { $0.value.end <= now }
         for kind in over.keys { logged[kind] = nil }

@@ -67,7 +67,7 @@ package final class LogSink: Sendable {
 
     package var logger: Logger { Logger(label: "httpdnsd") { _ in SinkHandler(self) } }
 
-    /// Lowest level of accepted entries: debug (for the flight recorder), or trace if enabled.
+    /// Lowest level of accepted entries: debug (for the entries in memory), or trace if enabled.
     fileprivate var level: Logger.Level { min(threshold.level, .debug) }
 
     /// Number of lines dropped because the log reader was slow.
