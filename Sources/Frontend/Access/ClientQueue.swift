@@ -10,7 +10,7 @@ struct ClientQueue<Element> {
 
         init(_ client: ClientNetwork) { self.client = client }
 
-        /// Changes the elements; the swaps need no run-time exclusivity checks.
+        /// Changes the elements in a local variable, which needs no run-time exclusivity checks.
         func change<Result>(
             _ body: (inout FirstInFirstOut<Element>) -> Result
         ) -> Result {

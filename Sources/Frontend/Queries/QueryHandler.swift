@@ -56,7 +56,7 @@ package final class QueryHandler {
     package enum Immediate {
         case reply([UInt8])
 
-        /// The message is not a valid query; contains the FORMERR reply.
+        /// The message is not a valid query; the value is the FORMERR reply.
         case malformed([UInt8])
 
         /// The message is not a query; no reply is sent.
@@ -302,8 +302,8 @@ package final class QueryHandler {
 
     /// Writes a truncated reply into `scratch`: the client repeats its query over TCP.
     ///
-    /// Over TCP, the address is proven: queries with forged addresses do not count against limits
-    /// of the client.
+    /// The address of a TCP client is proven. Therefore queries with forged addresses do not count
+    /// against the limits of the client.
     private func truncate(_ facts: QueryFacts) -> Int {
         QueryCounters.add(1, to: counters.truncated)
         return withScratch { buffer in

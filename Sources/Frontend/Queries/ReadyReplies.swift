@@ -44,7 +44,7 @@ struct ReadyReplies {
         next += 1
         octets -= entry.own
         if next < entries.count, entries[next].shared == 0 {
-            // The next entry has the same records, which stay in memory.
+            // The next entry uses the same records, so their octets still count.
             entries[next].shared = entry.shared
         } else {
             octets -= entry.shared

@@ -98,7 +98,7 @@ package final class RecentQueries: Sendable {
         write(record, at: start, in: octets)
     }
 
-    /// Adds one record for equal UDP queries that the BPF program answered for this machine.
+    /// Adds one record for equal UDP queries of this machine that the BPF program answered.
     package func note(_ hits: MirroredHits, name: [UInt8], at now: Instant) {
         let record = QueryRecord(
             arrival: Self.time(now),

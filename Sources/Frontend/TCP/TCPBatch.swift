@@ -106,7 +106,7 @@ package final class TCPBatch {
         now: Instant
     ) -> PlainQueries.Outcome {
         queries.lookUp(in: cache, now: now) { slot, facts, hash, table, now in
-            // If long replies have filled `output`, the other queries wait for the next batch.
+            // If long replies have filled `output`, the caller answers the other queries.
             guard output.hasRoom else { return nil }
             let hit = output.withRoom { room -> CacheHit? in
                 room.copy(input.octets.rawSpan.extracting(input.messages[slot]), to: 0)

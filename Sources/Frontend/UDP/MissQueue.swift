@@ -114,8 +114,8 @@ package struct Refresh: Sendable {
 /// Therefore a flood in which each forged address sends one query hardly delays a client that sends
 /// several queries.
 ///
-/// A client with as many queued misses as the queue has free capacity cannot queue more, so one
-/// client fills at most half of a queue.
+/// A miss is queued only if its client has fewer queued misses than the queue has free places.
+/// Therefore one client fills at most half of a queue.
 package final class MissQueue: Sendable {
     private let waiting = Lock(Waiting())
     private let wakeup: LoopWakeup
