@@ -15,7 +15,7 @@ package enum ResolverLimits {
     /// Time limit for all vendors of a query; upstreams get the rest of `work`.
     static let vendors: Duration = .seconds(3)
 
-    /// Step to which client deadlines are rounded, so that clients share timers.
+    /// Minimum interval between two checks of client deadlines, so that deadlines share timers.
     static let grain: Duration = .milliseconds(5)
 
     /// Seconds for which a failure is cached, to limit vendor calls for broken names.

@@ -3,9 +3,9 @@ internal import Locks
 
 /// Registry of answer sources (vendor servers, upstreams) by number; thread-safe.
 ///
-/// A cache entry contains the number of its source. Numbers are never reused. An upstream has a
-/// second number as the fallback of a vendor. Cache hits with the second number count as avoided
-/// vendor calls.
+/// A cache entry contains the number of its source. Numbers are never reused. An upstream has
+/// another number for each vendor that the upstream replaces as fallback. Cache hits with such a
+/// number count as avoided calls of the vendor.
 package final class AnswerSourceRegistry: Sendable {
     /// Number of this daemon, the source of local answers.
     package static let itself: UInt16 = 0

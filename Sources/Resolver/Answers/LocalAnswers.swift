@@ -34,7 +34,7 @@ final class LocalAnswers {
             || mayBeStatic(question.name) && hosts.covers(question)
     }
 
-    /// False if `hosts` does not contain `name`.
+    /// False if `hosts` contains no name of this length, and thus not `name`.
     func mayBeStatic(_ name: Name) -> Bool { lengths & HostsTable.bit(of: name) != 0 }
 
     /// Removes from a result the answers that the settings now determine.

@@ -45,8 +45,8 @@ extension Resolution {
     /// records may be an attack (RFC 2181 §5.4.1). A negative answer also contains its SOA and
     /// DNSSEC proof. RDATA is unchanged (RFC 3597 §5, RFC 5625 §4).
     ///
-    /// The resolution is authentic if the reply has AD and its source is trusted. Then the lower
-    /// TTL bounds of the settings do not apply, because the validator limits TTLs by the signatures
+    /// The resolution is authentic if the reply has AD and its source is trusted. The minimum TTLs
+    /// of the settings then do not apply, because the validator limits TTLs by the signatures
     /// (RFC 4035 §5.3.3).
     ///
     /// - Parameter isBelieved: true if AD in the reply is trusted.

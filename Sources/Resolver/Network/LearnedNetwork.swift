@@ -15,9 +15,9 @@ package final class LearnedNetwork {
         package let link: String
         package let servers: [LinkResolvers.Server]
 
-        /// True if the link is down; names in `domain` are then sent to no server for a time.
+        /// True for ``ResolverLimits/domainHold`` after the link went down.
         ///
-        /// The time is ``ResolverLimits/domainHold``.
+        /// During this time, no server is queried for names in `domain`.
         package let isHeld: Bool
     }
 
@@ -63,7 +63,7 @@ package final class LearnedNetwork {
     private var forwarders: [LinkResolvers.Server: Forwarder] = [:]
     private var routes: [Name: Learned] = [:] { didSet { hasRoutes = !routes.isEmpty } }
 
-    /// Unlike `routes.isEmpty`, this needs no run-time exclusivity check.
+    /// True if `routes` is not empty; needs no run-time exclusivity check, unlike `routes.isEmpty`.
     private var hasRoutes = false
 
     /// Upstream `network` of the settings; if nil, queries are not sent to the network's servers.

@@ -42,7 +42,7 @@ struct NetworkPlan: Sendable, Hashable {
 
     /// Servers of other links, as spares for the ``servers`` of a split-tunnel VPN.
     ///
-    /// The spares are queried for a name only after all ``servers`` have returned an error for it.
+    /// A spare is queried for a name only after all ``servers`` have returned an error.
     private(set) var spares: [Server] = []
 
     /// Link with `~.`, which is then the only source of ``servers``; nil if no link has `~.`.
@@ -71,7 +71,8 @@ struct NetworkPlan: Sendable, Hashable {
 
     /// Time at which the answers of a removed server become invalid.
     ///
-    /// The keys have no interface (`unbound`), because an interface gets a new index at each start.
+    /// The keys contain no interface index (`unbound`), because the index of a VPN's interface
+    /// changes each time the VPN starts.
     private var former: [Server: Instant] = [:]
 
     var allServers: Set<Server> { mainServers.union(spares) }
@@ -162,8 +163,9 @@ struct NetworkPlan: Sendable, Hashable {
         let ordinary = takers.isEmpty ? (vpns.isEmpty ? defaults : vpns) : takers
         let all = ordinary.flatMap(\.servers).uniqued()
         // For names outside of a split-tunnel VPN, the VPN's server may return an error, such as
-        // REFUSED; then `spares`, servers of the network under the VPN, get these names. If the
-        // VPN's server is only silent, they do not: the network could drop its packets on purpose.
+        // REFUSED; then `spares`, servers of the network under the VPN, get these names. `spares`
+        // do not get the names if the VPN's server does not reply: the network under the VPN could
+        // drop packets of the VPN on purpose.
         let isSplit = takers.isEmpty && !vpns.isEmpty && !vpns.contains(where: \.isFullTunnel)
         let others = isSplit ? defaults.filter { !$0.isTunnel }.flatMap(\.servers).uniqued() : []
         let rest = others.filter { !all.contains($0) }
@@ -177,11 +179,10 @@ struct NetworkPlan: Sendable, Hashable {
         heldUntil = heldUntil ?? now + ResolverLimits.domainHold
     }
 
-    /// Ends the oldest holds of domains (``ResolverLimits/domainHold``) of links that are not VPNs.
+    /// Ends the oldest holds of domains if more than ``ResolverLimits/heldDomains`` are held.
     ///
-    /// At most ``ResolverLimits/heldDomains`` of these domains stay held.
-    ///
-    /// Otherwise, a network that names new domains with each change could use up the memory.
+    /// Domains of VPNs are not counted, and stay held. Without this limit, a network that names new
+    /// domains with each change could use up the memory.
     private mutating func endSurplusHolds() -> [Name] {
         let held = routes.lazy.filter { !$0.isTunnel }
             .compactMap { route in route.heldUntil.map { (domain: route.domain, end: $0) } }

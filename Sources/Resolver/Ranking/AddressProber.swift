@@ -5,8 +5,8 @@ package import Net
 
 /// Measurement of servers' connection times, by which cached addresses are ordered.
 ///
-/// No answer waits for a measurement. Few names are measured at a time, each server once in 5 min.
-/// If the queue is full, an answer keeps its order.
+/// No answer waits for a measurement. At most `concurrency` names are measured at a time. A result
+/// for a server is valid for 5 minutes. If the queue is full, an answer keeps its order.
 @ServiceLoop
 package final class AddressProber {
     /// Connects to a server before `deadline`; returns true if the server accepted.
@@ -30,7 +30,9 @@ package final class AddressProber {
     /// Timeout of a measurement; slower servers count as unreachable.
     static let timeout: Duration = .seconds(1)
 
-    /// Pause per measured server after each name; with `concurrency` 4, at most 40 servers/s.
+    /// Pause after a name, for each of its measured servers.
+    ///
+    /// With `concurrency` 4, at most 40 servers are measured per second.
     static let pause: Duration = .milliseconds(100)
 
     private(set) var ranking = AddressRanking()

@@ -230,7 +230,7 @@ package struct RouteTable: Sendable {
         claims[name, default: Claims()][keyPath: pattern] = match
     }
 
-    /// Returns the route of `name`; nil if no pattern matches, or if an `except` pattern matches.
+    /// Returns the most specific route whose `except` does not exclude `name`; nil if none matches.
     package func route(for name: Name) -> Match? { route(for: name) { _ in } }
 
     func route(for name: Name, _ passedOver: (Match) -> Void) -> Match? {

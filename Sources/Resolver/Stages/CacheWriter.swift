@@ -72,7 +72,7 @@ final class CacheWriter {
             return
         }
         if answer.resolution.isFailure {
-            // While a snapshot is loaded, a cached failure would hide the snapshot's answer.
+            // While a snapshot is loading, a cached failure would hide the snapshot's answer.
             if query.networksLeft == networksLeft, snapshotWaiters.cachesFailures {
                 keep(answer.resolution, of: query)
             }

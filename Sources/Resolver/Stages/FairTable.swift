@@ -37,13 +37,13 @@ package struct FairLimits: Sendable {
 /// than `FairLimits.share` entries.  If no client has so many, the new entry evicts the oldest
 /// entry of all verified clients.
 ///
-/// While clients without a verified address have at least half of the table, only their entries are
-/// evicted: an entry of the largest of these clients that has more than `FairLimits.share` entries,
-/// or else their oldest entry.  A flood from forged addresses, which uses many addresses with few
-/// entries each, therefore evicts no queries of this machine and of TCP clients.
+/// While clients without a verified address have at least half of the table, only entries of these
+/// clients are evicted, by the same rules.  Therefore a flood from forged addresses, which uses
+/// many addresses with few entries each, evicts no queries of this machine and of TCP clients.
 ///
-/// A new entry of a client at its own limit, or of the largest client, replaces the oldest entry of
-/// this client.  The new entry is refused if this oldest entry is younger than `LossWindow.grace`.
+/// A new entry of a client at its own limit replaces the oldest entry of this client.  The same
+/// applies to the largest client when the table is full.  The new entry is refused if the oldest
+/// entry is younger than `LossWindow.grace`.
 ///
 /// The limit of a client shrinks while many queries of the client are lost (``LossWindow``).
 @ServiceLoop
@@ -231,7 +231,7 @@ struct FairTable<Entry: FairEntry> {
 
     // MARK: - Lists
 
-    /// Returns the list of the client.
+    /// Adds the entry at `place` to the lists; returns the list of the client.
     @discardableResult
     private mutating func enter(_ place: Int, client: ClientNetwork?) -> Int {
         let line = line(of: client)

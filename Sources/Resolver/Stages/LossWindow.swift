@@ -40,7 +40,7 @@ struct LossWindow {
         return min(limits.perClient, size + max(0, periods) * limits.share)
     }
 
-    /// Returns the age from which a new query of the client can replace an entry of the client.
+    /// Returns the minimum age of an entry that a new query of the same client can replace.
     ///
     /// The age is twice the usual time until an answer, so that a slow server can still answer.
     func grace(_ limits: FairLimits) -> Duration {

@@ -49,7 +49,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Upstreams that were queried last; nil if no upstream was queried.
     var group: UpstreamGroup?
 
-    /// True if an upstream did not answer the first attempt in time.
+    /// True if an attempt after the first got an upstream's answer.
     var wasRepeated = false
 
     /// Value of `CacheWriter.networksLeft` at the start.

@@ -118,7 +118,7 @@ package final class Prefetcher {
 
     /// Clears failure counts, and checks all names after 1 s.
     ///
-    /// Earlier, the new network may not be usable.
+    /// Before that, the new network may not be usable.
     func networkChanged() {
         failures = [:]
         lookAtNames(clocks.now() + .seconds(1))

@@ -30,7 +30,7 @@ final class ServeStale {
         }
     }
 
-    /// Returns the stale answer to a query; nil if the cache has none.
+    /// Returns the cached answer to a query, stale or fresh; nil if the cache has none.
     ///
     /// - Parameter hash: the cache's hash of the question; nil if unknown.
     func lastResort(
@@ -52,7 +52,7 @@ final class ServeStale {
         return LastResort(resolution: Resolution(stale), delay: delay)
     }
 
-    /// Returns the stale entry, the sent TTL in seconds, and the answer's delay, for `explain`.
+    /// Returns the cached entry, the sent TTL in seconds, and the answer's delay, for `explain`.
     func preview(
         _ query: Query,
         _ match: RouteTable.Match?,

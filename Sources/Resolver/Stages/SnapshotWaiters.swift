@@ -5,9 +5,10 @@ package import Net
 
 /// Clients that wait while the cache is loaded from its snapshot.
 ///
-/// A client gets the snapshot's answer when the entry is loaded. A client gets a failure only at
-/// the client's deadline, or if the snapshot has no answer. ``ResolverLimits/waiting`` limits the
-/// clients, because a query waits longer here than in ``SingleFlight``.
+/// A client gets the snapshot's answer when the entry is loaded; a stale answer also waits for the
+/// serve-stale delay. A client gets a failure only at the client's deadline, or if the snapshot has
+/// no answer. ``ResolverLimits/waiting`` limits the clients, because a query waits longer here than
+/// in ``SingleFlight``.
 @ServiceLoop
 package final class SnapshotWaiters {
     final class Waiting: FairEntry {
@@ -103,7 +104,7 @@ package final class SnapshotWaiters {
 
     package func begin() { began = clocks.now() }
 
-    /// Marks the end of loading, successful or not, and answers the waiting clients.
+    /// Marks the end of loading, successful or not, and answers the clients whose answer is due.
     package func end() {
         began = nil
         check()

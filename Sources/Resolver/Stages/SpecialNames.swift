@@ -169,7 +169,7 @@ package enum SpecialNames {
         Name(literal: "local"), Name(literal: "alt"),
     ]
 
-    /// Top labels of special names; of other names, only single labels are special.
+    /// Top labels of special names; names with only one label are also special.
     private static let topLabels = ([.localhost, arpa] + neverForwarded).map(\.topLabel)
 
     /// Reverse zones of addresses with a local meaning.

@@ -226,7 +226,7 @@ package final class UpstreamStage {
         return found.number
     }
 
-    /// Forgets the identifiers (`number(of:)`) of servers that the network no longer names.
+    /// Forgets the source numbers of servers that the network no longer has.
     func forget(_ servers: [any Forwarding]) {
         latest = nil
         for server in servers { numbers[ObjectIdentifier(server)] = nil }

@@ -7,7 +7,7 @@ internal import HTTPDNS
 /// If the vendor has no address, the name may exist without being registered with the vendor.
 /// `resolution` is then nil, and the fallback is queried.
 struct VendorReplyPolicy {
-    /// Answer to the question; nil if the vendor has no usable address of the family.
+    /// Answer to the question, possibly NODATA or NXDOMAIN; nil if the fallback is queried.
     private(set) var resolution: Resolution?
 
     /// Answers for the other address family, if the reply has them.

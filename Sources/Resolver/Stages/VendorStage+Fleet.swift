@@ -63,7 +63,7 @@ extension VendorStage {
         return { reply in
             let value = reply.flatMap { fleet.value(of: $0, policy) }
             if let ticket { return fleet.fleet.end(ticket, value) }
-            // There is no ticket if `vendor.exit` was unknown or the fleet failed before the call.
+            // `ticket` is nil if `vendor.exit` was unknown or the fleet failed before the call.
             guard let value, let reply, !reply.wasMerged,
                 let question = question
                     ?? fleet.question(

@@ -31,8 +31,8 @@ extension VendorStage {
 
     /// Returns the vendor that also gets a query if the earlier vendors are slow; nil if none.
     ///
-    /// - Parameter isProtected: true if the upstreams are encrypted. Then they get the query, and not
-    ///   a vendor without encryption.
+    /// - Parameter isProtected: true if the upstreams are encrypted. Then the upstreams get the
+    ///   query, instead of a vendor without encryption.
     func nextVendor(_ vendors: RemainingVendors, isProtected: Bool) -> VendorClient? {
         guard let next = vendors.clients.first, next.facts.isProtected || !isProtected,
             next.isAvailable
@@ -42,7 +42,8 @@ extension VendorStage {
 
     /// Returns the time until which an early fallback must wait; nil if it can start now.
     ///
-    /// Also moves a name that has waited too long for a call to the next vendor.
+    /// Also removes a name from a vendor's queue if the name has waited too long for a call. The
+    /// next vendor then gets the query.
     func waitEnd(
         _ question: Question,
         _ match: RouteTable.Match,

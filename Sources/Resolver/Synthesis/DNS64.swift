@@ -222,8 +222,8 @@ extension DNS64 {
 extension ResolvedAnswer {
     /// Replaces an answer without AAAA records by AAAA records synthesized from A records.
     ///
-    /// If the reply to the A query has no addresses, that reply is the result: NODATA or a failure
-    /// (RFC 6147 §5.1.6).
+    /// Without A records, the answer stays. Exception: if the A query failed, this failure replaces
+    /// NODATA (RFC 6147 §5.1.6).
     @ServiceLoop
     fileprivate mutating func synthesize(
         from addresses: Resolution,

@@ -193,7 +193,7 @@ extension NAT64 {
         useAnnounced()
     }
 
-    /// Uses the announced prefix during its lifetime; without announced prefix, begins a discovery.
+    /// Uses the announced prefix during its lifetime; without such a prefix, begins a discovery.
     private func useAnnounced() {
         let now = clocks.now()
         guard let known = announced, known.until > now else {
