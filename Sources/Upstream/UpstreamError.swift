@@ -41,7 +41,7 @@ package enum UpstreamError: Error, Hashable {
     /// A limit of this daemon or machine was reached; the server is not at fault.
     case exhausted(String)
 
-    /// A newer query took the place of this query, which is not sent to the server again.
+    /// A limit of queries in flight refused or ended this query; the server does not get it again.
     case crowded
 }
 

@@ -33,9 +33,10 @@ package enum UpstreamLimits {
 
     // MARK: - Health
 
-    /// Minimum timeout of a probe, and minimum age of an unanswered query that causes a probe.
+    /// Minimum timeout of a probe, and of an attempt that causes a probe when it times out.
     ///
-    /// If the configured timeout of the server is shorter, the query causes a probe at its timeout.
+    /// If the configured timeout of the server is shorter, attempts with that timeout also cause a
+    /// probe. A connection without data for this time may be at fault.
     static let fairWait: Duration = .milliseconds(500)
 
     /// Minimum interval between probes of one server.
@@ -93,7 +94,7 @@ package enum UpstreamLimits {
 
     // MARK: - Letter case
 
-    /// Time for which a test result is valid: the server changes the letter case of names.
+    /// Validity of the test result that a server changes the letter case of names.
     static let anyCase: Duration = .seconds(3_600)
 
     /// Minimum interval between tests of the letter case.
@@ -123,7 +124,7 @@ package enum UpstreamLimits {
     /// Minimum number of sent queries for which a socket stays open when it is idle.
     static let queriesOfBusySlot = 4
 
-    /// Time for which queries share a connection after the server did not accept another one.
+    /// Time for which queries share a connection after the server did not accept a further one.
     ///
     /// Also the time for which a client counts as busy after one of its queries was overdue.
     static let sharingTime: Duration = .seconds(10)

@@ -80,9 +80,9 @@ struct AttemptPlan: Sendable, Hashable {
     /// Time at which a hedged query is due after the latest attempt.
     private var hedge: Instant?
 
-    /// True if a server did not reply to the first datagram, and a second one was sent to it.
+    /// True if the latest datagram repeated the query to a server that had not replied.
     ///
-    /// Then the next datagram follows when a server has replied to another query or to a probe, or
+    /// The next datagram is then sent after a server's reply to another query or to a probe, or
     /// after the timeout: if all datagrams were sent at short intervals, a short outage could lose
     /// all of them.
     private var waitsForReply = false
@@ -270,7 +270,7 @@ extension AttemptPlan {
         return proceed(now: now)
     }
 
-    /// Ends the attempt at a server that a network change has removed.
+    /// Ends an attempt that failed because the server was removed or a limit was reached.
     ///
     /// The server gets no further attempt, but does not count as a server that returned an error.
     mutating func withdrawn(_ number: Int, now: Instant) -> Move? {
@@ -346,7 +346,7 @@ extension AttemptPlan {
         let start = start ?? now
         self.start = start
         if waitsForReply, server.tries > 0 {
-            // A name that the server never answers must not stay much longer in flight.
+            // Limits the time in flight of a query for a name that the server never answers.
             let rest = start - now + server.timeout + server.patience * 3
             left = min(left, max(server.patience, rest))
         }

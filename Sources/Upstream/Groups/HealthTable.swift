@@ -51,7 +51,7 @@ package final class HealthTable {
 
     private var paused: Set<String> = [] { didSet { hasPaused = !paused.isEmpty } }
 
-    /// Unlike `paused.isEmpty`, this needs no run-time exclusivity check.
+    /// True if `paused` is not empty; needs no run-time exclusivity check, unlike `paused.isEmpty`.
     private var hasPaused = false
 
     /// Servers with a loop probe in flight, by the first label of the probe.

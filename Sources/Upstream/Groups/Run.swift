@@ -25,7 +25,7 @@ final class Run: Attempt {
 
     private var latestError = UpstreamError.timedOut
 
-    /// True if a limit (`crowded`) kept the query from a server that could have answered.
+    /// True if a limit ended an attempt (`crowded`); the server could have answered.
     private var isCrowded = false
 
     init(

@@ -65,8 +65,8 @@ struct ServerSelection: Sendable, Hashable {
         guard !spares.isEmpty else { return }
         order.removeAll { entries[$0].role == .spare }
         // Spare servers are queried after all servers of the VPN have returned an error. An
-        // excluded server gets no query, and thus returns no error. If one is excluded, no spare
-        // server is used.
+        // excluded server gets no query, and thus returns no error. If a server of the VPN is
+        // excluded, no spare server is used.
         let first = entries.indices.filter { entries[$0].role == .first }
         if first.allSatisfy(order.contains) { order += spares }
     }

@@ -60,11 +60,13 @@ package final class UpstreamGroup {
 
         package let received: Instant
 
-        /// True if the first attempt was not answered in time.
+        /// True if an attempt after the first got the answer.
         package let wasRepeated: Bool
     }
 
-    /// Result of a query; a failure has the first error response; if none, the latest other error.
+    /// Result of a query.
+    ///
+    /// A failure is, in this order: `crowded`, the first error response, the latest other error.
     package typealias Outcome = Result<Reply, UpstreamError>
 
     /// Queries servers until one server answers or `deadline` passes.

@@ -4,8 +4,8 @@ internal import Net
 
 /// Query on several connections to a server; the first reply counts.
 ///
-/// A server that limits connections may refuse a new connection, close it or let it wait, and answer
-/// on an earlier connection.
+/// A server that limits connections may refuse a new connection, close it or let it wait. The
+/// server may still answer on an earlier connection.
 @ServiceLoop
 final class ConnectionRace {
     typealias Reply = (octets: [UInt8], connection: PipelinedConnection)
@@ -50,10 +50,10 @@ final class ConnectionRace {
         }
     }
 
-    /// Also sends the query on the connection that `other` returns, at the earliest at `start`.
+    /// Also sends the query on the connection that `other` returns.
     ///
-    /// The start is earlier if more than half of the time would be over. If there is no connection
-    /// yet, the race tries again after `fairWait`.
+    /// `other` is called at `start` or, if earlier, when half of the remaining time is over. If the
+    /// result is nil, `other` is called again after `fairWait`.
     func ask(at start: Instant, _ other: @escaping @ServiceLoop () -> PipelinedConnection?) {
         ServiceLoop.task { [self] in
             let now = clocks.now()

@@ -211,8 +211,8 @@ extension PipelinedConnection {
 
     /// Returns the query that delays all later queries if the server answers in order.
     ///
-    /// This is the oldest unanswered query, if the connection then received nothing for `fairWait`,
-    /// or for two round trips. The query may have been cancelled, or may have expired.
+    /// This is the oldest unanswered query, if the connection has since received nothing for
+    /// `fairWait` and for two round trips. The query may have been cancelled, or may have expired.
     func overdue(at now: Instant) -> Pending? {
         guard let oldest, let lastReceived else { return nil }
         let wait =

@@ -2,10 +2,10 @@
 internal import DNSWire
 internal import Net
 
-/// Queries one server over up to three persistent connections.
+/// Exchanger of queries with one server over persistent connections, one for each `Purpose`.
 ///
-/// On a shared connection, large or slow replies for a client with many queries in flight, or with
-/// slow names, could delay the replies for other clients, and probes.
+/// Clients with many queries in flight or with slow names use a separate connection: large or slow
+/// replies for these clients could delay the replies for other clients and to probes.
 @ServiceLoop
 final class StreamExchanger {
     /// Established connections.
@@ -16,7 +16,7 @@ final class StreamExchanger {
     private let clocks: Clocks
     private let open: PipelinedConnection.Opening
 
-    /// First query on a connection besides another connection.
+    /// First query on a connection that is opened while another connection is usable.
     private let greeting: [UInt8]
 
     private var current: [Purpose: PipelinedConnection] = [:]
@@ -36,8 +36,8 @@ final class StreamExchanger {
 
     /// Purposes that use the connection of another purpose until a time.
     ///
-    /// The server has refused a connection, or has let it wait, because the server limits the number
-    /// of connections. The value is removed after a reply on a connection of the purpose itself.
+    /// The server, which limits the number of connections, has refused a connection or has let it
+    /// wait. The value is removed after a reply on a connection of the purpose itself.
     private var sharing: [Purpose: (host: Purpose, until: Instant)] = [:]
 
     /// True if a reply has arrived before the reply to an earlier query on the same connection.
@@ -133,7 +133,7 @@ final class StreamExchanger {
         return try validate(answer.octets, exchange, on: answer.connection)
     }
 
-    /// Sends a query on a connection, and if the connection is not established in time, on another.
+    /// Sends a query; if the connection is not established in time, also on another connection.
     private func ask(
         _ message: [UInt8],
         _ attempt: Attempt,
@@ -148,7 +148,7 @@ final class StreamExchanger {
         return try await reply(of: race, attempt, connection, purpose)
     }
 
-    /// Returns the first reply; a connection of another purpose takes part if `own` does not open.
+    /// Returns the first reply; if `own` does not open, another purpose's connection is also used.
     private func reply(
         of race: ConnectionRace,
         _ attempt: Attempt,
@@ -158,7 +158,7 @@ final class StreamExchanger {
         // A slow query must not delay the queries on another connection.
         let isSlow = purpose == .queriesOfBusyClients && !attempt.isOfBusyClient
         if !own.wasServed, !isSlow || !race.connections.contains(where: \.wasServed) {
-            // Without a wait if the server has let an earlier connection wait.
+            // No wait if the server did not accept an earlier connection of this purpose.
             let wait = sharing[purpose] == nil ? UpstreamLimits.fairWait : .zero
             race.ask(at: own.begun + wait) { [self] in
                 own.wasServed ? nil : workingConnection(besides: race.connections)
@@ -203,8 +203,8 @@ final class StreamExchanger {
 
     /// Finds clients whose queries delay other queries, if the server answers in order.
     ///
-    /// The delayed connection becomes the connection of busy clients if there is none, so that only
-    /// a query of another client opens a connection.
+    /// If busy clients have no connection, they get the delayed connection. A new connection is
+    /// then opened only for a query of another client.
     private func noteSlowClients() {
         guard !answersOutOfOrder else { return }
         let now = clocks.now()
@@ -244,8 +244,8 @@ final class StreamExchanger {
 
     /// Shares a connection that has answered, because `own` could not be established.
     ///
-    /// Slow queries must not delay others for long: if there is no connection for them, each of them
-    /// is sent on both connections until `own` is established.
+    /// Slow queries share no connection, because they could delay other queries for long. Each slow
+    /// query is sent on both connections until `own` is established.
     private func share(
         _ working: PipelinedConnection,
         for purpose: Purpose,
@@ -368,9 +368,9 @@ final class StreamExchanger {
         return nil
     }
 
-    /// Opens a connection, with a query of the daemon itself if another connection is established.
+    /// Opens a connection, with a query of the daemon itself if another connection is usable.
     ///
-    /// Then the server may let the new connection wait, because the server limits connections.
+    /// The reply shows that the server, which may limit connections, serves the new connection.
     private func connection() -> PipelinedConnection {
         let greeting = current.values.contains { $0.isUsable && $0.wasServed } ? greeting : nil
         let connect = self.open

@@ -4,7 +4,7 @@ package import Net
 
 /// Limits of client queries in flight over HTTPS (transfers): total, per upstream, and per client.
 ///
-/// One of several upstreams can have at most half of the transfers that remain within the total.
+/// With several upstreams, each can have at most half of the transfers that the others leave free.
 @ServiceLoop
 package final class TransferShares {
     private let total: TransferTotal
@@ -16,8 +16,8 @@ package final class TransferShares {
 
     /// Returns the transfers of the upstream with `url`, which all its servers share.
     ///
-    /// An upstream counts until the last server releases its transfers, so an upstream of settings
-    /// that were only checked, or of former settings, does not reduce the share of the others.
+    /// An upstream counts until its last server releases the transfers. Therefore, upstreams of
+    /// former settings, or of settings that were only checked, do not reduce the share of others.
     func transfers(at url: String) -> UpstreamTransfers {
         if let known = upstreams[url]?.transfers { return known }
         upstreams = upstreams.filter { $0.value.transfers != nil }

@@ -21,7 +21,7 @@ final class UDPExchanger {
     /// Sockets for the next queries; not more than these eight sockets accept queries.
     private var slots = InlineArray<8, UDPSocketSlot?>(repeating: nil)
 
-    /// Index in `slots` for the next queries of a batch of datagrams, and their number.
+    /// Index in `slots` for the next queries of a batch of datagrams; `left` is their number.
     private var chosen = (index: 0, batch: -1, left: 0)
 
     /// All sockets: in `slots`, in `spare`, or only waiting for replies.
@@ -87,11 +87,10 @@ final class UDPExchanger {
         return slot
     }
 
-    /// Chooses a random slot for the first queries that leave together, then the other slots in
-    /// turn.
+    /// Chooses a random slot for the first queries of a batch, then the next slots in turn.
     ///
-    /// Each socket of a batch needs a system call to send, and others to receive the replies. The
-    /// replies to all queries of a large batch would overflow the receive buffer of one socket.
+    /// Each further socket of a batch costs system calls to send and to receive. With only one
+    /// socket, the replies to a large batch would overflow the receive buffer.
     private func chooseSlot() -> Int {
         let batch = DatagramSocket.batch
         if chosen.batch != batch {
