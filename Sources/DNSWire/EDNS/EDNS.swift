@@ -2,7 +2,7 @@
 
 /// Content of an OPT record (RFC 6891 §6); the daemon forwards no OPT record.
 package struct EDNS: Hashable, Sendable {
-    /// UDP payload size in octets; below 512 means 512 (RFC 6891 §6.2.3).
+    /// UDP payload size in octets; values below 512 mean 512 (RFC 6891 §6.2.3).
     package var udpPayloadSize: UInt16
 
     /// Upper eight bits of ``Message/rcode``.

@@ -2,8 +2,8 @@
 
 /// Part of a reply after the question, as the cache stores it.
 ///
-/// Compression pointers count from the start of a message with the uncompressed question, so they
-/// are valid for each client.
+/// Compression pointers are offsets in a message with the uncompressed question. These pointers
+/// are therefore valid in the reply to each client.
 package struct AnswerSections: Hashable, Sendable {
     package let octets: [UInt8]
     package let answerCount: UInt16

@@ -29,7 +29,9 @@ extension NameCompressor {
     /// Otherwise, a server could choose names for which each search compares all targets.
     private static let comparisons = 16
 
-    /// Returns the offset of the longest known suffix of `name`, and the count of octets before it.
+    /// Returns the offset of the longest known suffix of `name`.
+    ///
+    /// `prefix` is the number of octets of `name` before the suffix.
     func match(_ name: [UInt8], in message: [UInt8]) -> (prefix: Int, offset: UInt16)? {
         var position = 0
         while name[position] != 0 {

@@ -62,7 +62,7 @@ private struct Walk: ~Escapable {
     /// Octets before RDATA: a pointer (2) and the fixed fields (10).
     private static let prologue = 12
 
-    /// Maximum number of answer records; the checks take time in proportion to its square.
+    /// Maximum number of answer records; the checks take time in proportion to the number squared.
     private static let mostRecords = 24
 
     private static let mostOthers = 48
@@ -185,7 +185,7 @@ private struct Walk: ~Escapable {
 
     /// Returns the end of a name, and the target of its first pointer; nil for a malformed name.
     ///
-    /// Checks the same rules as ``WireReader/name()``, but throws no errors: throwing is slower.
+    /// Applies the rules of ``WireReader/name()``, but throws no errors: throwing is slower.
     private func extent(ofNameAt start: Int) -> (end: Int, target: Int?)? {
         var (position, runStart) = (start, start)
         var (octets, hops) = (1, 0)

@@ -5,9 +5,10 @@
 /// The hash is computed in three steps:
 ///
 /// 1. NH (UMAC, RFC 4418 §5.2) over the 64-bit words of the lower-cased name (RFC 4343), and over
-///    type and length. Two different questions have the same sum with probability at most 2^-64.
-/// 2. A strongly universal multilinear hash of the halves of the sum: chosen questions collide no
-///    more often than random questions.
+///    type and length. NH is a sum of products. Two different questions have the same sum with
+///    probability at most 2^-64.
+/// 2. A strongly universal multilinear hash of the two halves of the sum: chosen questions do not
+///    collide more often than random questions.
 /// 3. A bijective, non-linear mix, which breaks arithmetic progressions.
 package final class NameHash: Sendable {
     /// Secret words: two for type and length, then one per word of a name.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Validated query in its receive buffer: one question and at most an OPT record.
+/// Validated query in its receive buffer: one question, and no record except OPT.
 ///
 /// This is the only parser of the hit path; it does not allocate.
 package struct QueryView: ~Escapable {
