@@ -46,7 +46,7 @@ package enum SettingsManual {
         var doc: String
         var entries: [Entry]
 
-        /// All options; `entries` omits the options that earlier examples describe.
+        /// All options; `entries` omits options that an earlier example of the manual describes.
         var allEntries: [Entry]
     }
 

@@ -2,7 +2,7 @@
 
 /// JSON Schema of the settings, for editors.
 ///
-/// The schema does not check ranges of durations and sizes, references, conflicts and secrets.
+/// The schema checks no references, conflicts or secrets, and no ranges of durations and sizes.
 package enum SettingsSchema {
     package static var text: String {
         let head = YAMLNode.map([
@@ -38,7 +38,8 @@ package enum SettingsSchema {
             return list(of: object(of: entries), count: 0...(.max))
         }
         guard case .section(let entries) = entry.form else { return entry.schema }
-        // Only a section that can be `off` has `facts`. `on` is valid if no option is required.
+        // Only a section that can be `off` has `facts`. The value `on` is valid only if the section
+        // has no required option.
         guard entry.facts != nil else { return object(of: entries) }
         let on = entries.contains(where: \.isRequired) ? [] : ["true", "on"]
         return either(object(of: entries), words(["false", "off"] + on))
@@ -101,7 +102,7 @@ extension SettingsSchema {
         ])
     }
 
-    /// Schema for any of `words` as text or as YAML value: editors read the word `1.1` as a number.
+    /// Schema for `words`, as text or as YAML values: editors read the word `1.1` as a number.
     static func words(_ words: [String]) -> YAMLNode {
         .map([
             ("enum", .list(words.map { .text($0) } + words.map(YAMLNode.word).filter(\.isTyped)))
@@ -129,7 +130,7 @@ extension SettingsSchema {
         .map([("type", .text("object")), ("additionalProperties", value)])
     }
 
-    /// Schema that accepts any of the schemas and constants in `forms`.
+    /// Schema for a value that equals a constant in `forms` or matches a schema in `forms`.
     static func either(_ forms: YAMLNode...) -> YAMLNode {
         .map([("anyOf", .list(forms.map { $0.isTyped ? .map([("const", $0)]) : $0 }))])
     }

@@ -41,7 +41,7 @@ enum YAMLPrinter {
 // MARK: - On one line
 
 extension YAMLNode {
-    /// This value without the parameter values of URLs, which may be secret.
+    /// Copy without the parameter values of URLs, which may be secret.
     var redacted: YAMLNode {
         var node = self
         switch content {

@@ -145,7 +145,7 @@ extension SettingsKind where Value == String {
         )
     }
 
-    /// Returns the code that another name of a currency probably means.
+    /// Returns the currency code that `text` probably means, such as `CNY` for `yuan`.
     private static func currencyCode(of text: String) -> String? {
         let codes = [
             "yuan": "CNY", "renminbi": "CNY", "rmb": "CNY", "¥": "CNY", "元": "CNY",

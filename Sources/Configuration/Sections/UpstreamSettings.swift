@@ -16,7 +16,7 @@ package struct UpstreamSettings: Sendable, Equatable {
 
     package var caFile: String?
 
-    /// True if only routes that name this upstream use it.
+    /// True if the upstream is used only for routes that name the upstream.
     package var only = false
 
     /// True if the AD flag of replies is passed to DNS clients.
