@@ -10,7 +10,7 @@ package import Net
 package final class ManagementQueue {
     static let pauseFactor = 2
 
-    /// Minimum pause after a job, for reading the call and sending the reply.
+    /// Minimum pause after a job, because the service loop also reads the call and sends the reply.
     static let shortestPause = Duration.microseconds(500)
 
     /// Maximum pause after a job.

@@ -174,7 +174,7 @@ package final class ControlServer {
         guard places.beginStream(peer.uid) else {
             let reason = "too many calls with several replies are open (\(places.streams) at most)"
             try await send(try Reply(MethodError.failed(reason: reason)).message())
-            // Closes the connection: the other connections are reserved for calls with one reply.
+            // Closes the connection, to reserve connections for calls with one reply.
             throw Refusal(description: reason)
         }
         defer { places.endStream(peer.uid) }

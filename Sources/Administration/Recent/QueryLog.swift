@@ -8,9 +8,9 @@ package import Resolver
 
 /// Log of every query, for `log.queries`.
 ///
-/// Threads record queries in circular buffers, which this class reads, so that logging does not
-/// delay answers. Queries that are overwritten before this class reads
-/// them are missing from the log.
+/// Threads record queries in circular buffers, and this class reads the buffers. Logging therefore
+/// does not delay answers. Queries that are overwritten before this class reads them are missing
+/// from the log.
 @ServiceLoop
 package final class QueryLog {
     package typealias Source =
@@ -23,7 +23,7 @@ package final class QueryLog {
     private var reader: RecentReader?
     private var task: Task<Void, Never>?
 
-    /// Queries that are missing from the log since the start; `unlogged`: since the last warning.
+    /// Number of queries missing from the log since the start; `unlogged`: since the last warning.
     package private(set) var missed: UInt64 = 0
     private var unlogged: UInt64 = 0
     private var saidAt: Instant?
