@@ -57,7 +57,7 @@ struct Httpdnsctl: ParsableCommand {
 
 /// Global options before the subcommand.
 ///
-/// A type of its own: if this were a second ``Options``, the parser would ignore its values.
+/// The type is not ``Options``, because the parser would ignore the values of a second ``Options``.
 struct OptionsBefore: ParsableArguments {
     @Option(name: .long, help: .socket, completion: .file())
     var socket: String?

@@ -106,15 +106,15 @@ extension FileTree {
             _ = try makeDirectories(for: directory + "/.")
             let descriptor = try openDirectory(directory)
             defer {
-                // A close alone would not unlock the directory while a child process, before its
-                // exec, has a copy of the descriptor.
+                // Without LOCK_UN, the lock would continue while a child process has a copy of the
+                // descriptor, which the exec of the child closes.
                 flock(descriptor, LOCK_UN)
                 close(descriptor)
             }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 throw Failure(message: "another httpdnsctl setup is running")
             }
-            // If another run has removed the directory in the meantime, the lock excludes nobody.
+            // If another run has removed the directory in the meantime, the lock has no effect.
             if isPresent(descriptor, at: directory) { return try body() }
         }
     }

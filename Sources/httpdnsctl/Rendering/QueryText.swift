@@ -68,7 +68,7 @@ extension String {
 }
 
 extension QueryEvent {
-    /// Server of the answer; the source if there is no server; both for a cached answer.
+    /// Source and server of a cached answer; otherwise the server, or the source if there is none.
     var from: String {
         guard let server, source == "cache" || source == "stale" else { return server ?? source }
         return "\(source) (\(server))"

@@ -20,7 +20,7 @@ struct ResolverFacts: Sendable {
 
     var files: [String: FileState] = [:]
 
-    /// Paths of files that `setup apply` wrote, without their originals in a journal.
+    /// Paths of files that `setup apply` wrote, and whose original content is in no journal.
     var lost: [String] = []
 
     /// Settings of systemd-resolved, without the drop-in of setup unless `seesSetup` is true.

@@ -118,7 +118,7 @@ enum ResolverOwner: Equatable, Sendable {
             }
     }
 
-    /// Returns the program with the directory to which the link resolv.conf points; nil if none.
+    /// Returns the program whose directory has the target of the link resolv.conf; nil if none.
     init?(placedBy facts: ResolverFacts) {
         guard facts.resolvConf.kind == .link,
             let place = Self.places.first(where: { facts.resolvedPath.hasPrefix($0.directory) })

@@ -94,9 +94,9 @@ struct SetupJournal: Codable, Equatable, Sendable {
 }
 
 extension SetupJournal {
-    /// Journal without the original of a resolv.conf that was written anew since the setup.
+    /// Journal without the original of a resolv.conf that was rewritten since the setup.
     ///
-    /// `setup apply --force` then takes the present file for the original.
+    /// `setup apply --force` then records the present file as the original.
     func withoutReplaced(in tree: FileTree) throws(Failure) -> SetupJournal {
         guard let entry = self[ResolverFacts.Paths.resolvConf] else { return self }
         let now = try tree.state(entry.path)

@@ -45,7 +45,7 @@ extension SetupMachine {
             }
             try tree.removeDirectory(Paths.dhclientServers)
         }
-        // Before the journal: after an interruption, the next revert removes the other directories.
+        // The journal is removed later, because a revert after an interruption needs the journal.
         for directory in journal.directories.reversed() { try tree.removeDirectory(directory) }
         if let former { return try former.write(to: tree) }
         guard tree.exists(SetupJournal.path) else { return }
@@ -71,10 +71,11 @@ extension SetupMachine {
 extension SetupMachine {
     /// Writes nameservers of the network to resolv.conf, if the file needs them after a revert.
     ///
-    /// - If the administrator edited the saved nameservers, a restored file gets the edited ones.
+    /// - If the administrator edited the saved nameservers, a restored resolv.conf gets the edited
+    ///   nameservers.
     /// - If a DHCP client wrote the original, resolv.conf gets the servers of the present leases:
-    ///   the original has servers of the time of the setup.
-    /// - If resolv.conf has no nameserver besides the daemon, or is a link to a file that no
+    ///   the original has the servers from the time of the setup.
+    /// - If resolv.conf has no nameserver except the daemon, or is a link to a file that no
     ///   program maintains any longer, resolv.conf gets the last known servers of the network.
     ///
     /// - Returns: a note about the servers that were written; nil for the servers of leases.
@@ -126,9 +127,9 @@ extension SetupMachine {
             + "servers of the network (\(servers.joined(separator: ", ")))"
     }
 
-    /// Returns the path of the file to which resolv.conf leads; nil if no program maintains it.
+    /// Returns the file to which resolv.conf leads; nil if no program maintains the file.
     ///
-    /// A link that no program maintained at the time of the setup is as before if its file exists.
+    /// For a file that no program maintained at the time of the setup either, existence is enough.
     private func restoredTarget(_ facts: ResolverFacts, _ journal: SetupJournal) -> String? {
         guard facts.resolvConf.kind == .link else { return Paths.resolvConf }
         guard let manager = ResolverOwner(placedBy: facts),
@@ -161,7 +162,7 @@ extension SetupMachine {
         try tree.put(file, at: path)
     }
 
-    /// Replaces copies of the file of setup, which vpnc-script restores when the VPN ends.
+    /// Replaces backups of the resolv.conf of setup; vpnc-script restores a backup after the VPN.
     private func replaceCopies(_ original: FileState?, _ known: KnownServers) throws(Failure) {
         let directory = "/run/vpnc"
         for name in tree.names(in: directory) where name.hasPrefix("resolv.conf-backup") {

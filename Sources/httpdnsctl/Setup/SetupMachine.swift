@@ -131,9 +131,9 @@ struct SetupMachine {
         let saved = ResolverFacts.Paths.networkServers
         var entries = plan.changes.map { change in
             var after = change.after
-            // Keeps nameservers that an earlier setup saved as chosen by the operator, unless
-            // resolv.conf was written anew. The network may offer the same servers by now; then the
-            // new plan does not mark them as chosen.
+            // If an earlier setup saved nameservers with `chosenMark`, these nameservers stay,
+            // unless resolv.conf was rewritten. The new plan may lack the mark, because the
+            // network may offer the same servers now.
             if change.path == saved, old[ResolverFacts.Paths.resolvConf] != nil,
                 let chosen = old[saved]?.after, chosen.text.contains(SetupPlan.chosenMark)
             {
@@ -142,10 +142,10 @@ struct SetupMachine {
             if change.before.kind != .file { (after.user, after.group) = FileState.owner }
             return SetupJournal.Entry(path: change.path, before: change.before, after: after)
         }
-        // Restores files that an earlier setup changed, and that this plan does not change. The
-        // file of saved nameservers stays until the revert, because no other file may have these
-        // nameservers. But this file is restored, too, if its nameservers are from the settings of
-        // systemd-resolved, which apply again.
+        // Restores files that an earlier setup changed, and that this plan does not change.
+        // Exception: the file of saved nameservers stays until the revert, because no other file
+        // may have these nameservers. Nameservers from the settings of systemd-resolved do not
+        // stay, because these settings apply again.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             let isSaved =
                 entry.path == saved && entry.after.isFromSetup
@@ -164,11 +164,11 @@ struct SetupMachine {
 
     // MARK: - Reverting
 
-    /// Files that a revert restores, and notes on the others.
+    /// Files that a revert restores, and notes on changed files.
     struct Reversal {
         var journal: SetupJournal
 
-        /// Replaced files of which no journal has the content, and which are copied before.
+        /// Files to copy before the revert replaces them: their content is in no journal.
         var copies: [String] = []
 
         var notes: [String] = []

@@ -19,8 +19,8 @@ extension SetupPlan {
                     + "add 'supersede domain-name-servers 127.0.0.1;' to dhclient.conf"
             )
         }
-        // If a resolvconf is installed (also that of systemd-resolved), dhcpcd gives the servers to
-        // it, and does not write resolv.conf.
+        // If the program resolvconf is installed (systemd-resolved also has one), dhcpcd gives the
+        // servers to resolvconf, and does not write resolv.conf.
         let writes =
             facts.present.contains(Paths.dhcpcdConfig)
             && !facts.present.contains(Paths.resolvconf)
@@ -29,8 +29,9 @@ extension SetupPlan {
 
     /// Keeps the servers that a DHCP client has written into the file of systemd-resolved.
     ///
-    /// A restart of systemd-resolved deletes them, and no source for `from: network` has them. If
-    /// an earlier setup has already restarted systemd-resolved, the servers that it saved are kept.
+    /// A restart of systemd-resolved deletes these servers, and no source for `from: network` has
+    /// them. If an earlier setup has already restarted systemd-resolved, keeps the servers that the
+    /// earlier setup saved.
     mutating func keepLeases(_ facts: ResolverFacts) {
         let isByLease =
             ResolverOwner(signedIn: facts.text) != .resolved || !facts.savedServers.isEmpty
@@ -99,14 +100,15 @@ extension SetupPlan {
         )
     }
 
-    /// Saves the nameservers of resolv.conf for `from: network` if perhaps no program reports them.
+    /// Saves the nameservers of resolv.conf for `from: network`, unless a program reports them.
     ///
     /// Nameservers that the operator chose get the option `chosenMark`. Without this option, the
-    /// daemon uses the copy only while no other source has a server. If NetworkManager or
-    /// systemd-resolved wrote resolv.conf, nothing is saved: its servers are those of one network.
+    /// daemon uses the copy only while no other source has a server. If NetworkManager,
+    /// systemd-resolved or a program such as a VPN wrote resolv.conf and manages the file, nothing
+    /// is saved: the nameservers belong to one network.
     mutating func saveNameservers(_ facts: ResolverFacts) {
         let nameservers = ResolvConfText(facts.text ?? "").networkServers
-        // The installation of dhclient does not mean that it runs. The others can be removed.
+        // An installed dhclient may not run. The other three programs may be removed later.
         let isReported =
             switch owner {
             case .dhclient, .dhcpcd, .openresolv, .resolvconf: false
