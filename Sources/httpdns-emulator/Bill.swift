@@ -75,8 +75,8 @@ struct Rate: Sendable, Equatable {
 
     /// Rule of Baidu (<https://cloud.baidu.com/product-price/httpdns.html>).
     ///
-    /// Assumed, as the page does not say: a name without addresses is free, and a name with both
-    /// address families counts once.
+    /// Assumptions, which the page does not confirm: a name without addresses is free, and a name
+    /// with both address families counts once.
     static let baidu = Rate(unit: .name, http: 1, https: 5)
 
     /// Rule of AliDNS (<https://www.alibabacloud.com/help/en/dns/pricing-overview>).

@@ -118,8 +118,8 @@ enum Cipher: Sendable {
         var last: Int32 = 0
 
         // SAFETY: this function frees cipher and context once. Key and IV have the lengths that the
-        // cipher reads. EVP writes at most one block more than the input, which `output` holds.
-        // The tag has the length that OpenSSL reads or writes.
+        // cipher reads. EVP writes at most one block (16 octets) more than the input, and
+        // `output` has this space. The tag has the length that OpenSSL reads or writes.
         ERR_clear_error()
         guard let cipher = unsafe EVP_CIPHER_fetch(library, shape.name, nil) else {
             throw .unavailable

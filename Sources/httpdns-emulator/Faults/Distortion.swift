@@ -31,7 +31,7 @@ struct Distortion: Sendable, Equatable {
             sealed[sealed.count - 1] ^= 0xFF
             return sealed
         }
-        // Zeros are invalid as PKCS#7 padding. They are one block longer than valid padding.
+        // Pads with zeros, which are invalid in PKCS#7, and with one block more than PKCS#7.
         let block = cipher.blockOctets
         let zeros = [UInt8](repeating: 0, count: 2 * block - text.count % block)
         return try cipher.seal(text + zeros, key: key, padded: false)

@@ -23,7 +23,7 @@ struct Tencent: Vendor {
         /// True if `dn` must have an `;expiry`, as for accounts with authentication.
         var requiresExpiry = false
         var refusesExpiry = false
-        /// Addresses that `/conf` returns; not the real vendor's, which tests must not query.
+        /// Addresses that `/conf` returns; tests must not query the addresses of the real vendor.
         var serviceAddresses: [String] = []
         var serviceMinutes = 60
     }
