@@ -3,8 +3,9 @@ package import Net
 
 /// Retry and hedging plan of one vendor call: a state machine.
 ///
-/// Each server is queried once, and again on a new connection if a reused connection failed. Because
-/// requests are billed, a plan queries at most `maximumServers`, not counting failures to connect.
+/// Each server is queried once, and again on a new connection if a reused connection failed.
+/// Because requests are billed, a plan queries at most `maximumServers`, not counting failures to
+/// connect.
 package struct AttemptPlan: Sendable, Hashable {
     package enum Move: Sendable, Hashable {
         /// Send the request with this number to the server, on a new connection if `fresh`.
