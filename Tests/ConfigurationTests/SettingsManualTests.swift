@@ -55,7 +55,7 @@ struct SettingsManualTests {
             _ = try folder.write("00112233445566778899aabbccddeeff", to: name)
         }
         _ = try folder.write("00112233445566778899aabbccddeeff", to: "volcengine.secret")
-        _ = try folder.write("no certificates yet", to: "ca.pem")
+        _ = try folder.write(certificate, to: "ca.pem")
         let loaded = try settings(
             // The manual shows both `url` and `from`, but an upstream may have only one of them.
             of: uncommented(SettingsManual.text).replacing("    from: network\n", with: "")
@@ -160,6 +160,7 @@ struct SettingsManualTests {
     func roundTrip() throws {
         let folder = try TemporaryFolder()
         let hex = try folder.write("00112233445566778899aabbccddeeff", to: "hex")
+        let authority = try folder.write(certificate, to: "ca.pem")
         let key = try folder.write("12345678", to: "a key, \"quoted\" \\ with #", mode: 0o600)
         let quoted = key.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         try expectRoundTrip(settings(of: SettingsManual.text))
@@ -233,7 +234,7 @@ struct SettingsManualTests {
                       - {name: "0660", url: "udp://192.0.2.53:5353"}
                       - {name: tcp, url: "tcp://[2001:db8::53]:5353"}
                       - {name: dot, url: "tls://dns.example:8853", addresses: ["192.0.2.1"]}
-                      - {name: ip, url: "tls://[2001:db8::53]", ca-file: "\(hex)"}
+                      - {name: ip, url: "tls://[2001:db8::53]", ca-file: "\(authority)"}
                       - name: doh
                         url: "https://dns.example/a?b=c"
                         addresses: ["192.0.2.1", "192.0.2.2:8443", "[2001:db8::1]:8443"]

@@ -81,3 +81,17 @@ extension Settings {
 }
 
 func texts(_ values: [some Any]) -> [String] { values.map { "\($0)" } }
+
+/// Self-signed certificate for `ca-file`.
+let certificate = """
+    -----BEGIN CERTIFICATE-----
+    MIIBNDCB56ADAgECAhROFWn0K2kb8/xU5bKevq8R/Cu0AjAFBgMrZXAwDzENMAsG
+    A1UEAwwEdGVzdDAgFw0yNjExMjkwOTA0MjhaGA8yMTI2MTEwNTA5MDQyOFowDzEN
+    MAsGA1UEAwwEdGVzdDAqMAUGAytlcAMhALdnC87qMHWYrYoolsnKJCnESok08CdF
+    H90dogXMdyTDo1MwUTAdBgNVHQ4EFgQUXtVG/PCW++DYD6XG/JJ9MEzjHBAwHwYD
+    VR0jBBgwFoAUXtVG/PCW++DYD6XG/JJ9MEzjHBAwDwYDVR0TAQH/BAUwAwEB/zAF
+    BgMrZXADQQCHD+ywUD2t+h5s+N3iJ2rvs6nlwOm6B+8M9TyzpX4X0JQ7/srvyyZ/
+    WYWBo/KbHOKXI1IT5p0jRMTlbMj0ypMD
+    -----END CERTIFICATE-----
+
+    """
