@@ -172,8 +172,8 @@ extension VendorSettings {
             """
             Address families that a call requests. `auto`: A and AAAA if both cost as much as one, \
             or if the machine has IPv6 and clients recently queried both for the name; otherwise \
-            only the queried family. `both`: always A and AAAA. `v4`: A, and AAAA only if a client \
-            queries it. `v6`: AAAA, and A only if a client queries it.
+            only the queried family. `both`: always A and AAAA. `v4` and `v6` have the same meaning: \
+            only the queried family.
             """
         },
         .section("budget", \.budget, budgetTable, fresh: BudgetSettings()) {
