@@ -59,7 +59,7 @@ extension SettingsKind where Value == [HostsSettings.Record] {
                         reading.damage(key)
                         continue
                     }
-                    guard names.insert(name).inserted else {
+                    guard !names.contains(name) else {
                         reading.report(pair.keyPlace, "`\(name.text)` already has a record")
                         reading.damage(key)
                         continue
@@ -69,6 +69,7 @@ extension SettingsKind where Value == [HostsSettings.Record] {
                         reading.damage(key)
                         continue
                     }
+                    names.insert(name)
                     records.append(HostsSettings.Record(name: name, addresses: found))
                 }
                 return records
