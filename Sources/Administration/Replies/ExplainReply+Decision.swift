@@ -192,7 +192,7 @@ extension Decision {
         }
         let result =
             if !asks {
-                "not queried now; if queried, in this order:"
+                "not queried now (if needed, in this order):"
             } else {
                 payee != nil
                     ? "queried in this order"
@@ -222,7 +222,7 @@ extension Decision {
             if plan.upstreams.isEmpty {
                 "no upstream is configured: if no other source answers, SERVFAIL"
             } else if !asks {
-                "not queried now; if queried, in this order:"
+                "not queried now (if needed, in this order):"
             } else {
                 plan.vendors.isEmpty
                     ? "queried in this order" : "queried in this order if no vendor has addresses"
