@@ -121,11 +121,8 @@ let package = Package(
             pkgConfig: "openssl",
             providers: [.apt(["libssl-dev"])]
         ),
-        .systemLibrary(
-            name: "CSystemd",
-            pkgConfig: "libsystemd",
-            providers: [.apt(["libsystemd-dev"])]
-        ),
+        // Loads libsystemd on demand.
+        .target(name: "CSystemd"),
         .systemLibrary(
             name: "CYAML",
             pkgConfig: "yaml-0.1",

@@ -13,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -37,6 +38,20 @@ int linux_timerfd_set(int fd, uint64_t microseconds) {
     if (microseconds == 0)
         value.it_value.tv_nsec = 1;
     return timerfd_settime(fd, TFD_TIMER_ABSTIME, &value, NULL);
+}
+
+int linux_signalfd(const int *signals, int count) {
+    sigset_t set;
+    sigemptyset(&set);
+    for (int index = 0; index < count; index++)
+        sigaddset(&set, signals[index]);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int linux_signalfd_next(int fd) {
+    struct signalfd_siginfo information;
+    const ssize_t octets = read(fd, &information, sizeof information);
+    return octets == sizeof information ? (int)information.ssi_signo : -1;
 }
 
 void linux_return_free_memory(void) { malloc_trim(0); }

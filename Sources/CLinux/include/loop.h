@@ -16,6 +16,12 @@ int linux_timerfd_set(int fd, uint64_t microseconds);
 
 int linux_accept(int fd);
 
+/// Returns a descriptor that receives `count` signals, which all threads must block (signalfd(2)).
+int linux_signalfd(const int *signals, int count);
+
+/// Returns the next signal; -1 if no signal is pending.
+int linux_signalfd_next(int fd);
+
 /// Names the calling thread; `name` has at most 15 octets.
 int linux_name_thread(const char *name);
 

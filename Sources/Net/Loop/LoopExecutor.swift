@@ -9,17 +9,15 @@ private import Synchronization
 ///
 /// The executor of the global actor ``ServiceLoop``. One iteration runs the jobs and the
 /// ``LoopWakeup`` handlers that were queued at its start, in order of arrival. Then it polls at
-/// most 16 descriptors, so neither jobs nor sockets starve. Only D-Bus and signals use sd-event,
-/// because sd-event needs thousands of instructions per event. One of the polled descriptors is
-/// the epoll instance of sd-event.
+/// most 16 descriptors, so neither jobs nor sockets starve. Only D-Bus uses sd-event, because
+/// sd-event needs thousands of instructions per event. One of the polled descriptors is the epoll
+/// instance of sd-event.
 ///
 /// **Waking.** A thread that queues a job sets `hasWork`. If `isPolling` is set, the thread clears
 /// `isPolling` and writes to the eventfd, which ends the poll. The loop sets `isPolling`, and then
 /// waits only if `hasWork` is not set. All these operations have one total order (sequential
 /// consistency). Either the loop sees `hasWork`, or the other thread sees `isPolling`. So no job
 /// is lost, and many jobs need one system call.
-// SAFETY: see `event`.
-@safe
 package final class LoopExecutor: SerialExecutor {
     package static let shared = LoopExecutor()
 
@@ -46,7 +44,8 @@ package final class LoopExecutor: SerialExecutor {
     private let isPolling = Atomic(false)
 
     /// State of the loop's thread.
-    // SAFETY: used on that thread only.
+    // SAFETY: used on that thread only; `event` is never freed.
+    @safe
     private final class ThreadState: @unchecked Sendable {
         /// Jobs that the thread queued for the next iteration.
         var jobs: [Job] = []
@@ -64,7 +63,8 @@ package final class LoopExecutor: SerialExecutor {
         /// Number of events of the last poll.
         var ready = 0
 
-        /// Watch of sd-event's epoll instance.
+        /// sd-event's loop and the watch of its epoll instance; nil until D-Bus is used.
+        var event: OpaquePointer?
         var eventWatch: DescriptorWatch?
 
         /// True if sd-event may have an event, or must prepare its sources.
@@ -80,21 +80,12 @@ package final class LoopExecutor: SerialExecutor {
 
     private let alarm: Int32
 
-    // SAFETY: set once, never freed; used on the loop's thread only, except in `init`.
-    nonisolated(unsafe) let event: OpaquePointer
-
     /// The thread's `pthread_t`; 0 while no thread runs.
     private let thread = Atomic<UInt>(0)
 
     private init() {
         alarm = linux_eventfd()
         precondition(alarm >= 0, "no eventfd for the service loop: \(errorText(errno))")
-        var made: OpaquePointer?
-        let status = unsafe sd_event_new(&made)
-        guard let made = unsafe made else {
-            preconditionFailure("cannot create the sd-event loop: \(errorText(-status))")
-        }
-        unsafe event = made
         // The eventfd is edge-triggered and therefore never read.
         let error = poller.add(alarm, EPOLLIN.rawValue | EPOLLET.rawValue, nil)
         precondition(error == 0, "cannot watch the eventfd: \(errorText(error))")
@@ -146,7 +137,7 @@ extension LoopExecutor {
 
 // MARK: - The thread
 
-// SAFETY: properties of the loop's thread are used on that thread only; `event` is never freed.
+// SAFETY: properties of the loop's thread are used on that thread only.
 extension LoopExecutor {
     func start() {
         state.withLock { state in
@@ -188,10 +179,7 @@ extension LoopExecutor {
     private func run() {
         _ = unsafe linux_name_thread("service")
         thread.store(UInt(pthread_self()), ordering: .relaxed)
-        ServiceLoop.assumeIsolated {
-            LoopTimer.prepare()
-            watchEvents()
-        }
+        ServiceLoop.assumeIsolated { LoopTimer.prepare() }
         // SAFETY: this is the loop's thread; no executor is ever freed.
         let serial = unsafe asUnownedSerialExecutor()
         let task = unsafe LoopTaskExecutor.shared.asUnownedTaskExecutor()
@@ -281,19 +269,24 @@ extension LoopExecutor {
 
 // MARK: - sd-event
 
-// SAFETY: used on the loop's thread only; `event` is never freed.
+// SAFETY: used on the loop's thread only; the loop of sd-event is never freed.
 extension LoopExecutor {
+    /// Returns sd-event's loop, which the first call creates.
     @ServiceLoop
-    private func watchEvents() {
-        let descriptor = unsafe sd_event_get_fd(event)
-        do throws(SocketError) {
-            own.eventWatch = try DescriptorWatch(descriptor, .readable) { _ in
+    func event() throws(SocketError) -> OpaquePointer {
+        var event = unsafe own.event
+        if unsafe event == nil {
+            let status = unsafe sd_event_new(&event)
+            unsafe own.event = event
+            guard status >= 0 else { throw .system(call: "sd_event_new", code: -status) }
+        }
+        guard let event = unsafe event else { preconditionFailure("sd_event_new returned nil") }
+        if own.eventWatch == nil {
+            own.eventWatch = try DescriptorWatch(unsafe sd_event_get_fd(event), .readable) { _ in
                 LoopExecutor.shared.noteEvent()
             }
-        } catch {
-            preconditionFailure("cannot watch sd-event: \(error)")
         }
-        noteEvent()
+        return unsafe event
     }
 
     /// Makes sd-event prepare its sources before the thread waits.
@@ -308,6 +301,10 @@ extension LoopExecutor {
     /// A call that finds no event prepares the sources; no further call is due until `noteEvent`.
     private func dispatchEvent() {
         guard own.isEventDue else { return }
+        guard let event = unsafe own.event else {
+            own.isEventDue = false
+            return
+        }
         let status = unsafe sd_event_run(event, 0)
         precondition(
             status >= 0 || status == -EINTR,

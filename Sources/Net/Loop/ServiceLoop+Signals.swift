@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-private import CSystemd
+private import CLinux
 private import Glibc
 
 extension ServiceLoop {
@@ -17,7 +17,7 @@ extension ServiceLoop {
 
     /// Returns a stream of the signals that arrive until the stream is released.
     ///
-    /// - Throws: `SocketError.system` with EBUSY if a signal is not blocked or has another stream.
+    /// The signals must be blocked.
     @ServiceLoop
     package static func signals(_ signals: [Int32]) throws(SocketError) -> AsyncStream<Int32> {
         // The kernel merges equal pending signals, so 64 is sufficient.
@@ -25,49 +25,37 @@ extension ServiceLoop {
             of: Int32.self,
             bufferingPolicy: .bufferingNewest(64)
         )
-        var sources: [SignalSource] = []
-        for signal in signals { sources.append(try SignalSource(signal, continuation)) }
-        let all = sources
+        let source = try SignalSource(signals, continuation)
         continuation.onTermination = { _ in
-            ServiceLoop.post { for source in all { source.cancel() } }
+            ServiceLoop.post { source.cancel() }
         }
         return stream
     }
 }
 
-// SAFETY: see `source`.
-@safe
 @ServiceLoop
 private final class SignalSource {
-    // SAFETY: made in `init`, released once in `cancel`, used on the loop only.
-    private var source: OpaquePointer?
+    private let descriptor: OwnedDescriptor
+    private var watch: DescriptorWatch?
 
-    private let continuation: AsyncStream<Int32>.Continuation
-
-    init(_ signal: Int32, _ continuation: AsyncStream<Int32>.Continuation) throws(SocketError) {
-        self.continuation = continuation
-        unsafe source = nil
-        // SAFETY: `cancel` ends all callbacks. `data` is the object that added this source.
-        let status = unsafe sd_event_add_signal(
-            LoopExecutor.shared.event,
-            &source,
-            signal,
-            { _, info, data in
-                guard let info = unsafe info, let data = unsafe data else { return 0 }
-                let signal = unsafe Int32(info.pointee.ssi_signo)
-                let source = unsafe Unmanaged<SignalSource>.fromOpaque(data).takeUnretainedValue()
-                ServiceLoop.assumeIsolated { _ = source.continuation.yield(signal) }
-                return 0
-            },
-            Unmanaged.passUnretained(self).toOpaque()
+    init(
+        _ signals: [Int32],
+        _ continuation: AsyncStream<Int32>.Continuation
+    ) throws(SocketError) {
+        // SAFETY: reads exactly the array's elements.
+        descriptor = try OwnedDescriptor(
+            unsafe linux_signalfd(signals, Int32(signals.count)),
+            from: "signalfd"
         )
-        guard status >= 0 else { throw .system(call: "signalfd", code: -status) }
+        let raw = descriptor.raw
+        watch = try DescriptorWatch(raw, .readable) { _ in
+            let signal = linux_signalfd_next(raw)
+            if signal > 0 { continuation.yield(signal) }
+        }
     }
 
     func cancel() {
-        unsafe sd_event_source_disable_unref(source)
-        unsafe source = nil
+        watch?.cancel()
+        watch = nil
     }
-
-    isolated deinit { cancel() }
 }

@@ -26,6 +26,7 @@ package enum ServiceManager {
 
     /// Watchdog timeout; nil if disabled.
     package static var watchdogInterval: Duration? {
+        guard isSet("WATCHDOG_USEC") else { return nil }
         var microseconds: UInt64 = 0
         // SAFETY: writes one integer.
         guard unsafe sd_watchdog_enabled(0, &microseconds) > 0 else { return nil }
@@ -57,6 +58,11 @@ package enum ServiceManager {
     ///
     /// - Throws: `SocketError.system` for malformed environment variables.
     package static func listenDescriptors() throws(SocketError) -> [ListenDescriptor] {
+        guard isSet("LISTEN_PID") else { return [] }
+        // SAFETY: the text is valid until the next call on this thread.
+        if let problem = unsafe systemd_library_load() {
+            throw .broken("sockets from systemd: \(unsafe String(cString: problem))")
+        }
         var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
         // SAFETY: writes an array of `count` texts, which the caller frees.
         let count = unsafe sd_listen_fds_with_names(1, &names)
@@ -76,8 +82,7 @@ package enum ServiceManager {
     private static func notify(_ lines: String) { notifier?.add(lines) }
 
     private static let notifier: BackgroundQueue<String>? = {
-        // SAFETY: the value is only compared.
-        guard unsafe getenv("NOTIFY_SOCKET") != nil else { return nil }
+        guard isSet("NOTIFY_SOCKET") else { return nil }
         return try? BackgroundQueue(named: "notify", itemLimit: notificationLimit) { lines, _ in
             // SAFETY: the text ends with NUL.
             for line in lines { _ = unsafe sd_notify(0, line) }
@@ -85,6 +90,12 @@ package enum ServiceManager {
     }()
 
     private static let notificationLimit = 64
+
+    /// True if systemd has set the variable; libsystemd is not loaded otherwise.
+    private nonisolated static func isSet(_ variable: String) -> Bool {
+        // SAFETY: the value is only compared.
+        unsafe getenv(variable) != nil
+    }
 
     /// Replaces line breaks, which would begin another assignment, by spaces.
     private static func oneLine(_ text: String) -> String {

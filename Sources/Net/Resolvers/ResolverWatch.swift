@@ -8,7 +8,7 @@
 package final class ResolverWatch {
     private let handler: @ServiceLoop ([LinkResolvers]) -> Void
 
-    private let report: @ServiceLoop (String) -> Void
+    let report: @ServiceLoop (String) -> Void
 
     /// Called with true when NetworkManager detects a captive portal, with false at its end.
     package var onPortal: (@ServiceLoop (Bool) -> Void)?
@@ -17,17 +17,18 @@ package final class ResolverWatch {
     /// Value of `Connectivity` for a captive portal (`NM_CONNECTIVITY_PORTAL`).
     private static let connectivityPortal: Int64 = 2
 
-    private let files: ResolverFiles
+    let files: ResolverFiles
     private let busAddress: String?
     private let isOwn: (SocketAddress) -> Bool
 
     private var links: LinkWatch?
     private var bus: SystemBus?
+    private var opening: Task<Void, Never>?
     private var watches: [FileWatch] = []
 
-    private var resolved = ResolvedState()
+    var resolved = ResolvedState()
 
-    private var networkManager = NetworkManagerState()
+    var networkManager = NetworkManagerState()
 
     /// Timers that end the use of the latest reply of a service that no longer runs.
     private var absences: [String: LoopTimer] = [:]
@@ -68,8 +69,8 @@ package final class ResolverWatch {
     private var timer: LoopTimer?
     private var patience: LoopTimer?
     private var latest: [LinkResolvers]?
-    private var reported: Set<String> = []
-    private var problems: [String] = []
+    var reported: Set<String> = []
+    var problems: [String] = []
 
     /// Delay of an update, so that several changes cause one update.
     private static let settling = Duration.milliseconds(20)
@@ -77,7 +78,7 @@ package final class ResolverWatch {
     /// Maximum wait for the first replies of the services.
     private static let startTime = Duration.milliseconds(500)
 
-    private static let maximumReports = 64
+    static let maximumReports = 64
 
     /// Creates a watch; ``start()`` starts it.
     ///
@@ -120,17 +121,43 @@ package final class ResolverWatch {
             let isResolved = service == SystemBus.Object.resolved.service
             if isResolved { self?.resolvedChanged() } else { self?.query(service) }
         }
-        self.bus = bus
-        openBus()
-        if bus.isOpen, bus.mayRun {
+        // The watch begins before the second check, so that a new socket is noticed.
+        if !bus.mayRun, let path = bus.socketPath {
+            watch(path) { if bus.mayRun { $0.load(bus) } }
+        }
+        if bus.mayRun {
             resolved.hasNotReplied()
+            load(bus)
         } else {
             awaited = []
         }
         changed()
     }
 
+    /// Loads libsystemd, once, and opens the bus.
+    ///
+    /// On a machine without D-Bus, libsystemd is not loaded.
+    private func load(_ bus: SystemBus) {
+        guard opening == nil else { return }
+        opening = ServiceLoop.task { [weak self] in
+            let problem = await SystemBus.load()
+            guard let self, !Task.isCancelled else { return }
+            if let problem {
+                report("network resolvers: cannot watch the system bus: \(problem), ignoring")
+            } else {
+                self.bus = bus
+                openBus()
+            }
+            guard !bus.isOpen else { return }
+            // No service replies.
+            awaited = []
+            resolved.hasStopped()
+            changed()
+        }
+    }
+
     package func stop() {
+        opening?.cancel()
         bus?.close()
         (links, bus, watches) = (nil, nil, [])
         let timers =
@@ -327,52 +354,6 @@ package final class ResolverWatch {
         handler(merged)
     }
 
-    /// Reads all sources.
-    ///
-    /// - Parameters:
-    ///   - resolved: settings of systemd-resolved; nil if unknown.
-    ///   - names: names of all interfaces.
-    ///   - running: interfaces that are up, by name; nil if unknown.
-    private func sources(
-        _ resolved: [LinkResolvers]?,
-        _ names: Set<String>,
-        _ running: [String: LinkResolvers.Interface]?
-    ) -> [[LinkResolvers]] {
-        var sources = [files.chosen.map { [$0] }, resolved].compactMap(\.self)
-        if let (list, unreadable) = networkManager.settings(running: running) {
-            note(unreadable, in: "NetworkManager")
-            sources.append(list)
-        }
-        for directory in files.directories {
-            let (list, unreadable) = files.read(directory, names)
-            note(unreadable, in: directory.path)
-            sources.append(list)
-        }
-        // Texts are compared, because resolv.conf may be a link to the file of systemd-resolved.
-        let ignored = ignoredFile
-        for (source, path) in files.files {
-            // The service's reply over D-Bus contains more than the file.
-            if source == .networkManager && networkManager.isKnown { continue }
-            guard let text = ResolverFiles.text(path), text != ignored else { continue }
-            let (entry, unreadable) = LinkResolvers.reading(resolvConf: text, .file, link: "")
-            note(unreadable, in: path)
-            sources.append([entry])
-        }
-        return sources
-    }
-
-    /// Text of the file of systemd-resolved if the file must not be used; nil if it can be used.
-    private var ignoredFile: String? {
-        guard !resolved.allowsFile else { return nil }
-        return files.files.first { $0.source == .resolved }.flatMap { ResolverFiles.text($0.path) }
-    }
-
-    private func reportProblems() {
-        let new = [resolved.problem, networkManager.problem].compactMap(\.self)
-        for text in new where !problems.contains(text) { report("network resolvers: \(text)") }
-        problems = new
-    }
-
     /// Checks the routes again later, because programs add the routes of a VPN after the servers.
     private func checkRoutesLater(_ links: [LinkResolvers]) {
         let isNew = routes.hasNewUnbound(links)
@@ -382,13 +363,6 @@ package final class ResolverWatch {
         routeTimer = LoopTimer(at: time) { [weak self] in
             self?.routeTimer = nil
             self?.changed()
-        }
-    }
-
-    private func note(_ unreadable: [String], in source: String) {
-        for line in unreadable where reported.count < Self.maximumReports {
-            guard reported.insert("\(source)\0\(line)").inserted else { continue }
-            report("network resolvers: \(source): cannot read `\(line)`, ignoring the line")
         }
     }
 }

@@ -80,16 +80,35 @@ package final class SystemBus {
 
     // MARK: - Connection
 
+    /// Loads libsystemd on a thread; returns the reason of a failure, or nil.
+    package static func load() async -> String? {
+        guard !systemd_library_is_loaded() else { return nil }
+        // SAFETY: the text is valid until the next call on this thread.
+        let load: @Sendable () -> String? = {
+            unsafe systemd_library_load().map { unsafe String(cString: $0) }
+        }
+        do throws(SocketError) {
+            return try await WorkerThread.run(named: "bus-load", load)
+        } catch {
+            return "\(error)"
+        }
+    }
+
     /// True between `open` and `close`, also while the bus does not run.
     package var isOpen: Bool { unsafe bus != nil }
 
     /// False if the socket of the bus does not exist.
     package var mayRun: Bool {
-        let prefix = "unix:path="
-        guard address.hasPrefix(prefix) else { return true }
-        let path = address.dropFirst(prefix.count).prefix { $0 != "," && $0 != ";" }
+        guard let path = socketPath else { return true }
         // SAFETY: the string lives during the call.
-        return unsafe access(String(path), F_OK) == 0
+        return unsafe access(path, F_OK) == 0
+    }
+
+    /// Path of the socket of the bus; nil if the address has another form.
+    var socketPath: String? {
+        let prefix = "unix:path="
+        guard address.hasPrefix(prefix) else { return nil }
+        return String(address.dropFirst(prefix.count).prefix { $0 != "," && $0 != ";" })
     }
 
     /// Begins to connect.
@@ -112,7 +131,7 @@ package final class SystemBus {
             try watchConnection()
             try Self.check(unsafe sd_bus_start(made), "sd_bus_start")
             for service in services { try watch(service) }
-            let event = unsafe LoopExecutor.shared.event
+            let event = unsafe try LoopExecutor.shared.event()
             try Self.check(unsafe sd_bus_attach_event(made, event, 0), "sd_bus_attach_event")
             LoopExecutor.shared.noteEvent()
         } catch {

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// libsystemd, which is loaded on demand: library.c defines the functions that this package uses.
+#pragma once
+#include <stdbool.h>
+#include <systemd/sd-bus.h>
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-event.h>
+#include <systemd/sd-journal.h>
+
+/// Loads libsystemd, if it is not loaded; returns NULL, or the reason of a failure until the
+/// thread's next call.
+///
+/// May block on the disk. After a failure, a later call tries again.
+const char *systemd_library_load(void);
+
+/// Returns true after `systemd_library_load` or another function has loaded libsystemd.
+bool systemd_library_is_loaded(void);

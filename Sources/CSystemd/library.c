@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lazy loading of libsystemd, which depends on libgcrypt and four compression libraries.
+//
+// A daemon loads libsystemd when it uses D-Bus, and at the start if systemd has started the daemon.
+// Each function here forwards to the library, and returns -ELIBACC if it cannot be loaded.
+#include "CSystemd.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+
+// sd-journal.h also defines a macro with this name.
+#undef sd_journal_sendv
+
+// Result, name, parameters and arguments of each function.
+#define FUNCTIONS(EACH)                                                                                \
+    EACH(int, sd_bus_add_match_async, (sd_bus *bus, sd_bus_slot **slot, const char *match,             \
+         sd_bus_message_handler_t callback, sd_bus_message_handler_t install_callback,                 \
+         void *userdata), (bus, slot, match, callback, install_callback, userdata))                    \
+    EACH(int, sd_bus_attach_event, (sd_bus *bus, sd_event *e, int priority), (bus, e, priority))       \
+    EACH(int, sd_bus_call_async, (sd_bus *bus, sd_bus_slot **slot, sd_bus_message *m,                  \
+         sd_bus_message_handler_t callback, void *userdata, uint64_t usec),                            \
+         (bus, slot, m, callback, userdata, usec))                                                     \
+    EACH(int, sd_bus_message_append_basic, (sd_bus_message *m, char type, const void *p),              \
+         (m, type, p))                                                                                 \
+    EACH(int, sd_bus_message_enter_container, (sd_bus_message *m, char type,                           \
+         const char *contents), (m, type, contents))                                                   \
+    EACH(int, sd_bus_message_exit_container, (sd_bus_message *m), (m))                                 \
+    EACH(int, sd_bus_message_is_method_error, (sd_bus_message *m, const char *name), (m, name))        \
+    EACH(int, sd_bus_message_new_method_call, (sd_bus *bus, sd_bus_message **m,                        \
+         const char *destination, const char *path, const char *interface, const char *member),        \
+         (bus, m, destination, path, interface, member))                                               \
+    EACH(int, sd_bus_message_peek_type, (sd_bus_message *m, char *type, const char **contents),        \
+         (m, type, contents))                                                                          \
+    EACH(int, sd_bus_message_read_basic, (sd_bus_message *m, char type, void *p), (m, type, p))        \
+    EACH(int, sd_bus_message_set_auto_start, (sd_bus_message *m, int b), (m, b))                       \
+    EACH(int, sd_bus_new, (sd_bus **ret), (ret))                                                       \
+    EACH(int, sd_bus_set_address, (sd_bus *bus, const char *address), (bus, address))                  \
+    EACH(int, sd_bus_set_bus_client, (sd_bus *bus, int b), (bus, b))                                   \
+    EACH(int, sd_bus_set_connected_signal, (sd_bus *bus, int b), (bus, b))                             \
+    EACH(int, sd_bus_set_watch_bind, (sd_bus *bus, int b), (bus, b))                                   \
+    EACH(int, sd_bus_slot_set_destroy_callback, (sd_bus_slot *s, sd_bus_destroy_t callback),           \
+         (s, callback))                                                                                \
+    EACH(int, sd_bus_slot_set_floating, (sd_bus_slot *slot, int b), (slot, b))                         \
+    EACH(int, sd_bus_start, (sd_bus *bus), (bus))                                                      \
+    EACH(int, sd_event_get_fd, (sd_event *e), (e))                                                     \
+    EACH(int, sd_event_new, (sd_event **e), (e))                                                       \
+    EACH(int, sd_event_run, (sd_event *e, uint64_t usec), (e, usec))                                   \
+    EACH(int, sd_journal_sendv, (const struct iovec *iov, int n), (iov, n))                            \
+    EACH(int, sd_listen_fds_with_names, (int unset_environment, char ***names),                        \
+         (unset_environment, names))                                                                   \
+    EACH(int, sd_notify, (int unset_environment, const char *state), (unset_environment, state))       \
+    EACH(int, sd_watchdog_enabled, (int unset_environment, uint64_t *usec),                            \
+         (unset_environment, usec))
+
+// Type and name of each function that releases an object.
+#define RELEASING(EACH)                                                                                \
+    EACH(sd_bus, sd_bus_close_unref)                                                                   \
+    EACH(sd_bus_message, sd_bus_message_unref)                                                         \
+    EACH(sd_bus_slot, sd_bus_slot_unref)
+
+struct library {
+#define EACH(result, name, parameters, arguments) __typeof__(name) *name;
+    FUNCTIONS(EACH)
+#undef EACH
+#define EACH(type, name) __typeof__(name) *name;
+    RELEASING(EACH)
+#undef EACH
+};
+
+static struct library found;
+
+// True once `found` is complete.
+static bool is_loaded = false;
+
+// Loads all functions; false if the library cannot be loaded or lacks a function.
+static bool load(struct library *into) {
+    void *library = dlopen("libsystemd.so.0", RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL)
+        return false;
+#define FIND(name)                                                                                     \
+    if ((into->name = (__typeof__(name) *)dlsym(library, #name)) == NULL)                              \
+        return false;
+#define EACH(result, name, parameters, arguments) FIND(name)
+    FUNCTIONS(EACH)
+#undef EACH
+#define EACH(type, name) FIND(name)
+    RELEASING(EACH)
+#undef EACH
+    return true;
+}
+
+const char *systemd_library_load(void) {
+    static _Thread_local char reason[256];
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    bool succeeds = __atomic_load_n(&is_loaded, __ATOMIC_RELAXED);
+    if (!succeeds) {
+        struct library complete;
+        succeeds = load(&complete);
+        if (succeeds) {
+            found = complete;
+            __atomic_store_n(&is_loaded, true, __ATOMIC_RELEASE);
+        } else {
+            const char *why = dlerror();
+            snprintf(reason, sizeof reason, "%s", why == NULL ? "unknown reason" : why);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return succeeds ? NULL : reason;
+}
+
+bool systemd_library_is_loaded(void) { return __atomic_load_n(&is_loaded, __ATOMIC_ACQUIRE); }
+
+#define STAND_IN __attribute__((visibility("hidden")))
+
+#define EACH(result, name, parameters, arguments)                                                      \
+    STAND_IN result name parameters {                                                                  \
+        if (!systemd_library_is_loaded() && systemd_library_load() != NULL)                            \
+            return -ELIBACC;                                                                           \
+        return found.name arguments;                                                                   \
+    }
+FUNCTIONS(EACH)
+#undef EACH
+
+// Only the library creates objects, so it is loaded if there is an object.
+#define EACH(type, name)                                                                               \
+    STAND_IN type *name(type *object) { return object == NULL ? NULL : found.name(object); }
+RELEASING(EACH)
+#undef EACH

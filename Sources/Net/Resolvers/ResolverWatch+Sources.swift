@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension ResolverWatch {
+    /// Reads all sources.
+    ///
+    /// - Parameters:
+    ///   - resolved: settings of systemd-resolved; nil if unknown.
+    ///   - names: names of all interfaces.
+    ///   - running: interfaces that are up, by name; nil if unknown.
+    func sources(
+        _ resolved: [LinkResolvers]?,
+        _ names: Set<String>,
+        _ running: [String: LinkResolvers.Interface]?
+    ) -> [[LinkResolvers]] {
+        var sources = [files.chosen.map { [$0] }, resolved].compactMap(\.self)
+        if let (list, unreadable) = networkManager.settings(running: running) {
+            note(unreadable, in: "NetworkManager")
+            sources.append(list)
+        }
+        for directory in files.directories {
+            let (list, unreadable) = files.read(directory, names)
+            note(unreadable, in: directory.path)
+            sources.append(list)
+        }
+        // Texts are compared, because resolv.conf may be a link to the file of systemd-resolved.
+        let ignored = ignoredFile
+        for (source, path) in files.files {
+            // The service's reply over D-Bus contains more than the file.
+            if source == .networkManager && networkManager.isKnown { continue }
+            guard let text = ResolverFiles.text(path), text != ignored else { continue }
+            let (entry, unreadable) = LinkResolvers.reading(resolvConf: text, .file, link: "")
+            note(unreadable, in: path)
+            sources.append([entry])
+        }
+        return sources
+    }
+
+    /// Text of the file of systemd-resolved if the file must not be used; nil if it can be used.
+    private var ignoredFile: String? {
+        guard !resolved.allowsFile else { return nil }
+        return files.files.first { $0.source == .resolved }.flatMap { ResolverFiles.text($0.path) }
+    }
+
+    func reportProblems() {
+        let new = [resolved.problem, networkManager.problem].compactMap(\.self)
+        for text in new where !problems.contains(text) { report("network resolvers: \(text)") }
+        problems = new
+    }
+
+    private func note(_ unreadable: [String], in source: String) {
+        for line in unreadable where reported.count < Self.maximumReports {
+            guard reported.insert("\(source)\0\(line)").inserted else { continue }
+            report("network resolvers: \(source): cannot read `\(line)`, ignoring the line")
+        }
+    }
+}
