@@ -116,11 +116,8 @@ let package = Package(
         .target(name: "CCurl"),
         // Loads libhiredis on demand.
         .target(name: "CRedis"),
-        .systemLibrary(
-            name: "COpenSSL",
-            pkgConfig: "openssl",
-            providers: [.apt(["libssl-dev"])]
-        ),
+        // Loads OpenSSL on demand.
+        .target(name: "COpenSSL"),
         // Loads libsystemd on demand.
         .target(name: "CSystemd"),
         .systemLibrary(
@@ -251,7 +248,9 @@ let package = Package(
                 "Net", logging,
             ],
             path: "Tests/TestWorld",
-            swiftSettings: house
+            swiftSettings: house,
+            // Test servers need further functions.
+            linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]
         ),
         // Fuzz targets, used by libFuzzer and by a test suite.
         .target(

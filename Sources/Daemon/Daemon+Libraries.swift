@@ -6,17 +6,20 @@ internal import Net
 // MARK: - Libraries and certificates
 
 extension Daemon {
-    /// Loads libcurl and the system's certificates (6 MiB) on a thread, if needed.
+    /// Loads libcurl, OpenSSL and the system's certificates (6 MiB) on a thread, if needed.
     func prepareHTTP() {
         let (needsHTTP, needsTrust) = (components.needsHTTP, components.trustsSystem)
-        guard starter == nil, needsHTTP || needsTrust else { return }
+        // A server of the network may use TLS.
+        let mayNeedTLS = components.settings.upstreams.contains { $0.from != nil }
+        guard starter == nil, needsHTTP || needsTrust || mayNeedTLS else { return }
         do throws(SocketError) {
             starter = try WorkerThread(named: "http-start") {
+                if mayNeedTLS { _ = OpenSSLLibrary.load() }
                 if needsHTTP { HTTPClient.prepare() }
                 if needsTrust { TrustStores.prepare() }
             }
         } catch {
-            logger.debug("libcurl: cannot create the initialization thread: \(error), ignoring")
+            logger.debug("libraries: cannot create the initialization thread: \(error), ignoring")
         }
     }
 
@@ -30,6 +33,14 @@ extension Daemon {
                 logger.error("certificates: \(fault), keeping the old certificates")
             }
         }
+    }
+}
+
+extension Settings {
+    /// True if vendors, upstreams or the fleet use OpenSSL.
+    var needsOpenSSL: Bool {
+        !vendors.isEmpty || fleet != nil
+            || upstreams.contains { $0.from == nil && $0.url.scheme.isProtected }
     }
 }
 

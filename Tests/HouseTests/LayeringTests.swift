@@ -33,7 +33,7 @@ private let house: [Room] = [
     Room("Net", floor: 3, imports: "CLinux CCurl COpenSSL CSystemd Glibc Locks Monotonic"),
     // Error numbers and texts need Glibc.
     Room("Acceleration", floor: 3, imports: "CBPF DNSCache DNSWire Glibc Locks"),
-    Room("HTTPDNS", floor: 4, imports: "COpenSSL DNSWire Locks Monotonic Net"),
+    Room("HTTPDNS", floor: 4, imports: "COpenSSL DNSWire Glibc Locks Monotonic Net"),
     Room("Upstream", floor: 4, imports: "DNSWire Monotonic Net"),
     Room("Fleet", floor: 4, imports: "CRedis DNSWire Monotonic Net"),
     Room("Resolver", floor: 5, imports: "DNSCache DNSWire Fleet HTTPDNS Locks Net Upstream"),

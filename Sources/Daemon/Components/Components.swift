@@ -44,6 +44,7 @@ struct Components {
         in dependencies: Dependencies = .system,
         succeeding old: Components? = nil
     ) throws(StartError) {
+        if settings.needsOpenSSL, let reason = OpenSSLLibrary.load() { throw .openSSL(reason) }
         let sources = try Sources(SettledRoutes(settings), in: dependencies, succeeding: old)
         self.init(sources, sources.plan.routing(), in: dependencies, succeeding: old)
     }
@@ -54,6 +55,10 @@ struct Components {
         in dependencies: Dependencies,
         succeeding old: Components
     ) async throws(StartError) -> Components {
+        if settings.settings.needsOpenSSL {
+            let reason = try await onThread("tls-load") { OpenSSLLibrary.load() }
+            if let reason { throw .openSSL(reason) }
+        }
         let sources = try Sources(settings, in: dependencies, succeeding: old)
         if sources.http != nil || sources.upstreamHTTP != nil { try await loadLibrary() }
         let routing = try await onThread("routes") { [plan = sources.plan] in plan.routing() }
@@ -169,6 +174,8 @@ package enum StartError: Error, CustomStringConvertible {
     /// libcurl cannot be loaded.
     case library(String)
 
+    case openSSL(String)
+
     case stopping
     case system(SocketError)
 
@@ -181,7 +188,7 @@ package enum StartError: Error, CustomStringConvertible {
         case .listenBeside, .passedElsewhere, .passed, .metrics, .acceleration, .vendor, .upstream,
             .fleet:
             78
-        case .stopping, .system, .cache, .library: 1
+        case .stopping, .system, .cache, .library, .openSSL: 1
         }
     }
 
@@ -218,6 +225,9 @@ package enum StartError: Error, CustomStringConvertible {
         case .library(let why):
             "cannot load libcurl, which vendors and upstreams over HTTPS need: \(why); install the "
                 + "package libcurl4 (other distributions: libcurl), then reload"
+        case .openSSL(let why):
+            "cannot load OpenSSL, which vendors, encrypted upstreams and `fleet` need: \(why); install "
+                + "the package libssl3 (other distributions: openssl), then reload"
         case .acceleration(let error):
             "cannot enable acceleration (`accelerate.loopback: required`): \(error)"
         case .vendor(let name, let why): "vendor \(name): \(why)"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
+private import Glibc
 
 /// Key or token that descriptions do not show, and that is wiped before its memory is freed.
 // SAFETY: the storage is written once in init, then only read, and freed in deinit when no
@@ -26,8 +27,8 @@ package final class Secret: @unchecked Sendable {
     }
 
     deinit {
-        // SAFETY: no other reference remains; OPENSSL_cleanse accepts a null base with count 0.
-        unsafe OPENSSL_cleanse(storage.baseAddress, storage.count)
+        // SAFETY: no other reference remains.
+        unsafe storage.wipe()
         unsafe storage.deallocate()
     }
 
@@ -112,7 +113,15 @@ extension [UInt8] {
     /// Overwrites and removes all octets; copies of the array are not overwritten.
     package mutating func wipe() {
         // SAFETY: base and count describe the array's storage, which is valid during the closure.
-        unsafe withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
+        unsafe withUnsafeMutableBytes { unsafe $0.wipe() }
         removeAll()
+    }
+}
+
+extension UnsafeMutableRawBufferPointer {
+    /// Overwrites the octets; a function of libc, because OpenSSL is possibly not loaded.
+    fileprivate func wipe() {
+        // SAFETY: base and count describe the buffer.
+        if let baseAddress { unsafe explicit_bzero(baseAddress, count) }
     }
 }
