@@ -14,13 +14,14 @@ extension SettingsOption {
     /// The options of a vendor depend on its kind.
     static func named(
         _ name: String,
-        _ path: any WritableKeyPath<Owner, [VendorSettings]> & Sendable,
+        _ path: @autoclosure @escaping Path<[VendorSettings]>,
         doc: () -> String
     ) -> SettingsOption {
         let doc = doc()
         return SettingsOption(
             name: name,
             read: { pair, key, owner, reading in
+                let path = path()
                 guard case .mapping(let pairs) = pair.value.content else {
                     reading.damage(key)
                     return reading.reportMismatch(
@@ -66,7 +67,7 @@ extension SettingsOption {
                 }
             },
             write: { owner in
-                .map(owner[keyPath: path].map { ($0.name, $0.table.write($0)) })
+                .map(owner[keyPath: path()].map { ($0.name, $0.table.write($0)) })
             },
             explain: { _ in
                 SettingsManual.Entry(name: name, doc: doc, form: .named(VendorSettings.examples))
@@ -82,14 +83,15 @@ extension SettingsOption {
     /// - Parameter live: entries that the manual shows as active settings, not as comments.
     static func list<Entry: SettingsEntry>(
         _ name: String,
-        _ path: any WritableKeyPath<Owner, [Entry]> & Sendable,
-        live: [Entry] = [],
+        _ path: @autoclosure @escaping Path<[Entry]>,
+        live: @autoclosure @escaping @Sendable () -> [Entry] = [],
         doc: () -> String
     ) -> SettingsOption {
         let doc = doc()
         return SettingsOption(
             name: name,
             read: { pair, key, owner, reading in
+                let path = path()
                 if case .taken = pair.value.content { return }
                 guard case .sequence(let items) = pair.value.content else {
                     reading.damage(key)
@@ -125,10 +127,10 @@ extension SettingsOption {
                     owner[keyPath: path].append(entry)
                 }
             },
-            write: { owner in .list(owner[keyPath: path].map(Entry.table.write)) },
+            write: { owner in .list(owner[keyPath: path()].map(Entry.table.write)) },
             explain: { _ in
                 let fresh = Entry(name: "", place: SettingsPlace())
-                let shown = live.map { Entry.table.writeBriefly($0, defaults: fresh) }
+                let shown = live().map { Entry.table.writeBriefly($0, defaults: fresh) }
                 return SettingsManual.Entry(
                     name: name,
                     doc: doc,

@@ -109,7 +109,12 @@ extension SettingsTable {
 
 // MARK: - Kinds of options
 
+// Tables, key paths and examples are evaluated on use: the Swift runtime creates a class for each
+// type of a key path, and the settings of most daemons have few of the options.
 extension SettingsOption {
+    typealias Path<Value> = @Sendable () -> any WritableKeyPath<Owner, Value> & Sendable
+    typealias Table<Section: Sendable> = @Sendable () -> SettingsTable<Section>
+
     /// Makes an option with a default value.
     ///
     /// - Parameters:
@@ -117,11 +122,11 @@ extension SettingsOption {
     ///   - example: value that the manual shows; if nil, the manual shows the default.
     static func option<Value>(
         _ name: String,
-        _ path: any WritableKeyPath<Owner, Value> & Sendable,
+        _ path: @autoclosure @escaping Path<Value>,
         _ kind: SettingsKind<Value>,
         required: Bool = false,
         standard: String? = nil,
-        example: Value? = nil,
+        example: @autoclosure @escaping @Sendable () -> Value? = nil,
         doc: () -> String
     ) -> SettingsOption {
         let doc = doc()
@@ -134,17 +139,18 @@ extension SettingsOption {
                     reading.damage(key)
                     return
                 }
+                let path = path()
                 owner[keyPath: path] = kind.join(owner[keyPath: path], value)
             },
-            write: { kind.write($0[keyPath: path]) },
+            write: { kind.write($0[keyPath: path()]) },
             explain: { owner in
-                let value = kind.write(owner[keyPath: path])
+                let value = kind.write(owner[keyPath: path()])
                 let note = required ? "required" : "default \(standard ?? value.inline)"
                 return SettingsManual.Entry(
                     name: name,
                     doc: doc,
                     facts: "\(kind.expected); \(note)",
-                    form: .value(example.map(kind.write) ?? value),
+                    form: .value(example().map(kind.write) ?? value),
                     isRequired: required,
                     schema: kind.schema,
                     standard: standard == nil && !required ? value : nil
@@ -158,12 +164,12 @@ extension SettingsOption {
     /// - Parameter alternative: option that can replace this option; one of the two is required.
     static func option<Value>(
         _ name: String,
-        _ path: any WritableKeyPath<Owner, Value?> & Sendable,
+        _ path: @autoclosure @escaping Path<Value?>,
         _ kind: SettingsKind<Value>,
         required: Bool = false,
         standard: String = "none",
         alternative: String? = nil,
-        example: Value,
+        example: @autoclosure @escaping @Sendable () -> Value,
         doc: () -> String
     ) -> SettingsOption {
         let doc = doc()
@@ -172,16 +178,17 @@ extension SettingsOption {
             isRequired: required,
             expected: required ? kind.expected : nil,
             read: { pair, key, owner, reading in
+                let path = path()
                 owner[keyPath: path] = kind.read(pair.value, key, &reading)
                 if owner[keyPath: path] == nil { reading.damage(key) }
             },
-            write: { $0[keyPath: path].map(kind.write) },
+            write: { $0[keyPath: path()].map(kind.write) },
             explain: { _ in
                 SettingsManual.Entry(
                     name: name,
                     doc: doc,
                     facts: "\(kind.expected); " + (required ? "required" : "default \(standard)"),
-                    form: .example(kind.write(example)),
+                    form: .example(kind.write(example())),
                     isRequired: required,
                     alternative: alternative,
                     schema: kind.schema
@@ -192,18 +199,18 @@ extension SettingsOption {
 
     static func section<Section>(
         _ name: String,
-        _ path: any WritableKeyPath<Owner, Section> & Sendable,
-        _ table: SettingsTable<Section>,
+        _ path: @autoclosure @escaping Path<Section>,
+        _ table: @autoclosure @escaping Table<Section>,
         doc: () -> String
     ) -> SettingsOption {
         let doc = doc()
         return SettingsOption(
             name: name,
             read: { pair, key, owner, reading in
-                table.read(pair.value, as: key, into: &owner[keyPath: path], &reading)
+                table().read(pair.value, as: key, into: &owner[keyPath: path()], &reading)
             },
             write: { owner in
-                let section = table.write(owner[keyPath: path])
+                let section = table().write(owner[keyPath: path()])
                 if case .mapping(let pairs) = section.content, pairs.isEmpty { return nil }
                 return section
             },
@@ -211,7 +218,7 @@ extension SettingsOption {
                 SettingsManual.Entry(
                     name: name,
                     doc: doc,
-                    form: .section(table.explain(owner[keyPath: path]))
+                    form: .section(table().explain(owner[keyPath: path()]))
                 )
             }
         )
@@ -224,9 +231,9 @@ extension SettingsOption {
     ///   - isExample: true if the manual shows the section as an example.
     static func section<Section>(
         _ name: String,
-        _ path: any WritableKeyPath<Owner, Section?> & Sendable,
-        _ table: SettingsTable<Section>,
-        fresh: Section,
+        _ path: @autoclosure @escaping Path<Section?>,
+        _ table: @autoclosure @escaping Table<Section>,
+        fresh: @autoclosure @escaping @Sendable () -> Section,
         isOn: Bool = false,
         isExample: Bool = false,
         doc: () -> String
@@ -235,6 +242,7 @@ extension SettingsOption {
         return SettingsOption(
             name: name,
             read: { pair, key, owner, reading in
+                let path = path()
                 var node = pair.value
                 switch node.scalar {
                 case "off", "false":
@@ -253,19 +261,19 @@ extension SettingsOption {
                     )
                 default: break
                 }
-                var section = owner[keyPath: path] ?? fresh
-                table.read(node, as: key, into: &section, &reading)
+                var section = owner[keyPath: path] ?? fresh()
+                table().read(node, as: key, into: &section, &reading)
                 owner[keyPath: path] = section
             },
             write: { owner in
-                owner[keyPath: path].map(table.write) ?? (isOn ? .word("off") : nil)
+                owner[keyPath: path()].map(table().write) ?? (isOn ? .word("off") : nil)
             },
             explain: { _ in
                 SettingsManual.Entry(
                     name: name,
                     doc: doc,
                     facts: "`on`, `off` or a section; default \(isOn ? "on" : "off")",
-                    form: .section(table.explain(fresh)),
+                    form: .section(table().explain(fresh())),
                     isOff: isExample
                 )
             }
