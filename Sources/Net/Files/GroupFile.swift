@@ -15,10 +15,12 @@ package enum GroupFile {
     }
 
     static func number(of name: String, in text: String) -> UInt32? {
-        for line in text.split(separator: "\n") {
-            let fields = line.split(separator: ":", omittingEmptySubsequences: false)
-            guard fields.count == 4, fields[0] == name else { continue }
-            return UInt32(fields[2])
+        // Octets instead of characters, for speed: the daemon reads the file at the start.
+        for line in text.utf8.split(separator: UInt8(ascii: "\n"))
+        where line.starts(with: name.utf8) {
+            let fields = line.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+            guard fields.count == 4, fields[0].elementsEqual(name.utf8) else { continue }
+            return UInt32(Substring(fields[2]))
         }
         return nil
     }
