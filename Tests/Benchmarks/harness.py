@@ -17,7 +17,7 @@ import time
 from programs import Failure, Program, pinned
 
 # Build options of the programs.
-FLAGS = ["-c", "release", "--static-swift-stdlib"]
+FLAGS = ["-c", "release", "--static-swift-stdlib", "--disable-local-rpath"]
 
 
 class Bench:
