@@ -236,7 +236,7 @@ struct BatchQueueTests {
             queue.add(try question("f\(number)"), of: unproven(number))
         }
         #expect(queue.count == ClientLimits.queuedNames / 2)
-        #expect(queue.refusal(of: unproven(5_000)) == .busy)
+        #expect(queue.refusal(of: unproven(5_000)) == .clientBusy)
         #expect(queue.refusal(of: network(1)) == nil)
         for number in 0..<ClientLimits.queuedEntries {
             queue.add(try question("f0"), of: unproven(number))

@@ -87,7 +87,7 @@ struct BatchTests {
         _ = try world.begin(client, "first.example.com")
         await world.advance(by: .milliseconds(1))
         let failure = try await world.failure(client, within: .milliseconds(200))
-        #expect(failure == VendorFailure(reason: .outOfTime, tries: []))
+        #expect(failure == VendorFailure(reason: .clientBusy, tries: []))
         #expect(world.elapsed == .milliseconds(201))
     }
 

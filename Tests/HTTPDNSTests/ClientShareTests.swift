@@ -111,8 +111,21 @@ struct ClientShareTests {
         let client = try world.client { $0.concurrentCalls = 4 }
         try begin("dead", 2, of: 1, client)
         let failure = try await world.failure(client, of: network(1), within: .milliseconds(200))
-        #expect(failure == VendorFailure(reason: .outOfTime, tries: []))
+        #expect(failure == VendorFailure(reason: .clientBusy, tries: []))
         #expect(world.elapsed == .milliseconds(200))
+    }
+
+    @Test("the reason of a failure is the vendor's limit if other clients use all calls")
+    @ServiceLoop
+    func allCalls() async throws {
+        deadNames()
+        let client = try world.client { $0.concurrentCalls = 4 }
+        for number: UInt32 in 1...4 { try begin("dead", 1, of: number, client) }
+        let failure = try await world.failure(client, of: network(5), within: .milliseconds(200))
+        #expect(failure == VendorFailure(reason: .busy, tries: []))
+        // One of the calls belongs to the client of the name.
+        let other = try await world.failure(client, of: network(4), within: .milliseconds(200))
+        #expect(other == VendorFailure(reason: .clientBusy, tries: []))
     }
 
     @Test("a client may spend three quarters of the budget")

@@ -119,9 +119,12 @@ package struct BatchQueue: Sendable {
     /// Returns the error that forbids another name of `client`; nil if there is capacity.
     @inline(__always)
     func refusal(of client: ClientNetwork?) -> VendorError? {
-        if shares.free(isProven: client.isProven) <= 0 { return .busy }
+        if shares.free <= 0 { return .busy }
         return shares.admits(client) ? nil : .clientBusy
     }
+
+    /// Returns the clients that wait for `question`; nil if the question is not queued.
+    func clients(of question: Question) -> Set<ClientNetwork?>? { waiting[question]?.clients }
 }
 
 // MARK: - Changing

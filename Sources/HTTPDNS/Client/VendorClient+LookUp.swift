@@ -149,9 +149,36 @@ extension VendorClient {
     ) -> Bool {
         let question = question(name, families, .v4, parameters, now: clocks.now())
         guard let name = pending[question], name.call == nil else { return false }
+        let reason = waitReason(of: queue.clients(of: question))
         queue.remove(question)
-        answer(name, VendorFailure(reason: .outOfTime, tries: []))
+        answer(name, VendorFailure(reason: reason, tries: []))
         return true
+    }
+
+    /// True if a name has no call because of the shares of its clients.
+    package func waitsForShare(
+        _ name: Name,
+        _ families: Families,
+        _ parameters: RouteParameters?
+    ) -> Bool {
+        let question = question(name, families, .v4, parameters, now: clocks.now())
+        guard let name = pending[question], name.call == nil else { return false }
+        return waitReason(of: queue.clients(of: question)) == .clientBusy
+    }
+
+    /// Returns the reason why a name did not get a call.
+    ///
+    /// The reason is `clientBusy` if another client could get a call: a call is free, or a client of
+    /// the name has calls in flight for other names, and a client without calls is served earlier.
+    ///
+    /// - Parameters:
+    ///   - clients: the waiting clients; nil if the name is held because the vendor refused its call.
+    ///   - free: the number of free calls; nil for all.
+    private func waitReason(of clients: Set<ClientNetwork?>?, free: Int? = nil) -> VendorError {
+        if isSilent || silence.hasFailedProbe { return .outOfTime }
+        guard let clients else { return .busy }
+        let isOfClient = (free ?? shares.free) > 0 || clients.contains { shares.count(of: $0) > 0 }
+        return isOfClient ? .clientBusy : .busy
     }
 
     /// Returns and counts the error that forbids a call of `client` now; nil if none.
@@ -255,12 +282,15 @@ extension VendorClient {
             if let reason = refusal(now, of: batch.client) {
                 refuse(batch, reason, now)
             } else {
-                var names = batch.questions.compactMap { pending[$0] }
-                for name in names where isTooLate(name, now) {
-                    answer(name, VendorFailure(reason: .outOfTime, tries: []))
+                let names = batch.questions.map { pending[$0] }
+                for (name, others) in zip(names, batch.others) {
+                    guard let name, isTooLate(name, now) else { continue }
+                    let clients = others.union([batch.client])
+                    let reason = waitReason(of: clients, free: shares.free - 1)
+                    answer(name, VendorFailure(reason: reason, tries: []))
                 }
-                names.removeAll { $0.lookUps.isEmpty }
-                if !names.isEmpty { begin(names, of: batch.client, now) }
+                let called = names.compactMap(\.self).filter { !$0.lookUps.isEmpty }
+                if !called.isEmpty { begin(called, of: batch.client, now) }
             }
             count += 1
             if count == ClientLimits.batchesPerIteration { sendQueuedSoon() }
@@ -308,7 +338,9 @@ extension VendorClient {
     func expireQueued() {
         let now = clocks.now()
         for name in Array(pending.values) where name.call == nil {
-            expire(name, now, reason: .outOfTime, tries: [])
+            guard let first = name.firstDeadline, first <= now else { continue }
+            let reason = waitReason(of: queue.clients(of: name.question))
+            expire(name, now, reason: reason, tries: [])
         }
         let queued = pending.values.lazy.filter { $0.call == nil }
         let next = queued.compactMap(\.firstDeadline).min()

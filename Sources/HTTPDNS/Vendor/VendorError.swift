@@ -47,9 +47,10 @@ package enum VendorError: Error, Hashable {
     /// The DNS client reached its share of `calls-per-second`.
     case clientPace
 
+    /// The queue is full, or the calls of other clients left no call.
     case busy
 
-    /// The DNS client reached its share of the queue.
+    /// The DNS client reached its share of the queue or of the calls in flight.
     case clientBusy
 }
 

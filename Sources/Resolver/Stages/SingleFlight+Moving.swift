@@ -5,19 +5,33 @@ internal import Net
 extension SingleFlight {
     /// Moves the other clients to a new query if the payer of `query` has reached a limit of calls.
     ///
-    /// Vendor calls of the new query are charged to the first of these clients.
-    func separate(_ query: PendingQuery) {
+    /// Vendor calls of the new query are charged to the first of these clients. Further clients do
+    /// not join `query`.
+    ///
+    /// - Parameter start: only clients that began to wait after this time are moved; nil for all.
+    func separate(_ query: PendingQuery, since start: Instant? = nil) {
+        guard let payer = query.payer, refuse(query, payer) else { return }
+        func isMoved(_ waiter: Waiter) -> Bool {
+            waiter.payer != payer && start.map { waiter.began > $0 } ?? true
+        }
+        let others = query.waiters.filter { isMoved($0) && !$0.isOver }
+        guard !others.isEmpty else { return }
+        query.removeWaiters { isMoved($0) || $0.isOver }
+        resolveAgain(query, for: others)
+    }
+
+    /// Prevents that other clients join `query`.
+    ///
+    /// Returns false if the table already has another refused query of this payer.
+    private func refuse(_ query: PendingQuery, _ payer: ClientNetwork) -> Bool {
+        if query.refused != nil { return true }
         let (question, hash) = (query.query, query.hash)
-        guard let payer = query.payer, pending.find(question, hash) === query,
-            // Does nothing if the table already has another refused query of this payer.
+        guard pending.find(question, hash) === query,
             pending.find(question, hash, refused: payer) == nil
-        else { return }
+        else { return false }
         query.refused = payer
         separations += 1
-        let others = query.waiters.filter { $0.payer != payer && !$0.isOver }
-        guard !others.isEmpty else { return }
-        query.removeWaiters { $0.payer != payer || $0.isOver }
-        resolveAgain(query, for: others)
+        return true
     }
 
     /// Starts a new query for the first of `waiters`, and lets the others wait for it.

@@ -7,9 +7,9 @@ internal import Net
 /// One query to the vendors of a route, with the upstreams as fallback.
 ///
 /// If a vendor does not answer within `Route.Options.fallbackAfter`, the next vendor also gets the
-/// query.  The upstreams are queried at most once: after the vendors have failed or have no address,
-/// or as an early fallback, if the last vendor does not answer within this time.  The client gets an
-/// early answer immediately, with a short TTL.  A later answer of the vendors replaces the early
+/// query. The upstreams are queried at most once: after the vendors have failed or have no address,
+/// or as an early fallback, if the last vendor does not answer within this time. The client gets
+/// an early answer immediately, with a short TTL. A later answer of the vendors replaces the early
 /// answer in the cache.
 ///
 /// A name with a cache entry has no early fallback: at a refresh, an upstream's answer must not
@@ -37,6 +37,9 @@ final class VendorFallback {
     private var partialResult: VendorStage.Result?
     private var upstreamAnswer: Resolution?
     private var hasAskedUpstreams = false
+
+    /// True if the early fallback began because of the share of `pending.payer`.
+    private var isEarlyOfClient = false
     private var isOver = false
     private var timer: (any Cancellable)?
 
@@ -59,10 +62,15 @@ final class VendorFallback {
 
     private var query: Query { pending.query }
 
-    /// True if a limit of `pending.payer` prevented the vendor call.
-    private var isOfClient: Bool {
-        if case .failed(.ofClient)? = vendorResult { true } else { false }
+    /// Limit that prevented a vendor call whose reply could differ from the result.
+    private var limit: VendorStage.Limit? {
+        if case .empty? = vendorResult { vendorsLeft.callLimit } else { vendorsLeft.limit }
     }
+
+    /// True if a limit of `pending.payer` prevented a vendor call.
+    ///
+    /// The result is not cached, because the limits of other clients may permit the call.
+    private var isOfClient: Bool { limit == .ofClient }
 
     /// True if no client waits, and the cache has a fresh answer.
     private var isRefresh: Bool {
@@ -135,6 +143,11 @@ final class VendorFallback {
             }
         }
         pending.trace?.note("no vendor has answered yet: querying upstreams")
+        isEarlyOfClient = isOfClient || resolution.vendors.waitsForShare(query.question, match)
+        if isEarlyOfClient, let delay = match.route.options.fallbackAfter {
+            // Clients that have waited for less time may have a free share.
+            pending.table?.separate(pending, since: denials.clocks.now() - delay)
+        }
         askUpstreams()
     }
 
@@ -151,6 +164,7 @@ final class VendorFallback {
         guard !answer.isFailure else { return }
         var early = filtered(answer, isVendorEmpty: false, hasVendorFailed: true)
         early.shorten(to: ResolverLimits.earlyLifetime, query.question)
+        if isEarlyOfClient { early.lifetime = 0 }
         early.provenance.fallback = .early
         complete(ResolvedAnswer(early))
     }
@@ -167,17 +181,25 @@ final class VendorFallback {
 
     private func vendorsFinished(_ result: VendorStage.Result) {
         vendorResult = result
-        // Moves other clients to a new query, because their limits may permit a call.
-        if isOfClient { pending.table?.separate(pending) }
         timer?.cancel()
         timer = nil
-        guard !isOver else {
-            if case .answered(let answer) = result { resolution.replace(pending, answer) }
-            return
-        }
-        switch result {
-        case .answered(let answer): complete(answer)
-        case .empty, .failed: finishWithoutVendor(result)
+        if case .answered(let answer) = result { return vendorAnswered(answer) }
+        // Moves other clients to a new query, because their limits may permit a call.
+        if isOfClient { pending.table?.separate(pending) }
+        if !isOver { finishWithoutVendor(result) }
+    }
+
+    private func vendorAnswered(_ answer: ResolvedAnswer) {
+        if vendorsLeft.isLessProtected {
+            pending.table?.separate(pending)
+            var answer = answer
+            answer.resolution.lifetime = 0
+            answer.siblings = []
+            complete(answer)
+        } else if isOver {
+            resolution.replace(pending, answer)
+        } else {
+            complete(answer)
         }
     }
 
@@ -187,12 +209,13 @@ final class VendorFallback {
             guard case .empty(let provenance, let siblings) = result else {
                 return fail("no vendor answered")
             }
-            let nothing = Resolution.noData(
+            var nothing = Resolution.noData(
                 query.question,
                 zone: match.domain,
                 seconds: policy.negative.lowerBound,
                 provenance: provenance
             )
+            if isOfClient { nothing.lifetime = 0 }
             return complete(ResolvedAnswer(nothing, siblings: siblings))
         }
         guard asksUpstreams else {
@@ -215,23 +238,24 @@ final class VendorFallback {
         guard !isOver, let answer = upstreamAnswer, let result = vendorResult else {
             return
         }
+        var fallback: ResolvedAnswer
         switch result {
-        case .answered: break
+        case .answered: return
         case .empty(let provenance, let siblings):
-            var fallback = filtered(answer, isVendorEmpty: true, siblings: siblings)
-            resolution.vendors.note(&fallback, after: provenance)
-            fallback.provenance.fallback = .empty
-            complete(ResolvedAnswer(fallback, siblings: siblings))
-        case .failed(let limit):
-            var fallback = filtered(answer, isVendorEmpty: false, hasVendorFailed: true)
-            fallback.provenance.fallback = .failed
-            if limit != nil {
-                fallback.shorten(to: ResolverLimits.earlyLifetime, query.question)
-                // Not cached, because the limits of other clients may permit a vendor call.
-                if isOfClient { fallback.lifetime = 0 }
-            }
-            complete(ResolvedAnswer(fallback))
+            let upstream = filtered(answer, isVendorEmpty: true, siblings: siblings)
+            fallback = ResolvedAnswer(upstream, siblings: siblings)
+            resolution.vendors.note(&fallback.resolution, after: provenance)
+            fallback.resolution.provenance.fallback = .empty
+        case .failed:
+            let upstream = filtered(answer, isVendorEmpty: false, hasVendorFailed: true)
+            fallback = ResolvedAnswer(upstream)
+            fallback.resolution.provenance.fallback = .failed
         }
+        if limit != nil {
+            fallback.resolution.shorten(to: ResolverLimits.earlyLifetime, query.question)
+        }
+        if isOfClient { fallback.resolution.lifetime = 0 }
+        complete(fallback)
     }
 
     private func filtered(
@@ -254,12 +278,12 @@ final class VendorFallback {
         _ text: String,
         siblings: [(question: Question, resolution: Resolution)] = []
     ) {
-        let isUnanswered = if case .failed(.none)? = vendorResult { true } else { false }
+        let hasFailed = if case .failed? = vendorResult { true } else { false }
         var failure = Resolution.failure(
             query,
             .noReachableAuthority,
             text,
-            isUnanswered: isUnanswered
+            isUnanswered: hasFailed && limit == nil
         )
         if isOfClient || isRefresh { failure.lifetime = 0 }
         complete(ResolvedAnswer(failure, siblings: siblings))
@@ -277,10 +301,6 @@ final class VendorFallback {
 extension VendorStage.Result {
     /// Returns the result of two vendors without an answer.
     fileprivate func merged(with other: VendorStage.Result) -> VendorStage.Result {
-        switch (self, other) {
-        case (.failed(let limit), .failed(let otherLimit)): .failed(limit ?? otherLimit)
-        case (.failed, _): other
-        default: self
-        }
+        if case .failed = self { other } else { self }
     }
 }

@@ -11,11 +11,10 @@ extension VendorStage {
     func askFleet(
         _ vendors: ArraySlice<VendorClient>,
         _ work: Work,
-        _ limit: Limit?,
         _ completion: consuming Completion<Result>
     ) {
         guard let fleet, let vendor = vendors.first else {
-            return call(vendors, work, limit, completion)
+            return call(vendors, work, completion)
         }
         let (query, match) = (work.query, work.match)
         let patience = work.waitEnd.map { max(.zero, $0 - clocks.now()) }
@@ -27,23 +26,21 @@ extension VendorStage {
                 isAwaited: query.isAwaited,
                 patience: patience
             )
-        else { return call(vendors, work, limit, ended: ended(nil, nil, vendor, work), completion) }
+        else { return call(vendors, work, ended: ended(nil, nil, vendor, work), completion) }
         let answered = completion.after { [self] (answer: Fleet.Answer, completion) in
             switch answer {
             case .value(let value, let age):
                 guard let reply = fleet.reply(value, to: query.query.question.name) else {
-                    return call(vendors, work, limit, completion)
+                    return call(vendors, work, completion)
                 }
                 query.trace?.note("fleet: from \(value.machine), \(age) s ago")
                 statistics.vendors.sharedByVendor[vendor.name, default: 0] += 1
-                let shared = (value.machine, age)
-                let question = query.query.question
-                completion(result(reply, of: vendor, to: question, match, shared: shared))
+                completion(result(reply, of: vendor, work, shared: (value.machine, age)))
             case .call(let ticket, let stale):
                 if let stale { keep(stale.value, vendor, fleet, work) }
                 query.trace?.note("fleet: no shared answer from another machine")
                 let ended = ended(ticket, question, vendor, work)
-                call(vendors, work, limit, ended: ended, completion)
+                call(vendors, work, ended: ended, completion)
             }
         }
         fleet.fleet.ask(question, answered)

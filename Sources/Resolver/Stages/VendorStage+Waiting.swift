@@ -6,13 +6,41 @@ internal import Net
 // MARK: - Slow vendors
 
 extension VendorStage {
-    /// Vendors of a route that did not get a query yet, in order.
+    /// Vendors of a route that did not get a query yet, and results of the other vendors.
     @ServiceLoop
     final class RemainingVendors {
+        /// Vendors that did not get the query yet, in order.
         var clients: ArraySlice<VendorClient>
+
+        /// Limit that prevented a call; a limit of the client has precedence.
+        private(set) var limit: Limit?
+
+        /// The same as `limit`, but without limits of the budget and of the call rate.
+        ///
+        /// Only with this limit, the reply of a next vendor is not cached. Above the other limits, a
+        /// name goes to the next vendor without delay, and each query would be a billed call.
+        private(set) var callLimit: Limit?
+
+        /// True if `callLimit` prevented a call to an encrypted vendor, and the latest reply is of a
+        /// vendor without encryption.
+        private(set) var isLessProtected = false
+
+        private var lacksProtected = false
 
         init(of match: RouteTable.Match) {
             clients = match.route.vendors[...]
+        }
+
+        func failed(_ failure: VendorFailure, of vendor: VendorClient) {
+            guard let latest = failure.limit else { return }
+            if limit != .ofClient { limit = latest }
+            guard failure.reason.kind == .busy else { return }
+            if callLimit != .ofClient { callLimit = latest }
+            if latest == .ofClient, vendor.facts.isProtected { lacksProtected = true }
+        }
+
+        func replied(_ vendor: VendorClient) {
+            isLessProtected = lacksProtected && !vendor.facts.isProtected
         }
     }
 
@@ -38,6 +66,14 @@ extension VendorStage {
             next.isAvailable
         else { return nil }
         return next
+    }
+
+    /// True if a vendor did not get the query because of the shares of the waiting clients.
+    func waitsForShare(_ question: Question, _ match: RouteTable.Match) -> Bool {
+        let parameters = match.route.options.parameters
+        return match.route.vendors.contains {
+            $0.waitsForShare(question.name, question.families, parameters)
+        }
     }
 
     /// Returns the time until which an early fallback must wait; nil if it can start now.
@@ -66,5 +102,15 @@ extension VendorStage {
             }
         }
         return nil
+    }
+}
+
+extension VendorFailure {
+    fileprivate var limit: VendorStage.Limit? {
+        switch reason {
+        case _ where reason.isOfClient: .ofClient
+        case .pace, .busy: .ofVendor
+        default: nil
+        }
     }
 }

@@ -24,7 +24,7 @@ package final class VendorStage {
 
     /// Vendor that recently had an address, with the TTL in seconds, by name.
     ///
-    /// Vendors that return both families: their empty reply for the other family is NODATA.
+    /// Only of vendors that return both families: an empty reply for one family is NODATA.
     private var knownNames = RecentNames<(vendor: String, ttl: UInt32)>(limit: 4_096)
 
     package var numbers: VendorStageNumbers { statistics.vendors }
@@ -63,7 +63,7 @@ package final class VendorStage {
         /// A vendor replied without an address of the requested family.
         case empty(Provenance, siblings: [(question: Question, resolution: Resolution)] = [])
 
-        case failed(Limit? = nil)
+        case failed
     }
 
     /// Limit of this daemon that prevented a call.
@@ -71,7 +71,7 @@ package final class VendorStage {
         /// A limit of the client that started the query; other clients may still call the vendor.
         case ofClient
 
-        /// The limit of the vendor's call rate or queue.
+        /// The limit of the vendor's call rate, queue or calls in flight.
         case ofVendor
     }
 
@@ -103,7 +103,7 @@ package final class VendorStage {
         let wait = fleet.flatMap { isAwaited ? $0.fleet.wait : nil }
         let waitEnd = wait.map { start + $0 }
         let work = Work(query: query, match: match, vendors: vendors, end: end, waitEnd: waitEnd)
-        ask(work, nil, completion)
+        ask(work, completion)
     }
 
     /// Queues the name of `query` for `client`, too, if it is queued for another client.
@@ -120,20 +120,18 @@ package final class VendorStage {
     }
 
     /// Queries the first remaining vendor; after a failure, queries the next vendor.
-    ///
-    /// - Parameter limit: the limit that prevented a call of an earlier vendor.
-    private func ask(_ work: Work, _ limit: Limit?, _ completion: consuming Completion<Result>) {
+    private func ask(_ work: Work, _ completion: consuming Completion<Result>) {
         let (query, vendors) = (work.query, work.vendors.clients)
         guard let vendor = vendors.first, clocks.now() < work.end, !query.isCancelled
-        else { return completion(.failed(limit)) }
+        else { return completion(.failed) }
         work.vendors.clients = vendors.dropFirst()
         if passesOver(vendors, work.match) {
             query.trace?.note("\(vendor.name): unresponsive, trying the next source")
             vendor.beginTrial()
-            return ask(work, limit, completion)
+            return ask(work, completion)
         }
-        if fleet != nil { return askFleet(vendors, work, limit, completion) }
-        call(vendors, work, limit, completion)
+        if fleet != nil { return askFleet(vendors, work, completion) }
+        call(vendors, work, completion)
     }
 
     /// Calls the first of `vendors`.
@@ -142,14 +140,13 @@ package final class VendorStage {
     func call(
         _ vendors: ArraySlice<VendorClient>,
         _ work: Work,
-        _ limit: Limit?,
         ended: (@ServiceLoop (VendorReply?) -> Void)? = nil,
         _ completion: consuming Completion<Result>
     ) {
         let (query, match, now) = (work.query, work.match, clocks.now())
         guard let vendor = vendors.first, now < work.end else {
             ended?(nil)
-            return completion(.failed(limit))
+            return completion(.failed)
         }
         let question = query.query.question
         let found = completion.after { [self] (found: VendorClient.Outcome, completion) in
@@ -157,11 +154,12 @@ package final class VendorStage {
             case .success(let reply):
                 latency.note(reply.duration)
                 ended?(reply)
-                completion(result(reply, of: vendor, to: question, match))
+                completion(result(reply, of: vendor, work))
             case .failure(let failure):
                 query.trace?.note("\(vendor.name): no answer (\(failure.reason))")
+                work.vendors.failed(failure, of: vendor)
                 ended?(nil)
-                ask(work, failure.limit ?? limit, completion)
+                ask(work, completion)
             }
         }
         vendor.lookUp(
@@ -177,6 +175,10 @@ package final class VendorStage {
             cancellation: query,
             found
         )
+        // The clients that joined the query before this call also have a share of the calls.
+        for waiter in query.waiters where waiter.payer != query.payer && !waiter.isOver {
+            if let client = waiter.payer { join(query.query, match, of: client) }
+        }
     }
 
     /// True if the first of `vendors` is skipped: the vendor is silent, and another source exists.
@@ -228,14 +230,35 @@ package final class VendorStage {
 
     // MARK: - Meaning of replies
 
+    /// Converts the reply of a vendor that got the query.
+    func result(
+        _ reply: VendorReply,
+        of vendor: VendorClient,
+        _ work: Work,
+        shared: (machine: String, age: UInt32)? = nil
+    ) -> Result {
+        work.vendors.replied(vendor)
+        return result(
+            reply,
+            of: vendor,
+            to: work.query.query.question,
+            work.match,
+            limit: work.vendors.callLimit,
+            shared: shared
+        )
+    }
+
     /// Converts a vendor's reply, with the other family if present, to the result of the stage.
     ///
-    /// - Parameter shared: machine that shared the reply, and the age of the reply in seconds.
+    /// - Parameters:
+    ///   - limit: limit that prevented a call to another vendor.
+    ///   - shared: machine that shared the reply, and the age of the reply in seconds.
     func result(
         _ reply: VendorReply,
         of vendor: VendorClient,
         to question: Question,
         _ match: RouteTable.Match,
+        limit: Limit? = nil,
         shared: (machine: String, age: UInt32)? = nil
     ) -> Result {
         let number = shared.map { origin(ofMachine: $0.machine, vendor) }
@@ -263,7 +286,8 @@ package final class VendorStage {
                 statistics.vendors.droppedByVendor[vendor.name, default: 0] += judgement.dropped
             }
         }
-        if judgement.isNothing, reply.families == .both {
+        // For other clients, a vendor that could not be called may have an address.
+        if judgement.isNothing, reply.families == .both, limit != .ofClient {
             // Until this time, a query for the other family needs no call.
             knownEmpty.insert(
                 answerer,
@@ -334,16 +358,6 @@ package final class VendorStage {
         numbersByServer[server] = number
         latestServer = (server, number)
         return number
-    }
-}
-
-extension VendorFailure {
-    fileprivate var limit: VendorStage.Limit? {
-        switch reason {
-        case _ where reason.isOfClient: .ofClient
-        case .pace, .busy: .ofVendor
-        default: nil
-        }
     }
 }
 

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import HTTPDNS
+import Net
+import TestWorld
+import Testing
+import Upstream
+
+@testable import Resolver
+
+@Suite("A client with too many names does not change the answers for other clients")
+@ServiceLoop
+struct ClientShareTests {
+    private static let target: Name = "www.example.com"
+
+    /// Number of the client with too many names.
+    private let busy: UInt32 = 1
+
+    /// Number of another client.
+    private let other: UInt32 = 2
+
+    /// Returns a resolver whose first vendor answers after 200 ms, and has 2 calls.
+    private func harness(
+        _ first: Account = .json,
+        next: Account? = nil,
+        upstream: ScriptedUpstream = ScriptedUpstream(),
+        fallsBack: Bool = true,
+        fallbackAfter: Duration? = nil
+    ) throws -> ResolverHarness {
+        let fewCalls = { (settings: inout VendorClient.Settings) in settings.concurrentCalls = 2 }
+        let delay = { (options: inout Route.Options) in options.fallbackAfter = fallbackAfter }
+        let harness =
+            if let next {
+                try ResolverHarness(
+                    first,
+                    next,
+                    upstream: upstream,
+                    configure: fewCalls,
+                    options: delay
+                )
+            } else {
+                try ResolverHarness(
+                    first,
+                    upstream: upstream,
+                    fallsBack: fallsBack,
+                    configure: fewCalls,
+                    options: delay
+                )
+            }
+        harness.faults["\(first) 1"] = .slow(.milliseconds(200))
+        return harness
+    }
+
+    /// Lets the busy client query 100 new names a second.
+    private func flood(_ harness: ResolverHarness, _ label: String, for time: Duration)
+        async throws
+    {
+        for number in 0..<Int(time / .milliseconds(10)) {
+            let name = "\(label)\(number).example.com"
+            harness.zone[name] = Known(v4: ["192.0.2.110"])
+            harness.begin(try Name(name), of: busy)
+            await harness.world.advance(by: .milliseconds(10))
+        }
+    }
+
+    /// Lets the busy client query the target after other names, and then other names for `time`.
+    ///
+    /// - Returns: the source of the answer; empty if there is no answer yet.
+    private func attack(_ harness: ResolverHarness, for time: Duration) async throws -> [String] {
+        try await flood(harness, "a", for: .milliseconds(400))
+        var origins: [String] = []
+        harness.begin(Self.target, of: busy) { origins.append($0) }
+        try await flood(harness, "b", for: time)
+        return origins.map(server)
+    }
+
+    /// Checks that the first vendor answers the other client.
+    private func expectVendor(
+        _ harness: ResolverHarness,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        #expect(harness.kept(Self.target) == [], sourceLocation: sourceLocation)
+        var origins: [String] = []
+        harness.begin(Self.target, of: other) { origins.append($0) }
+        await harness.world.advance(by: .milliseconds(240))
+        #expect(
+            origins.map(server) == [harness.accounts[0].rawValue],
+            sourceLocation: sourceLocation
+        )
+    }
+
+    private func server(_ origin: String) -> String { String(origin.prefix { $0 != "/" }) }
+
+    @Test("the upstream's answer for a name without a call does not replace an expired answer")
+    func expired() async throws {
+        let harness = try harness(fallbackAfter: .milliseconds(400))
+        harness.begin(Self.target, of: other)
+        await harness.world.advance(by: .seconds(61))
+        _ = try await attack(harness, for: .milliseconds(3_200))
+        #expect(harness.upstream?.asked.contains { $0.question.name == Self.target } == true)
+        await expectVendor(harness)
+    }
+
+    @Test("NXDOMAIN of the upstream for a name without a call is not cached")
+    func denied() async throws {
+        let harness = try harness(upstream: .denying(.nxDomain))
+        #expect(try await attack(harness, for: .milliseconds(3_200)) == ["upstream"])
+        await expectVendor(harness)
+    }
+
+    @Test("SERVFAIL for a name without a call is not cached")
+    func failed() async throws {
+        let harness = try harness(fallsBack: false)
+        #expect(try await attack(harness, for: .milliseconds(3_100)) == ["httpdnsd"])
+        await expectVendor(harness)
+    }
+
+    @Test("an early answer of the upstream for a name without a call is not cached")
+    func early() async throws {
+        let harness = try harness(.sealed, fallbackAfter: .milliseconds(400))
+        #expect(try await attack(harness, for: .milliseconds(850)) == ["upstream"])
+        await expectVendor(harness)
+    }
+
+    @Test("a client that queries the name after the early fallback began gets a vendor's answer")
+    func joinsEarlyFallback() async throws {
+        let upstream = ScriptedUpstream(after: .milliseconds(150))
+        let harness = try harness(.sealed, upstream: upstream, fallbackAfter: .milliseconds(400))
+        #expect(try await attack(harness, for: .milliseconds(900)) == [])
+        #expect(upstream.asked.contains { $0.question.name == Self.target })
+        await expectVendor(harness)
+    }
+
+    @Test("a client that joins the query shortly before its end gets a vendor's answer")
+    func joinsLate() async throws {
+        let harness = try harness()
+        #expect(try await attack(harness, for: .milliseconds(2_990)) == [])
+        await expectVendor(harness)
+    }
+
+    @Test(
+        "the answer of the next vendor is cached, unless only the first vendor is encrypted",
+        arguments: [(.tencent, true), (.sealed, false)] as [(Account, Bool)]
+    )
+    func nextVendor(_ next: Account, isCached: Bool) async throws {
+        let harness = try harness(next: next)
+        #expect(try await attack(harness, for: .milliseconds(1_550)) == [next.rawValue])
+        #expect(harness.kept(Self.target).isEmpty == !isCached)
+        if !isCached { await expectVendor(harness) }
+    }
+
+    @Test("if the next vendor has no address, the upstream's answer is not cached")
+    func emptyNextVendor() async throws {
+        let harness = try harness(next: .tencent)
+        harness.zone["www.example.com"] = Known()
+        #expect(try await attack(harness, for: .milliseconds(1_560)) == ["upstream"])
+        harness.zone["www.example.com"] = ResolverHarness.zone["www.example.com"]
+        await expectVendor(harness)
+    }
+}
