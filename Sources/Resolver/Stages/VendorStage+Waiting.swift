@@ -17,12 +17,13 @@ extension VendorStage {
 
         /// The same as `limit`, but without limits of the budget and of the call rate.
         ///
-        /// Only with this limit, the reply of a next vendor is not cached. Above the other limits, a
-        /// name goes to the next vendor without delay, and each query would be a billed call.
+        /// Only with this limit, the reply of a next vendor is not cached. Above the other limits,
+        /// a name goes to the next vendor without delay, and each query would be a billed call.
         private(set) var callLimit: Limit?
 
-        /// True if `callLimit` prevented a call to an encrypted vendor, and the latest reply is of a
-        /// vendor without encryption.
+        /// True if the latest vendor is not encrypted, unlike a vendor without a call.
+        ///
+        /// The call was prevented by `callLimit`.
         private(set) var isLessProtected = false
 
         private var lacksProtected = false
