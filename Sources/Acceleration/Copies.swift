@@ -53,7 +53,7 @@ struct Slot {
     var key: UInt64 = 0
     var of = MirroredHits()
 
-    /// Number of hits in this slot that are counted already, also on earlier answers.
+    /// Number of counted hits in this slot, including the hits on earlier answers in the slot.
     var seen: UInt64 = 0
     var isUsed = false
     init() {}

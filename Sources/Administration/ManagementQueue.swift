@@ -10,7 +10,9 @@ package import Net
 package final class ManagementQueue {
     static let pauseFactor = 2
 
-    /// Minimum pause after a job, because the service loop also reads the call and sends the reply.
+    /// Minimum pause after a job.
+    ///
+    /// The duration of a job excludes the time to read the call and to send the reply.
     static let shortestPause = Duration.microseconds(500)
 
     /// Maximum pause after a job.

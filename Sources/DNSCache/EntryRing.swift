@@ -145,8 +145,8 @@ struct EntryRing: ~Copyable {
         let reference = reference(at: head)
         head += length
         self[reference] = header
-        // SAFETY: the parts have the counts from which the offsets of the header are computed, and
-        // the precondition ensures that they fit.
+        // SAFETY: the offsets of the header are computed from the sizes of the parts, and the
+        // precondition ensures that the parts fit.
         let start = unsafe base + (reference - 8)
         unsafe name.withUnsafeBytes { part in
             unsafe copy(part, to: start + EntryHeader.nameOffset)

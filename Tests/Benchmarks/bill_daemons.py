@@ -20,7 +20,7 @@ NAMES_PER_CALL = 5
 VENDOR = "vendor.example.net"
 ALIBABA = "kind: alibaba, account: 100000, secret: {{file: {secret}}}"
 
-# End of the title of settings for which all programs query both families.
+# Suffix of a title: with these settings, all programs query A and AAAA of a name.
 BOTH_QUERIED = ", if all programs query AAAA"
 
 # Budget of the second part, not a multiple of a call's units.

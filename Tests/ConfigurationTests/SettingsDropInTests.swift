@@ -132,7 +132,7 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("routes are added, with their file in messages")
+    @Test("routes are added, and the place of a route has its file")
     func routes() throws {
         let loaded = try settings(
             isp + "routes: [{domains: [a.example], upstreams: [isp]}]",

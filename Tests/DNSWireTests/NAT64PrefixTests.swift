@@ -131,7 +131,7 @@ struct NAT64PrefixTests {
         #expect(NAT64Prefix(discoveredIn: addresses.reversed()) == prefix)
     }
 
-    @Test("the prefix in use stays while the network announces it, in any order")
+    @Test("the prefix in use stays while the network announces it, in any order of prefixes")
     func severalPrefixes() throws {
         let prefixes = try ["2001:db8:aaaa::/96", "2001:db8:bbbb::/96"].map(Self.prefix)
         let addresses = prefixes.flatMap { NAT64Prefix.wellKnownAddresses.map($0.embed) }

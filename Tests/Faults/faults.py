@@ -180,7 +180,8 @@ class Descriptors:
 class Memory:
     """A control group with little memory for new allocations."""
 
-    # Additional octets; existing memory is charged to the previous group.
+    # Octets that the process can allocate in the new group; earlier memory stays charged to the
+    # previous group.
     MORE = 2 << 20
 
     def __init__(self):

@@ -147,7 +147,7 @@ struct BudgetClaimTests {
             }
         }
         let sum = machines.reduce(0) { $0 + $1.used }
-        // After a loss of the hash in Redis, each machine alone may use the whole limit.
+        // After a loss of the hash in Redis, each of the three machines may use the whole limit.
         #expect(sum <= (isHashLost ? 3 : 2) * limit + 3, "\(sum) of \(limit)")
     }
 

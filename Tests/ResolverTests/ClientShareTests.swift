@@ -91,7 +91,7 @@ struct ClientShareTests {
 
     private func server(_ origin: String) -> String { String(origin.prefix { $0 != "/" }) }
 
-    @Test("the upstream's answer for a name without a call does not replace an expired answer")
+    @Test("if no call is made for a name, an upstream's answer does not replace the expired answer")
     func expired() async throws {
         let harness = try harness(fallbackAfter: .milliseconds(400))
         harness.begin(Self.target, of: other)

@@ -382,7 +382,7 @@ struct SetupMachineTests {
             if kind == "resolved" { try root.remove("/etc/systemd") }
             #expect(try root.image() == before)
         }
-        // A VPN program has written the file, and its copy is that of setup.
+        // A VPN program has saved the file that setup wrote, and has then replaced the file.
         let root = try Self.root("plain")
         #expect(try root.apply() == .applied)
         let copy = "/run/vpnc/resolv.conf-backup.7"

@@ -35,7 +35,8 @@ struct ScrapeRequest: Equatable {
     init(_ octets: some Sequence<UInt8>) {
         self.init(decision: .malformed)
         let octets = Array(octets)
-        // Control characters except tab, CR and LF could hide a second request (RFC 9112 §2.2, §5).
+        // Tab, CR and LF are the only permitted control characters: other control characters could
+        // hide a second request (RFC 9112 §2.2, §5).
         guard
             octets.allSatisfy({
                 (0x20...0x7E).contains($0) || $0 >= 0x80 || "\t\r\n".utf8.contains($0)

@@ -109,8 +109,8 @@ extension SettingsTable {
 
 // MARK: - Kinds of options
 
-// Tables, key paths and examples are evaluated on use: the Swift runtime creates a class for each
-// type of a key path, and the settings of most daemons have few of the options.
+// Tables, key paths and examples are evaluated only on use. The Swift runtime creates a class for
+// each key path type, and most settings files set few options, so that most classes are not needed.
 extension SettingsOption {
     typealias Path<Value> = @Sendable () -> any WritableKeyPath<Owner, Value> & Sendable
     typealias Table<Section: Sendable> = @Sendable () -> SettingsTable<Section>

@@ -108,7 +108,7 @@ package struct NameCost: Codable, Sendable, Equatable {
     package var vendor: String
     package var calls: UInt64
 
-    /// Maximum error of `calls`, which can be too high.
+    /// Maximum number by which `calls` can be too high.
     package var excess: UInt64
 
     /// Upper bound of the units of `calls - excess` calls.

@@ -14,7 +14,7 @@ package struct SnapshotReader {
     private let selection: Selection
     private let believes: (String) -> Bool
 
-    /// Filter for answers to store, made from the header.
+    /// Selects the answers to store in the cache; depends on the header of the snapshot.
     private var isSelected: (CachedAnswer) -> Bool = { _ in true }
 
     private var pending: [UInt8] = []

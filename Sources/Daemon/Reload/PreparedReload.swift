@@ -9,7 +9,7 @@ struct PreparedReload: Sendable {
     let settled: SettledRoutes
     let outcome: ReloadOutcome
 
-    /// Compares the settings on a thread, because they may have 100,000 routes.
+    /// Compares the settings on a separate thread, because they may have 100,000 routes.
     @ServiceLoop
     static func make(
         _ wanted: Settings,

@@ -125,7 +125,7 @@ final class EngineLink {
         }
     }
 
-    /// Connects, waits until a connection ends, and returns the reason.
+    /// Opens two connections, waits until one of them ends, and returns the reason.
     private func connectAndWait() async throws(EngineError) -> EngineError {
         let deadline = clocks.now() + FleetLimits.connect
         let server = try await server(deadline)

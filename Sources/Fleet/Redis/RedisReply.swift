@@ -26,7 +26,7 @@ package enum EngineError: Error, Hashable {
     /// Too many commands are in flight.
     case busy
 
-    /// Redis refused a command, with its text.
+    /// Redis or a Sentinel refused a command; the value is the text of the error reply.
     case refused(String)
 
     /// The connection failed or was lost.

@@ -124,7 +124,9 @@ extension EndpointPool {
         endpoints[index].silent.insert(attempt.number)
     }
 
-    /// Records the end of `attempt`, once; returns a change of the current server.
+    /// Records the end of `attempt`; returns a change of the current server.
+    ///
+    /// The caller must call this function once per attempt.
     package mutating func end(
         _ attempt: Attempt,
         _ outcome: Outcome,

@@ -47,7 +47,7 @@ final class PendingName {
 
     var lookUps = ShortArray<PendingLookup>()
 
-    /// Call with the name, until the call has ended; nil while the name is queued or held.
+    /// Present call with the name; nil before and after the call.
     var call: VendorCall?
 
     /// Time at which the name began to wait for a call; nil if its call started immediately.

@@ -157,7 +157,8 @@ package final class VendorClient {
         )
         pace = RateLimiter(perSecond: settings.callsPerSecond)
         trials = TrialSchedule(burst: settings.retriesBeforeSwitch)
-        // All scheduled servers count as one server: a configured server is next after the first.
+        // All scheduled servers count as one server: after a failed scheduled server, a configured
+        // server is next (`EndpointPool.rotation`).
         silence = VendorCircuitBreaker(
             limit: settings.retriesBeforeSwitch * (servers.count + (source == nil ? 0 : 1))
         )

@@ -13,7 +13,7 @@ struct ResolvedState {
         /// May run, but has not replied.
         case silent
 
-        /// Has not run since the start.
+        /// Does not run, or cannot be queried; there is no earlier reply.
         case absent
 
         case running

@@ -154,7 +154,7 @@ package final class Prefetcher {
         var hasFailed = false
         for type in [RecordType.a, .aaaa] {
             let query = Query(question: Question(name: name, type: type))
-            // The name is checked again later, because static hosts can change.
+            // A name that static hosts cover is not removed, because static hosts can change.
             guard !localAnswers.cover(query.question), isWanted(query) else { continue }
             if refreshTime(query) == nil, await attempt(query) == .failed { hasFailed = true }
             next = min(next, refreshTime(query) ?? clocks.now() + shortest)

@@ -6,7 +6,7 @@ internal import Net
 package enum ClientLoad: Sendable {
     case normal
 
-    /// Many queries in flight: the servers of each query get samples (``LossSamples``).
+    /// Many queries in flight: the servers that get a query also get samples (``LossSamples``).
     case high
 
     /// The limit of the client is reduced: each server gets each query only once, and gets samples.

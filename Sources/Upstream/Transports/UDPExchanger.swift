@@ -18,7 +18,7 @@ final class UDPExchanger {
     private let clocks: Clocks
     private var random = RandomPool()
 
-    /// Sockets for the next queries; not more than these eight sockets accept queries.
+    /// Sockets for the next queries; all other sockets are closed or only wait for replies.
     private var slots = InlineArray<8, UDPSocketSlot?>(repeating: nil)
 
     /// Index in `slots` for the next queries of a batch of datagrams; `left` is their number.

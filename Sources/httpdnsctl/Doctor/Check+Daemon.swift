@@ -234,7 +234,7 @@ extension Check {
         }
     }
 
-    /// Compares the client address that each vendor reports with `client-subnet`.
+    /// Compares `client-subnet` with the client address that each vendor reports.
     ///
     /// Vendors select answers by network, so addresses of one network count as equal.
     static let clientAddress = Check("client-address") { machine in
