@@ -117,4 +117,27 @@ struct ResolvedStateTests {
         #expect(try await servers() == 0)
         listener.close()
     }
+
+    @Test("a bus that starts after the daemon is used")
+    @ServiceLoop
+    func later() async throws {
+        let directory = try TemporaryDirectory()
+        let socket = directory.path("run/bus")
+        let watch = ResolverWatch(
+            ResolverFiles(root: directory.url.path),
+            bus: "unix:path=\(socket)",
+            report: { _ in },
+            { _ in }
+        )
+        watch.start()
+        defer { watch.stop() }
+        try FileManager.default.createDirectory(
+            atPath: directory.path("run"),
+            withIntermediateDirectories: false
+        )
+        let listener = try StreamListener(unixPath: socket, mode: 0o600)
+        let connection = try await listener.accept()
+        connection.close()
+        listener.close()
+    }
 }
