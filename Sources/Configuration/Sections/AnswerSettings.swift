@@ -153,8 +153,8 @@ extension RebindingSettings {
             """
             Removes private, loopback and other addresses that are not public (RFC 6890) from \
             answers of upstreams, except from answers for routes with `upstreams` or \
-            `private-answers: allow`. Add the domains of DNS block lists (DNSBL), which mail \
-            servers query, to `except`: they answer with loopback addresses.
+            `private-answers: allow`. DNS block lists (DNSBL), which mail servers query, answer \
+            with loopback addresses: add their domains to `except`.
             """
         },
         .option(

@@ -163,11 +163,11 @@ extension FleetSettings {
         },
         .option("budget", \.budget, .choice()) {
             """
-            `own`: each machine can spend the whole `budget` of a vendor. `shared`: machines with \
-            the same vendor name and account can spend the budget once, together; each machine \
-            claims parts of it in advance. A machine that loses the Redis server can spend its \
-            claim, and an equal share (by the last known number of machines) of the unclaimed \
-            part. A machine that has never reached the Redis server can spend the whole budget.
+            `own`: each machine can spend the whole `budget` of a vendor. `shared`: all machines \
+            with the same vendor name and account share one budget; each machine claims parts of \
+            this budget in advance. A machine that loses the Redis server can spend its claim, and \
+            the unclaimed part divided by the last known number of machines. A machine that has \
+            never reached the Redis server can spend the whole budget.
             """
         }
     )

@@ -231,10 +231,10 @@ extension Settings {
         },
         .option("dns64", \.dns64, .choice()) {
             """
-            Names for which the daemon synthesizes IPv6 addresses (RFC 6147), if they have none, \
-            while only IPv6 works and the NAT64 prefix is known. `vendors`: names of routes with \
-            vendors. `all`: also all other names, for networks whose resolvers do not synthesize \
-            addresses. `off`: no names. Clients that request DNSSEC get no synthesized addresses.
+            Names for which the daemon synthesizes missing IPv6 addresses (RFC 6147), while only \
+            IPv6 works and the NAT64 prefix is known. `vendors`: names of routes with vendors. \
+            `all`: also all other names, for networks whose resolvers do not synthesize addresses. \
+            `off`: no names. Clients that request DNSSEC get no synthesized addresses.
             """
         },
         .option("portal", \.portal, .choice()) {

@@ -171,9 +171,9 @@ extension VendorSettings {
         .option("families", \.families, .choice()) {
             """
             Address families that a call requests. `auto`: A and AAAA if both cost as much as one, \
-            or if the machine has IPv6 and clients recently queried both for the name; otherwise \
-            only the queried family. `both`: always A and AAAA. `v4` and `v6` have the same meaning: \
-            only the queried family.
+            or if the machine has IPv6 and clients recently queried both for the name; otherwise, \
+            only the queried family. `both`: always A and AAAA. `v4` or `v6`, which have the same \
+            effect: only the queried family.
             """
         },
         .section("budget", \.budget, budgetTable, fresh: BudgetSettings()) {
@@ -221,20 +221,20 @@ extension VendorSettings {
             example: 100_000
         ) {
             """
-            Maximum number of calls per UTC day. Calls that did not reach the vendor do not count, \
-            nor do refused calls over TLS (without TLS, a refusal can be forged). Above this \
-            number, the next vendor or the fallback answers. If several clients (IPv4 addresses or \
-            IPv6 /56) used the vendor within 24h, one client can use three quarters of the calls \
-            that the other clients did not use. If this machine, or a client over TCP or with a \
-            DNS cookie, used the vendor within 24h, a part of the calls is reserved for such \
-            clients, because their addresses cannot be forged. This part is a quarter of the \
-            budget, and decreases to 0 at the end of the day.
+            Maximum number of calls per UTC day. Above this number, the next vendor or the \
+            fallback answers. Calls that did not reach the vendor do not count, nor do refused \
+            calls over TLS (without TLS, a refusal can be forged). If several clients (IPv4 \
+            addresses or IPv6 /56) used the vendor within 24h, one client can use three quarters \
+            of the calls that the other clients did not use. A part of the calls is reserved for \
+            clients whose addresses cannot be forged: this machine, and clients over TCP or with a \
+            DNS cookie. This part is a quarter of the budget, and decreases to 0 at the end of the \
+            day. Nothing is reserved if no such client used the vendor within 24h.
             """
         },
         .option("units-per-day", \.unitsPerDay, .integer(SettingsLimits.units), example: 500_000) {
             """
-            Maximum number of billed units per UTC day. The value must be at least the units of \
-            one name. A call counts also if the daemon does not know whether it is billed.
+            Maximum number of billed units per UTC day, at least the units of one name. If the \
+            daemon does not know whether a call is billed, the units of this call count, too.
             """
         },
         .option(
