@@ -35,7 +35,7 @@ package enum Saving: Sendable, Hashable {
         }
     }
 
-    /// Returns the effect on the billed units.
+    /// Returns the effect on the billed units as text; a name now costs `weight` units.
     package func effect(weight: UInt64) -> String {
         switch self {
         case .channel(_, let cheaper, _): "a name costs \(cheaper) units instead of \(weight)"

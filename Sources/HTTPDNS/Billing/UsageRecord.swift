@@ -43,9 +43,9 @@ package struct UsageRecord: Sendable, Hashable {
     /// Earlier days in chronological order.
     package var former: [Former] = []
 
-    /// Use on ``latestDay`` when the clock last moved to or from that day.
+    /// Use on ``latestDay`` at the latest move of the clock to or from that day.
     ///
-    /// `aheadOfMonth` has the units of that day's month at that time.
+    /// `aheadOfMonth` is the use in units in the month of ``latestDay`` at the same time.
     package var ahead = UsageAmount.none
     package var aheadOfMonth: UInt64 = 0
 
@@ -86,7 +86,8 @@ package struct UsageRecord: Sendable, Hashable {
     private mutating func moveForward(to today: Int64) {
         if behind != nil {
             guard !isFormer(today) else {
-                // The clock was ahead on `latestDay`: the counts of `today` continue.
+                // `today` already has counts, so the clock was wrong on `latestDay`. The counts of
+                // `today` continue.
                 catchUp(to: latestDay)
                 return moveBack(to: today)
             }
@@ -98,7 +99,7 @@ package struct UsageRecord: Sendable, Hashable {
         )
         former = former.suffix(Self.mostFormer)
         let month = Self.month(of: today)
-        // The month of `latestDay` already has counts, and does not restart at zero.
+        // If `today` is in the month of `latestDay`, the counts of this month continue.
         let isKnown = month == Self.month(of: latestDay)
         if today > latestDay {
             ahead = .none
@@ -220,7 +221,8 @@ package protocol UsageStore: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - today: the current day.
-    ///   - durably: false to use a record in memory if the storage cannot be opened.
+    ///   - durably: false to permit a record in memory if the storage cannot be opened; true to
+    ///     return nil in this case.
     ///   - change: returns true if it changed the record; runs on any thread, possibly after this
     ///     function has returned nil.
     /// - Returns: the record after the change; nil if the stored record is unknown.

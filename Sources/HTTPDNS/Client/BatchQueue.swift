@@ -77,7 +77,7 @@ package struct BatchQueue: Sendable {
 
     private var waiting: [Question: Place] = [:]
 
-    /// Queues by client, in the order in which they are served; no array is empty.
+    /// Queues of each client, the next queue first; no array is empty.
     private var lines: [ClientNetwork?: [Line]] = [:]
 
     /// Clients of one group that have queued names, in round-robin order.
@@ -86,7 +86,7 @@ package struct BatchQueue: Sendable {
 
         var clients: ArraySlice<ClientNetwork?> = []
 
-        /// Removes the client at `index`, and moves the earlier clients by one place.
+        /// Removes the client at `index`, and moves the clients before `index` back by one place.
         mutating func remove(_ index: Int) {
             for place in stride(from: index, to: clients.startIndex, by: -1) {
                 clients[place] = clients[place - 1]
@@ -95,7 +95,7 @@ package struct BatchQueue: Sendable {
         }
     }
 
-    /// Clients with a proven address, and other clients; the group of the latest call is last.
+    /// Proven clients, and other clients; the group that got the latest call is last.
     private var turns = [Turns(isProven: true), Turns(isProven: false)]
 
     private var entries = 0
@@ -132,9 +132,9 @@ package struct BatchQueue: Sendable {
 extension BatchQueue {
     /// Adds a question to the queue of `client`.
     ///
-    /// All queues together have a limit of ``ClientLimits/queuedEntries`` entries; for a client
-    /// without a proven address, the limit is half of this number. Above the limit, a question that
-    /// another client has already queued is not added.
+    /// If all queues together have ``ClientLimits/queuedEntries`` entries, a question is not added
+    /// if another client has already queued this question. For a client without a proven address,
+    /// half of this number is the limit.
     package mutating func add(_ question: Question, of client: ClientNetwork? = nil) {
         var place = waiting[question] ?? Place(number: next, owner: client)
         let most = ClientLimits.queuedEntries / (client.isProven ? 1 : 2)
@@ -177,9 +177,9 @@ extension BatchQueue {
     ///
     /// - Parameters:
     ///   - fit: returns true if the names fit into one call.
-    ///   - isOld: returns true if the oldest name of a queue has waited too long. Then the newest
-    ///     names are taken first: otherwise, while a client queries more names than the vendor can
-    ///     answer, every name would wait until shortly before its deadline.
+    ///   - isOld: returns true if a name has waited too long. If the oldest name of a queue has
+    ///     waited too long, the newest names are taken first. Oldest first, every name would wait
+    ///     until shortly before its deadline while a client queries too many names.
     package mutating func nextBatch(
         _ shares: CallShares,
         fit: ([Name]) -> Bool,
@@ -244,7 +244,7 @@ extension BatchQueue {
             let client = turns[group].clients[index]
             if !removeInvalid(of: client) {
                 turns[group].remove(index)
-                // The clients before `index` have moved by one place.
+                // `remove` has moved the clients before `index` back by one place.
                 best?.index += 1
             } else {
                 let calls = shares.count(of: client)

@@ -32,7 +32,7 @@ package struct Budget {
 
     private var day: Int64 = .min
 
-    /// Number of times that the reservation was cleared; earlier charges are not refunded.
+    /// Number of clearings of the reservation; a charge before a clearing is not refunded.
     private var period: UInt64 = 0
 
     /// Reservation: part of the stored counts that no request has used yet.
@@ -41,7 +41,7 @@ package struct Budget {
     /// Stored counts at the latest access, including the reservation; nil if unknown.
     private var record: UsageRecord?
 
-    /// Charges during the Unix time `second`; `chargedBefore` has those of the preceding second.
+    /// Charges in the second that begins at the Unix time `second`, and in the second before.
     private var charged = UsageAmount.none
     private var chargedBefore = UsageAmount.none
     private var second: Int64 = .min

@@ -60,7 +60,7 @@ package struct CallShares: Sendable {
         hasGrown = false
     }
 
-    /// Permits one more call, after the vendor has answered while names waited.
+    /// Raises a reduced limit by one call; called if the vendor answers while names are queued.
     mutating func grow(now: Instant) {
         guard limit < most, changedAt.map({ now - $0 >= pause }) ?? true else { return }
         (limit, changedAt) = (limit + 1, now)
@@ -126,7 +126,7 @@ extension VendorClient {
         (calls + lingering.filter(\.isExpired)).filter { !$0.isTrial }
     }
 
-    /// Lets another call begin instead of `call`.
+    /// Stops counting `call` against `concurrent-calls`, and queues held names.
     func free(_ call: VendorCall) {
         guard !call.isTrial else { return }
         shares.end(call.client)

@@ -16,10 +16,10 @@ package enum ClientLimits {
     /// Minimum time between the starts of two health probes.
     static let trialPause = Duration.seconds(1)
 
-    /// Time without an answer to a health probe after which queued names do not wait any more.
+    /// Maximum time that a queued name waits for the answer to a health probe.
     static let trialPatience = Duration.milliseconds(250)
 
-    /// Time after a server's answer in which a failure can show a limit of concurrent calls.
+    /// Time after an answer of a server in which a limit of concurrent calls can explain a failure.
     static let saturationEvidence = Duration.seconds(3)
 
     /// Maximum number of retries of a name that the vendor refused; the retries may be billed.
@@ -42,7 +42,7 @@ package enum ClientLimits {
     /// Time without a reply to a call, while names are queued, after which a health probe begins.
     static let queueSuspicion = Duration.milliseconds(150)
 
-    /// Interval at which to check again if an upstream can answer a queued name.
+    /// Interval between checks that decide if an upstream can answer a queued name.
     static let queueCheck = Duration.milliseconds(100)
 
     /// Ignored clock difference in seconds: the header `Date` has no fractions.
@@ -88,7 +88,8 @@ package enum ClientLimits {
 
     /// Maximum number of requests that continue after the end of their call.
     ///
-    /// Calls for expired names are limited by `concurrent-calls` instead.
+    /// Calls that ended because their names expired are not included: they count against
+    /// `concurrent-calls`.
     static let lingeringTries = 64
 
     /// Waiting time of a queued name after which newer names of the same client are sent first.

@@ -66,7 +66,7 @@ extension ClockSkew {
         repairs += 1
     }
 
-    /// Records an offset that is too large; returns true for the first after an accepted request.
+    /// Records a too large offset; returns true for the first one since an accepted request.
     mutating func refused(_ offset: Int64) -> Bool {
         defer { refusedOffset = offset }
         return refusedOffset == nil

@@ -40,9 +40,10 @@ extension EndpointPool {
 
     /// Indexes of the servers, the current server first, with alternating families (RFC 8305 §4).
     ///
-    /// With scheduled servers, a call must reach a server that works, even if all scheduled or all
-    /// configured servers are silent. So the second server is a configured one, and the first three
-    /// servers are of both kinds. Servers that have failed since their latest answer come later.
+    /// If there are scheduled servers, a call must reach a working server even if all scheduled
+    /// servers or all configured servers are silent. Therefore, the second server is a configured
+    /// server, and the first three servers include both kinds. Servers that have failed since their
+    /// latest answer come later.
     var rotation: [Int] {
         let alternating = alternating
         guard hasScheduled else { return alternating }

@@ -10,7 +10,7 @@ final class PendingLookup {
     let start: Instant
     let deadline: Instant
 
-    /// True if, after a failure, a vendor with at least the same protection gets the name.
+    /// True if a next vendor, with at least the same protection, gets the name after a failure.
     let hasNext: Bool
 
     var wasMerged = false

@@ -168,8 +168,8 @@ extension VendorClient {
 
     /// Returns the reason why a name did not get a call.
     ///
-    /// The reason is `clientBusy` if another client could get a call: a call is free, or a client of
-    /// the name has calls in flight for other names, and a client without calls is served earlier.
+    /// `clientBusy` means that another client could get a call: a call is free, or a client of the
+    /// name already has calls in flight, and a client without calls comes first.
     ///
     /// - Parameters:
     ///   - clients: the waiting clients; nil if the name is held because the vendor refused its call.

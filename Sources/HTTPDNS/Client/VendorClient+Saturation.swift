@@ -22,9 +22,9 @@ struct HeldNames: Sendable {
 extension VendorClient {
     /// True if a limit of concurrent calls is the likely cause of a failure.
     ///
-    /// Earlier requests of other calls to the server must be in flight: with a broken server, these
-    /// requests would have failed first. If the queried name can be the cause (all errors except
-    /// failures to connect), the server must also have answered within
+    /// Other calls must have earlier requests to the server in flight: if the server were broken,
+    /// these requests would have failed first. The queried name can cause all failures except
+    /// failures to connect. After such a failure, the server must also have answered within
     /// ``ClientLimits/saturationEvidence``.
     func isSaturation(
         _ error: VendorError,
@@ -51,13 +51,15 @@ extension VendorClient {
 
     /// Removes and returns the names of a failed call that are retried after another call ends.
     ///
-    /// Names are returned only if a limit of concurrent calls is the likely cause of the failure.
-    /// Names that the next vendor gets (``PendingLookup/hasNext``) are not returned.
+    /// Returns no names if a limit of concurrent calls is not the likely cause of the failure.
+    /// Never returns a name that the next vendor gets (``PendingLookup/hasNext``).
     ///
-    /// With this cause, the limit is also lowered to the number of other calls in flight, in two
-    /// cases: a call could not connect, or the vendor refused a probe. A refused call does not
-    /// lower the limit, because its name can be the cause. A probe that could not connect does not
-    /// lower the limit, because idle connections of the daemon can be the cause.
+    /// If a limit is the likely cause, also reduces the limit of this client to the number of other
+    /// calls in flight, after a call that could not connect or a probe that the vendor refused:
+    ///
+    /// - A refused call does not reduce the limit, because its name can be the cause.
+    /// - A probe that could not connect does not reduce the limit, because idle connections of the
+    ///   daemon can be the cause.
     func takeRetriable(from call: VendorCall) -> [PendingName] {
         guard let error = call.saturation, call.failed.last?.error.verdict == .serverFailed
         else { return [] }
@@ -113,14 +115,14 @@ extension VendorClient {
 }
 
 extension VendorError {
-    /// Minimum of other calls in flight for the error to be a sign of a limit of concurrent calls.
+    /// Number of other calls in flight from which the error shows a limit of concurrent calls.
     ///
-    /// A 429 with fewer calls in flight is a sign of a limit of calls per time: it needs a pause.
+    /// A 429 with fewer calls in flight shows a rate limit, which needs a pause instead.
     fileprivate var callsOfSaturation: Int { if case .limited = self { 4 } else { 1 } }
 
     /// True if a limit of concurrent calls can cause the error.
     ///
-    /// A 429 with `Retry-After` shows a limit of calls per time.
+    /// A 429 with `Retry-After` shows a rate limit.
     fileprivate var mayBeSaturation: Bool {
         switch self {
         case .limited(retryAfter: nil), .serverStatus(503, _): true

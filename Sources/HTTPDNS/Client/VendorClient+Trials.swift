@@ -98,14 +98,13 @@ extension VendorClient {
         }
     }
 
-    /// Returns the time until which a name must continue to wait after it has waited for `delay`.
+    /// Returns the time until which a name waits for this vendor; nil to use the fallback now.
     ///
-    /// Returns nil if an upstream can answer the name now (`fallback-after`).
-    ///
-    /// - A name in a call waits until the call has lasted for `delay`.
-    /// - A queued name waits at most ``ClientLimits/queuePatience`` longer than `delay`, because
-    ///   clients can occupy all calls with other names. If only the vendor is protected, the name
-    ///   waits until its deadline: the fallback would send the name in plain text.
+    /// - A name in a call waits until the call has lasted for `delay` (`fallback-after`).
+    /// - A queued name waits for `delay` plus ``ClientLimits/queuePatience`` at most, because
+    ///   clients can occupy all calls with other names.
+    /// - If this vendor is protected and the fallback is not, a queued name waits until its
+    ///   deadline: the fallback would send the name in plain text.
     /// - A queued name does not wait if a health probe shows that the vendor does not reply.
     ///
     /// - Parameter isProtected: true if the next vendor or the upstreams are encrypted.
