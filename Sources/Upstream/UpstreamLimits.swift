@@ -48,9 +48,9 @@ package enum UpstreamLimits {
     /// Consecutive probes with an error response after which a server is backed off.
     static let declinesBeforeRest = 3
 
-    /// Time since the last answer after which a server with only errors to probes counts as failed.
+    /// Time without an answer after which a server that returns errors to probes counts as down.
     ///
-    /// Until then, a rate limit of the server may be the reason.
+    /// Until then, a rate limit of the server may be the reason for the errors.
     static let declineTolerance: Duration = .seconds(600)
 
     /// Initial back-off, which doubles with each failed probe, up to `longestRest`.
@@ -121,12 +121,12 @@ package enum UpstreamLimits {
     /// Time for which new queries are sent over one socket.
     static let socketLifetime: Duration = .milliseconds(100)
 
-    /// Minimum number of sent queries for which a socket stays open when it is idle.
+    /// Number of sent queries from which a socket stays open while no query is outstanding.
     static let queriesOfBusySlot = 4
 
-    /// Time for which queries share a connection after the server did not accept a further one.
+    /// Time for which queries share a connection after the server did not accept another one.
     ///
-    /// Also the time for which a client counts as busy after one of its queries was overdue.
+    /// For the same time, a client counts as busy after one of its queries was overdue.
     static let sharingTime: Duration = .seconds(10)
 
     /// Maximum number of clients with overdue queries that are known for each server.

@@ -82,9 +82,9 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// True if the latest datagram repeated the query to a server that had not replied.
     ///
-    /// The next datagram is then sent after a server's reply to another query or to a probe, or
-    /// after the timeout: if all datagrams were sent at short intervals, a short outage could lose
-    /// all of them.
+    /// Then no hedged query follows: if all datagrams were sent at short intervals, a short outage
+    /// could lose all of them. The next datagram is sent after the timeout, or earlier if the
+    /// server replies to another query or to a probe.
     private var waitsForReply = false
 
     /// Time of the first attempt.
@@ -298,7 +298,7 @@ extension AttemptPlan {
         return running.isEmpty || mayStandIn ? proceed(now: now) : nil
     }
 
-    /// Records that a server has replied to another query or to a probe since an attempt.
+    /// Records that a server replied to another query or a probe, but not to its attempt in flight.
     mutating func replied(now: Instant) -> Move? {
         guard waitsForReply, !isOver, now < deadline, let next, mayJoin(next) else { return nil }
         return advance(to: next, now: now)

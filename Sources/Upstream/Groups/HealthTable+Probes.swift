@@ -205,7 +205,7 @@ private final class Probe {
         // The open connection may still answer.
         case .failure where running > 0 && !isDatagram: break
         case .failure(.timedOut) where clocks.now() - attempt.deadline > UpstreamLimits.lateness:
-            // The reply may be unread: a busy daemon is not a failure of the server.
+            // The daemon was too busy, so a reply may be unread. The server has not failed.
             complete(.exhausted("the daemon was too busy to read the reply"))
         case .failure(let error): complete(error)
         }

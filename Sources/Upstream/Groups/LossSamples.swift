@@ -9,7 +9,7 @@ package enum ClientLoad: Sendable {
     /// Many queries in flight: the servers that get a query also get samples (``LossSamples``).
     case high
 
-    /// The limit of the client is reduced: each server gets each query only once, and gets samples.
+    /// The client's limit is reduced: like `high`, but each server gets each query only once.
     case excessive
 }
 
@@ -36,7 +36,7 @@ struct LossSamples {
     /// Number of samples, which determines the next question.
     private var count = 0
 
-    /// True if the latest reply was an error; a server may limit all error replies together.
+    /// True if the latest reply to a sample was an error; a server may limit the rate of errors.
     private var isRefused = false
 
     /// Counts a query; returns a sample that must be sent with the query, or nil.

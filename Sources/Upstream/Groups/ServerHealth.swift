@@ -221,7 +221,8 @@ extension ServerHealth {
         let hasAnswered =
             answeredAt.map { now - $0 < UpstreamLimits.declineTolerance } ?? false
         let isOutage = reason != .rateLimited && !(reason.isDecline && hasAnswered)
-        // A new outage has the shortest back-off, even after a long back-off without an outage.
+        // The back-off of a new outage starts at `firstRest`, even if the server was already
+        // backed off because of a rate limit.
         let isLonger = before.map { $0.isOutage || !isOutage } ?? false
         let next = before.map { min($0.length * 2, UpstreamLimits.longestRest) }
         rest = Rest(

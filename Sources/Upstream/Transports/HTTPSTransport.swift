@@ -128,7 +128,7 @@ package final class HTTPSTransport: UpstreamTransport {
         ) { [self] in note($0) }
     }
 
-    /// Ends the silence if a request got a reply or an error.
+    /// Clears `silentSince` after a reply or an error other than a timeout.
     private func note(_ sent: Result<HTTPReply, HTTPError>) {
         switch sent {
         case .failure(.timedOut), .failure(.cancelled): return

@@ -30,10 +30,10 @@ final class PipelinedConnection {
     /// True after the connection was established, even if it has ended.
     private(set) var wasOpen = false
 
-    /// True after the server has served the connection.
+    /// True after the connection was established or, with a `greeting`, has received data.
     ///
-    /// With a `greeting`, this is true after the connection has received data: a server, or a
-    /// program in front of the server, may accept a connection and let it wait.
+    /// A server that limits connections, or a program in front of the server, may accept a
+    /// connection and then read no query from it.
     private(set) var wasServed = false
 
     private(set) var lastReceived: Instant?
@@ -209,10 +209,10 @@ extension PipelinedConnection {
         return first < sent.count ? sent[first] : nil
     }
 
-    /// Returns the query that delays all later queries if the server answers in order.
+    /// Returns the query that delays all later queries if the server answers in order; nil if none.
     ///
-    /// This is the oldest unanswered query, if the connection has since received nothing for
-    /// `fairWait` and for two round trips. The query may have been cancelled, or may have expired.
+    /// This is the oldest unanswered query, possibly cancelled or expired. It is overdue if the
+    /// connection has received no data for `fairWait`, and for twice the shortest time to a reply.
     func overdue(at now: Instant) -> Pending? {
         guard let oldest, let lastReceived else { return nil }
         let wait =

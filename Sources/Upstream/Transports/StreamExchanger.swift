@@ -34,10 +34,10 @@ final class StreamExchanger {
         case queries, queriesOfBusyClients, probes
     }
 
-    /// Purposes that use the connection of another purpose until a time.
+    /// Purposes whose queries use the connection of another purpose (`host`) until a time.
     ///
-    /// The server, which limits the number of connections, has refused a connection or has let it
-    /// wait. The value is removed after a reply on a connection of the purpose itself.
+    /// A purpose is added if the server, which limits the number of connections, did not accept a
+    /// connection for it, and removed after a reply on a connection of its own.
     private var sharing: [Purpose: (host: Purpose, until: Instant)] = [:]
 
     /// True if a reply has arrived before the reply to an earlier query on the same connection.
@@ -203,8 +203,8 @@ final class StreamExchanger {
 
     /// Finds clients whose queries delay other queries, if the server answers in order.
     ///
-    /// If busy clients have no connection, they get the delayed connection. A new connection is
-    /// then opened only for a query of another client.
+    /// If busy clients have no connection, the delayed connection becomes theirs. The next query of
+    /// another client then opens a new connection.
     private func noteSlowClients() {
         guard !answersOutOfOrder else { return }
         let now = clocks.now()
@@ -242,10 +242,10 @@ final class StreamExchanger {
         return working.first { !$0.isSilent && $0.overdue(at: now) == nil } ?? working.first
     }
 
-    /// Shares a connection that has answered, because `own` could not be established.
+    /// Lets later queries of `purpose` use `working`, because `own` could not be established.
     ///
-    /// Slow queries share no connection, because they could delay other queries for long. Each slow
-    /// query is sent on both connections until `own` is established.
+    /// Slow queries do not share a connection, because they could delay other queries for long.
+    /// Each slow query is sent on both connections until `own` is established.
     private func share(
         _ working: PipelinedConnection,
         for purpose: Purpose,

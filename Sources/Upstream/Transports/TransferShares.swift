@@ -98,8 +98,8 @@ final class UpstreamTransfers {
 
     /// Adds a transfer of `client`; at a limit, the new transfer replaces an older one.
     ///
-    /// Returns nil at a limit if no transfer can be replaced. For a repetition, also returns nil if
-    /// a new query may need the transfer: a repetition replaces no transfer.
+    /// Returns nil at a limit if no older transfer can be replaced. A repetition replaces no
+    /// transfer, and also gets nil near a limit, where new queries may need the transfer.
     ///
     /// - Parameters:
     ///   - client: nil for the daemon itself.
@@ -162,7 +162,7 @@ final class UpstreamTransfers {
             ? .zero : UpstreamLimits.resolvingTime
     }
 
-    /// True if a repetition of `client`'s query takes no transfer that a new query may need.
+    /// True if enough transfers are free for new queries and a repetition of `client`.
     private func hasSpace(for client: Client, _ limit: Int, _ share: Int) -> Bool {
         client.count < limit / 2 && all.count < share
             && (client.isVerified || unverified < share / 4)
