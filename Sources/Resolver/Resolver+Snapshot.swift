@@ -20,10 +20,11 @@ extension Resolver {
         )
     }
 
-    /// Returns a function that the caller calls after a snapshot was loaded.
+    /// Records the static hosts and routing domains, and returns a check for later changes.
     ///
-    /// If the static hosts or the routing domains have changed since this call, the function
-    /// returns a sweep that removes the invalid restored answers; otherwise nil.
+    /// The caller calls this function before a snapshot is loaded, and the returned function
+    /// afterwards. After a change, the returned function returns a sweep that removes the invalid
+    /// restored answers; otherwise nil.
     package func changesDuringLoad() -> @ServiceLoop () -> CacheSweep? {
         let (former, formerDomains) = (hosts, activeRoutes.domains)
         return { [self] in

@@ -124,7 +124,7 @@ package final class AnswerSourceRegistry: Sendable {
 
     // MARK: - DNSSEC trust
 
-    /// Trusts the DNSSEC validation of these sources only, also for answers from a snapshot.
+    /// Trusts only the DNSSEC validation of these sources; applies to restored answers, too.
     package func believe(only names: Set<String>) {
         table.withLock { table in table.believed = names }
     }

@@ -12,7 +12,7 @@ package final class FleetExchange {
     /// Text of the settings that determine a vendor's answers, by vendor name.
     private let views: [String: String]
 
-    /// Setting `group`; if nil, the view contains the network from which calls reach the vendor.
+    /// Setting `group`; if nil, ``view(of:_:)`` contains the network that the vendor sees.
     private let group: String?
 
     private let policy: TTLPolicy

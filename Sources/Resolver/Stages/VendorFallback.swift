@@ -62,7 +62,7 @@ final class VendorFallback {
 
     private var query: Query { pending.query }
 
-    /// Limit that prevented a vendor call whose reply could differ from the result.
+    /// Limit that prevented a call to a vendor that could have given another result.
     private var limit: VendorStage.Limit? {
         if case .empty? = vendorResult { vendorsLeft.callLimit } else { vendorsLeft.limit }
     }
@@ -145,7 +145,7 @@ final class VendorFallback {
         pending.trace?.note("no vendor has answered yet: querying upstreams")
         isEarlyOfClient = isOfClient || resolution.vendors.waitsForShare(query.question, match)
         if isEarlyOfClient, let delay = match.route.options.fallbackAfter {
-            // Clients that have waited for less time may have a free share.
+            // Clients that have waited for less than `delay` may have a share that is not used up.
             pending.table?.separate(pending, since: denials.clocks.now() - delay)
         }
         askUpstreams()

@@ -7,7 +7,7 @@ internal import Net
 // MARK: - Answers of other machines
 
 extension VendorStage {
-    /// Uses a shared answer of the first of `vendors`; calls this vendor if there is none.
+    /// Uses a shared answer of the first of `vendors`; without such an answer, calls this vendor.
     func askFleet(
         _ vendors: ArraySlice<VendorClient>,
         _ work: Work,

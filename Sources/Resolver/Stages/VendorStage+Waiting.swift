@@ -15,15 +15,16 @@ extension VendorStage {
         /// Limit that prevented a call; a limit of the client has precedence.
         private(set) var limit: Limit?
 
-        /// The same as `limit`, but without limits of the budget and of the call rate.
+        /// Limit of the queue or of the calls in flight that prevented a call.
         ///
-        /// Only with this limit, the reply of a next vendor is not cached. Above the other limits,
-        /// a name goes to the next vendor without delay, and each query would be a billed call.
+        /// After such a limit, the empty reply of a next vendor is not cached, or only briefly.
+        /// After a limit of the budget or the call rate, it is cached as usual: otherwise, each
+        /// query for the name would cause a billed call to the next vendor.
         private(set) var callLimit: Limit?
 
-        /// True if the latest vendor is not encrypted, unlike a vendor without a call.
+        /// True if an unprotected vendor replied after a limit prevented a call to a protected one.
         ///
-        /// The call was prevented by `callLimit`.
+        /// The limit is a limit of the client on the queue or on the calls in flight.
         private(set) var isLessProtected = false
 
         private var lacksProtected = false

@@ -22,9 +22,10 @@ package final class VendorStage {
     /// Names for which a vendor had no address of either family; further queries need no call.
     private var knownEmpty = RecentNames<Provenance>(limit: 4_096)
 
-    /// Vendor that recently had an address, with the TTL in seconds, by name.
+    /// Vendor that recently had an address of a name, and the TTL of the address in seconds.
     ///
-    /// Only of vendors that return both families: an empty reply for one family is NODATA.
+    /// Contains only vendors that can return both families. If such a vendor has an address of the
+    /// name, its empty reply for one family means NODATA.
     private var knownNames = RecentNames<(vendor: String, ttl: UInt32)>(limit: 4_096)
 
     package var numbers: VendorStageNumbers { statistics.vendors }
@@ -106,7 +107,7 @@ package final class VendorStage {
         ask(work, completion)
     }
 
-    /// Queues the name of `query` for `client`, too, if it is queued for another client.
+    /// Also queues the name of `query` for `client`, if the name is queued for another client.
     func join(_ query: Query, _ match: RouteTable.Match, of client: ClientNetwork) {
         let families = query.question.families
         for vendor in match.route.vendors {
@@ -217,7 +218,7 @@ package final class VendorStage {
         knownNames.removeAll()
     }
 
-    /// Adds the vendor to the source of an upstream's answer that replaces its empty answer.
+    /// Adds a vendor to the source of an upstream's answer that replaces the vendor's empty answer.
     ///
     /// Cache hits of the upstream's answer then count as avoided calls of the vendor.
     func note(_ resolution: inout Resolution, after empty: Provenance) {
@@ -286,7 +287,8 @@ package final class VendorStage {
                 statistics.vendors.droppedByVendor[vendor.name, default: 0] += judgement.dropped
             }
         }
-        // For other clients, a vendor that could not be called may have an address.
+        // If a limit of the client prevented a call to another vendor, that vendor may have an
+        // address, and other clients may get it.
         if judgement.isNothing, reply.families == .both, limit != .ofClient {
             // Until this time, a query for the other family needs no call.
             knownEmpty.insert(
