@@ -31,7 +31,7 @@ package enum FleetLimits {
     /// Octets of messages that a machine reads in a burst.
     static let messageBurst = 1 << 20
 
-    /// Octets that are added to the length of each message, so that the rate limits short messages.
+    /// Octets that are added to the length of each message, because short messages also cost time.
     static let messageCost = 512
 
     /// Time limit of a connection, including TLS, authentication and the first commands.

@@ -32,9 +32,11 @@ struct EngineClock: Sendable, Hashable {
     /// Returns the size in seconds of a step back that is too large; nil if the new time is valid.
     ///
     /// A step back can make expired answers valid again. Therefore, the new time must be at most
-    /// ``FleetLimits/clockStep`` behind the highest accepted time. Exception: if that time was
-    /// ahead of this machine's clock, and the step brings the Redis clock closer to this machine's
-    /// clock, the new time must be at most ``FleetLimits/clockStep`` behind this machine's clock.
+    /// ``FleetLimits/clockStep`` behind the highest accepted time.
+    ///
+    /// Exception: the highest accepted time was ahead of this machine's clock, and the new time is
+    /// closer to this clock (a correction). Then the new time must be at most
+    /// ``FleetLimits/clockStep`` behind this machine's clock.
     mutating func falseStep(from former: Self, at now: Instant, wallSeconds: Int64) -> Int64? {
         let old = former.milliseconds(at: now) + former.ahead
         let new = milliseconds(at: now)
@@ -43,7 +45,6 @@ struct EngineClock: Sendable, Hashable {
             let (difference, overflow) = time.subtractingReportingOverflow(wall)
             return overflow ? .max : difference.magnitude
         }
-        // A correction brings the Redis clock closer to the clock of this machine.
         let isCorrection = old > wall && distance(new) <= distance(old)
         // Clocks without NTP drift by up to 500 ppm.
         let drift = (instant - former.instant).clampedNanoseconds / 1_000_000 / 2_000

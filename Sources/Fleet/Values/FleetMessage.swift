@@ -95,9 +95,9 @@ struct FlushList: Sendable {
     /// Time of the latest flush of all names.
     private var all: Int64 = .min
 
-    /// Time of the latest flush of all names that removes answers.
+    /// Time of the latest hard flush of all names, which removes answers.
     ///
-    /// A soft flush of all names does not replace earlier flushes that remove answers.
+    /// A soft flush marks answers stale, and therefore does not replace earlier hard flushes.
     private var allHard: Int64 = .min
 
     /// Adds a flush; returns false if the flush is known, or is too far in the future.
