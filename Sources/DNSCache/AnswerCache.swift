@@ -128,9 +128,9 @@ package final class AnswerCache: Sendable {
         return table.withLock { $0.freshAnswer(for: question, variant: variant, now: now) }
     }
 
-    /// Returns the cached answer, if any; nil unless the workers bypass the cache.
+    /// Returns the cached answer while the workers bypass the cache (``setBypassed(_:)``).
     ///
-    /// Otherwise, the workers have already searched the cache; see ``setBypassed(_:)``.
+    /// At other times, returns nil, because the workers have already searched the cache.
     package func bypassedAnswer(
         for question: Question,
         variant: AnswerVariant,

@@ -80,7 +80,7 @@ package struct AnswerTable: ~Copyable {
         let wantsRefresh = entry.wantsRefresh(age: age)
         if wantsRefresh {
             ring[reference].noteRefresh()
-            // The copy has expired. The next hit stores a copy for the rest of the lifetime.
+            // The copy in the mirror has expired. A later hit stores a new copy.
             withdraw(reference)
         } else if wantsOffer(entry) {
             noteOffer(entry.hash)

@@ -19,7 +19,7 @@ package struct SnapshotWriter {
     private enum Phase {
         case header
 
-        /// The snapshot ends at position `end`, so that fast insertions cannot make it endless.
+        /// The snapshot ends at position `end`; otherwise, fast insertions could make it endless.
         case entries(from: Int, end: Int)
         case end
         case nothing
