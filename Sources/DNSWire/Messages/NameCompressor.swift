@@ -26,7 +26,7 @@ struct NameCompressor {
 extension NameCompressor {
     /// Maximum number of targets that one search compares for each length of a suffix.
     ///
-    /// Otherwise, a server could choose names for which each search compares all targets.
+    /// Without this limit, a server could choose names for which each search compares all targets.
     private static let comparisons = 16
 
     /// Returns the offset of the longest known suffix of `name`.

@@ -8,7 +8,7 @@ package enum AddressReach: Int, Sendable, Comparable {
     /// A network that is not part of the Internet, possibly the client's network.
     case local
 
-    /// At most the client itself, its link or a multicast group; never a valid answer.
+    /// Nothing beyond the client, its link or a multicast group; never a valid answer.
     case none
 
     package static func < (left: AddressReach, right: AddressReach) -> Bool {
@@ -36,7 +36,7 @@ extension IPv4Address {
         (0x0000_0000, 8, .none),
         // Private (RFC 1918).
         (0x0A00_0000, 8, .local),
-        // Carrier NAT (RFC 6598), with metadata services of clouds.
+        // Carrier NAT (RFC 6598); some clouds have metadata services in this network.
         (0x6440_0000, 10, .local),
         // Loopback (RFC 1122 §3.2.1.3).
         (0x7F00_0000, 8, .none),

@@ -11,7 +11,7 @@ package enum WireLimits {
     /// Name with the root label (RFC 1035 §2.3.4).
     package static let nameOctets = 255
 
-    /// The TCP length field has 16 bits (RFC 1035 §4.2.2).
+    /// Maximum octets of a message: the TCP length field has 16 bits (RFC 1035 §4.2.2).
     package static let messageOctets = 65_535
 
     /// RFC 1035 §3.3.
