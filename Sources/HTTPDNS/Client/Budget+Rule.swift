@@ -17,7 +17,7 @@ extension Budget {
         /// Limits of this machine; they grow when this machine needs a larger part.
         package var limits: Limits
 
-        /// Amounts of the whole budget that this machine can still get.
+        /// Amounts that this machine can still use, including the part that it can still claim.
         package var left: Limits
 
         package init(limits: Limits, left: Limits) {
