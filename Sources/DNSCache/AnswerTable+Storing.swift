@@ -35,7 +35,7 @@ extension AnswerTable {
     /// Stores an answer of a snapshot; returns false if the cache rejects the answer.
     ///
     /// The cache rejects an answer that is too large, too old, or not newer than a cached answer to
-    /// the same question; a cached failure does not count. `age` is in seconds.
+    /// the same question. A cached failure is not such an answer. `age` is in seconds.
     mutating func restore(
         _ answer: CachedAnswer,
         age: UInt32,

@@ -47,7 +47,7 @@ extension Alibaba {
 
     /// Returns the member `data`, decrypted if the request was encrypted.
     ///
-    /// `mode` of the reply must match the request; otherwise, an attacker could send plain text.
+    /// `mode` of the reply must be the encryption of the request: a forged reply can be plain text.
     private func data(of json: JSONValue) throws(VendorError) -> JSONValue {
         let mode =
             if let mode = json["mode"] {

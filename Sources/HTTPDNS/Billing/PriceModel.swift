@@ -115,7 +115,7 @@ extension PriceModel {
         case answered([VendorAnswer])
     }
 
-    /// Returns the maximum number of units of each name in a request, in order.
+    /// Returns the maximum number of units of each name, in the order of the names in a request.
     package func maximum(_ query: VendorQuery) -> [UInt64] {
         query.names.indices.map { maximum(ofName: $0, query) }
     }
@@ -137,7 +137,7 @@ extension PriceModel {
         }
     }
 
-    /// Returns the billed units of each name in a request, in order.
+    /// Returns the billed units of each name, in the order of the names in a request.
     ///
     /// Unusable addresses, which the client drops, also count as addresses in the reply.
     package func units(of query: VendorQuery, _ fate: Fate) -> [UnitRange] {

@@ -8,7 +8,7 @@ struct AccountBreaker: Sendable, Hashable {
     enum Refusal: Sendable, Hashable {
         case byOperator
 
-        /// The vendor refused the account; a probe can start from `until` on, or is in flight.
+        /// The vendor refused the account; from `until` on, a probe can start, or is in flight.
         case byVendor(VendorError, until: Instant)
     }
 

@@ -2,7 +2,9 @@
 internal import DNSWire
 
 package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
-    /// Request both families if the second is free, or if DNS clients want both; else one family.
+    /// Request both families if the second is free, or if clients want both; else one family.
+    ///
+    /// If the second is not free, both are requested only if the machine has IPv6 connectivity.
     case automatic = "auto"
 
     case both
@@ -55,7 +57,7 @@ struct FamilyDemand: Sendable {
         return all.isEmpty ? 1 : Double(both) / Double(all.count)
     }
 
-    /// Returns true if clients wanted the families within ``ClientLimits/demandMemory``.
+    /// Returns true if clients wanted the families in the last ``ClientLimits/demandMemory``.
     func includes(_ name: Name, _ families: Families, now: Instant) -> Bool {
         let key = key(of: name)
         guard let demand = recent[key] ?? older[key] else { return false }

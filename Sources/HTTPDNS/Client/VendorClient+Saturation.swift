@@ -98,8 +98,8 @@ extension VendorClient {
 
     /// Queues the held names after the end of `call`, if the vendor can now accept another call.
     ///
-    /// If the vendor refused `call` because of its limit, the names stay held while other calls are
-    /// in flight.
+    /// If a limit of concurrent calls is the likely cause of the failure of `call`, the names stay
+    /// held while other calls are in flight.
     func release(after call: VendorCall) {
         if call.saturation == nil || shares.count == 0 { release() }
     }

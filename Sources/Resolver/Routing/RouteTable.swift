@@ -260,7 +260,7 @@ extension RouteTable {
         /// True if every name maps to the same route index in both tables.
         let claimsAreSame: Bool
 
-        /// Old and new routes at the same index; one pair for each combination of their sources.
+        /// One pair of routes at the same index for each combination of old and new sources.
         let pairs: [(old: Match, new: Match)]
     }
 

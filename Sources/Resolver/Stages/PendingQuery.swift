@@ -120,7 +120,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     ///
     /// - Parameters:
     ///   - payer: the client to which vendor calls are charged.
-    ///   - isAwaited: true if a client will wait; if nil, the value is true unless `client` is nil.
+    ///   - isAwaited: true if a client will wait; nil to assume this if `client` is not nil.
     init(
         _ query: Query,
         hash: UInt64 = 0,

@@ -20,7 +20,7 @@ extension SingleFlight {
         resolveAgain(query, for: others)
     }
 
-    /// Prevents that other clients join `query`.
+    /// Prevents other clients from joining `query`.
     ///
     /// Returns false if the table already has another refused query of this payer.
     private func refuse(_ query: PendingQuery, _ payer: ClientNetwork) -> Bool {

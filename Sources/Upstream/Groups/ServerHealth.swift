@@ -162,8 +162,8 @@ extension ServerHealth {
 extension ServerHealth {
     /// Records an answer.
     ///
-    /// - Returns: `isSlow`, true if the latency exceeds the known round trip; and the property
-    ///   `rests`, because the caller's own read of the property would copy the struct.
+    /// - Returns: `isSlow`: true if the latency exceeds the known round trip. `rests`: the property
+    ///   of this name; if the caller read the property itself, Swift would copy the struct.
     mutating func answered(in time: Duration, now: Instant) -> (isSlow: Bool, rests: Bool) {
         defer { shortest = min(shortest, time) }
         latency = latency.map { $0 + (time - $0).doubled(-3) } ?? time

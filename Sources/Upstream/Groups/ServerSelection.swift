@@ -64,9 +64,9 @@ struct ServerSelection: Sendable, Hashable {
         let spares = order.filter { entries[$0].role == .spare }
         guard !spares.isEmpty else { return }
         order.removeAll { entries[$0].role == .spare }
-        // Spare servers are queried after all servers of the VPN have returned an error. An
-        // excluded server gets no query, and thus returns no error. If a server of the VPN is
-        // excluded, no spare server is used.
+        // Spare servers are queried only after all servers of the VPN have returned an error. An
+        // excluded server gets no query, and thus returns no error. So no spare server is used if
+        // a server of the VPN is excluded.
         let first = entries.indices.filter { entries[$0].role == .first }
         if first.allSatisfy(order.contains) { order += spares }
     }

@@ -52,8 +52,8 @@ final class ConnectionRace {
 
     /// Also sends the query on the connection that `other` returns.
     ///
-    /// `other` is called at `start` or, if earlier, when half of the remaining time is over. If the
-    /// result is nil, `other` is called again after `fairWait`.
+    /// `other` is called at `start`, but at the latest after half of the time until the deadline.
+    /// If `other` returns nil, it is called again after `fairWait`.
     func ask(at start: Instant, _ other: @escaping @ServiceLoop () -> PipelinedConnection?) {
         ServiceLoop.task { [self] in
             let now = clocks.now()

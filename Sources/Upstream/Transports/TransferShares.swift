@@ -168,7 +168,7 @@ final class UpstreamTransfers {
             && (client.isVerified || unverified < share / 4)
     }
 
-    /// Returns the transfer that a new transfer of another client replaces.
+    /// Returns the transfer to replace if the upstream, not the client, has reached its limit.
     private func replaceable(_ share: Int) -> Transfer? {
         // Clients without a proven address count together: one host can forge many addresses.
         let isCrowd = unverified > share / 2
