@@ -86,7 +86,7 @@ package struct BatchQueue: Sendable {
 
         var clients: ArraySlice<ClientNetwork?> = []
 
-        /// Removes the client at `index`, and moves the clients before `index` back by one place.
+        /// Removes the client at `index`, and moves the clients before it one place to the end.
         mutating func remove(_ index: Int) {
             for place in stride(from: index, to: clients.startIndex, by: -1) {
                 clients[place] = clients[place - 1]
@@ -244,7 +244,7 @@ extension BatchQueue {
             let client = turns[group].clients[index]
             if !removeInvalid(of: client) {
                 turns[group].remove(index)
-                // `remove` has moved the clients before `index` back by one place.
+                // `remove` has moved the clients before `index` one place to the end.
                 best?.index += 1
             } else {
                 let calls = shares.count(of: client)

@@ -126,7 +126,7 @@ extension VendorClient {
         (calls + lingering.filter(\.isExpired)).filter { !$0.isTrial }
     }
 
-    /// Stops counting `call` against `concurrent-calls`, and queues held names.
+    /// Stops counting `call` against `concurrent-calls`, and queues held names if possible.
     func free(_ call: VendorCall) {
         guard !call.isTrial else { return }
         shares.end(call.client)

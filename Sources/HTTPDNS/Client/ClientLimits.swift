@@ -17,6 +17,8 @@ package enum ClientLimits {
     static let trialPause = Duration.seconds(1)
 
     /// Maximum time that a queued name waits for the answer to a health probe.
+    ///
+    /// Also the maximum age of a reply that shows that the vendor still replies.
     static let trialPatience = Duration.milliseconds(250)
 
     /// Time after an answer of a server in which a limit of concurrent calls can explain a failure.

@@ -54,8 +54,8 @@ extension VendorClient {
     /// Returns no names if a limit of concurrent calls is not the likely cause of the failure.
     /// Never returns a name that the next vendor gets (``PendingLookup/hasNext``).
     ///
-    /// If a limit is the likely cause, also reduces the limit of this client to the number of other
-    /// calls in flight, after a call that could not connect or a probe that the vendor refused:
+    /// If a limit is the likely cause, `shares.limit` is reduced to the number of other calls in
+    /// flight, but only after a call that could not connect, or a probe that the vendor refused:
     ///
     /// - A refused call does not reduce the limit, because its name can be the cause.
     /// - A probe that could not connect does not reduce the limit, because idle connections of the

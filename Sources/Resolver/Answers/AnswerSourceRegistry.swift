@@ -124,7 +124,7 @@ package final class AnswerSourceRegistry: Sendable {
 
     // MARK: - DNSSEC trust
 
-    /// Trusts only the DNSSEC validation of these sources; applies to restored answers, too.
+    /// Trusts the DNSSEC validation of these sources only; applies also to answers of a snapshot.
     package func believe(only names: Set<String>) {
         table.withLock { table in table.believed = names }
     }

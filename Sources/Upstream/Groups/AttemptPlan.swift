@@ -83,8 +83,8 @@ struct AttemptPlan: Sendable, Hashable {
     /// True if the latest datagram repeated the query to a server that had not replied.
     ///
     /// Then no hedged query follows: if all datagrams were sent at short intervals, a short outage
-    /// could lose all of them. The next datagram is sent after the timeout, or earlier if the
-    /// server replies to another query or to a probe.
+    /// could lose all of them. The next datagram is sent after the timeout, or earlier if a
+    /// queried server replies to another query or to a probe.
     private var waitsForReply = false
 
     /// Time of the first attempt.

@@ -128,7 +128,7 @@ package final class HTTPSTransport: UpstreamTransport {
         ) { [self] in note($0) }
     }
 
-    /// Clears `silentSince` after a reply or an error other than a timeout.
+    /// Clears `silentSince` after a reply or an error, except a timeout or a cancellation.
     private func note(_ sent: Result<HTTPReply, HTTPError>) {
         switch sent {
         case .failure(.timedOut), .failure(.cancelled): return

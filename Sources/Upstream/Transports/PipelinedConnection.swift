@@ -211,8 +211,8 @@ extension PipelinedConnection {
 
     /// Returns the query that delays all later queries if the server answers in order; nil if none.
     ///
-    /// This is the oldest unanswered query, possibly cancelled or expired. It is overdue if the
-    /// connection has received no data for `fairWait`, and for twice the shortest time to a reply.
+    /// This is the oldest unanswered query, possibly cancelled or expired, if the connection has
+    /// received no data after it for `fairWait` and for twice the shortest time to a reply.
     func overdue(at now: Instant) -> Pending? {
         guard let oldest, let lastReceived else { return nil }
         let wait =
