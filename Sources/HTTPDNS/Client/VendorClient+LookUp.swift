@@ -172,7 +172,7 @@ extension VendorClient {
     /// name already has calls in flight, and a client without calls comes first.
     ///
     /// - Parameters:
-    ///   - clients: the waiting clients; nil if the name is held because the vendor refused its call.
+    ///   - clients: the waiting clients; nil if the name is held after a refused call.
     ///   - free: the number of free calls; nil for all.
     private func waitReason(of clients: Set<ClientNetwork?>?, free: Int? = nil) -> VendorError {
         if isSilent || silence.hasFailedProbe { return .outOfTime }

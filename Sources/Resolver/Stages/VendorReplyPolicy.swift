@@ -50,7 +50,7 @@ struct VendorReplyPolicy {
             if !set.addresses.isEmpty {
                 return .vendorAddresses(set, family, policy, provenance, age)
             }
-            // A reply whose addresses are all unusable is not NODATA.
+            // A reply with only unusable addresses is not NODATA.
             guard set.dropped == 0 else { return nil }
             let seconds = policy.clamp(other, to: policy.negative)
             return .noData(family, zone: match.domain, seconds: seconds, provenance: provenance)

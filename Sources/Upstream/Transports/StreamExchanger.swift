@@ -34,7 +34,7 @@ final class StreamExchanger {
         case queries, queriesOfBusyClients, probes
     }
 
-    /// Purposes whose queries use the connection of another purpose (`host`) until a time.
+    /// Purposes that use the connection of another purpose (`host`) for their queries until a time.
     ///
     /// A purpose is added if the server, which limits the number of connections, did not accept a
     /// connection for it, and removed after a reply on a connection of its own.
