@@ -76,7 +76,7 @@ package final class DatagramListener: Sendable {
     /// Without this call, queries in flight would keep the socket open, and the kernel would still
     /// distribute datagrams to this socket (SO_REUSEPORT). An adopted socket stays open.
     package func close() {
-        // Fails only if no descriptor is free. The socket then closes with the last reference.
+        // Fails only if no descriptor is free. Then the socket closes when `owned` is released.
         if !isAdopted { _ = datagrams_replace_with_null(owned.raw) }
     }
 

@@ -22,7 +22,7 @@ final class DatagramQueue {
         case listener(DatagramListener)
     }
 
-    /// Unlike an `InlineArray`, this needs no run-time exclusivity checks.
+    /// Sender of each datagram; unlike an `InlineArray`, needs no run-time exclusivity checks.
     private let senders = UnsafeMutablePointer<Sender?>.allocate(capacity: capacity)
     private var count = 0
     private var octets = 0
@@ -34,7 +34,7 @@ final class DatagramQueue {
         didSet { hasFailures = !failures.isEmpty }
     }
 
-    /// Unlike `failures.isEmpty`, this needs no run-time exclusivity check.
+    /// True if `failures` is not empty; reading it needs no run-time exclusivity check.
     private var hasFailures = false
 
     private let buffer = UnsafeMutableRawPointer.allocate(

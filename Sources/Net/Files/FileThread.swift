@@ -18,7 +18,7 @@ package final class FileThread: Sendable {
 
     /// Queue of the thread, which never ends; nil if no descriptor or thread was available.
     ///
-    /// If nil, accesses block the caller.
+    /// If nil, each access runs on the caller's thread.
     private let queue: BackgroundQueue<@Sendable () -> Void>?
     private let done: Int32
 
@@ -28,7 +28,8 @@ package final class FileThread: Sendable {
         queue = try? BackgroundQueue(named: "files", itemLimit: 2) { accesses, _ in
             for access in accesses { access() }
         }
-        // Errors are ignored: the daemon reports them when it drops capabilities in other threads.
+        // Ignores an error: the daemon also drops the capabilities of other threads, and reports
+        // the error there.
         queue?.add { try? OwnProcess.dropCapabilities() }
         done = linux_eventfd()
     }
@@ -44,7 +45,7 @@ package final class FileThread: Sendable {
         let result = Lock<Value?>(nil)
         queue.add { [self] in
             let value = body()
-            // Cleared before the result is set: the result lets the caller start another access.
+            // Cleared first: after the result is set, the caller may start another access.
             isBusy.store(false, ordering: .releasing)
             result.withLock { $0 = value }
             _ = linux_eventfd_signal(done)
@@ -58,7 +59,7 @@ package final class FileThread: Sendable {
         }
     }
 
-    /// Waits for a signal, possibly of an earlier access.
+    /// Waits up to `time` for the end of an access, possibly of an earlier access.
     private func wait(_ time: Duration) {
         var event = pollfd(fd: done, events: Int16(POLLIN), revents: 0)
         var count: UInt64 = 0

@@ -3,9 +3,9 @@ private import Glibc
 
 /// Watch for writes to a file, and for its replacement, removal and creation.
 ///
-/// One inotify(7) watch is on the directory of the file, or on its nearest existing ancestor. If
-/// the path contains symbolic links, this is the directory of the last target, and the directory of
-/// each link has another watch. A watch on the file itself reports writes to a mounted file.
+/// Each directory that contains the file, or a symbolic link in its path, has an inotify(7) watch.
+/// If such a directory does not exist, its nearest existing ancestor has the watch. A watch on the
+/// file itself reports writes to a bind-mounted file.
 ///
 /// If the user has no inotify instances or watches left, calls the handler every 10 s.
 ///
@@ -19,7 +19,7 @@ package final class FileWatch {
     private var instance: Instance?
     private var events: DescriptorWatch?
 
-    /// Timer of the next attempt after ``fault``.
+    /// Timer of the next attempt to watch; nil without a ``fault``.
     private var poll: LoopTimer?
 
     /// Reason why the kernel does not report changes; nil if the kernel reports changes.
@@ -128,7 +128,7 @@ package final class FileWatch {
             var entry = Entry(path)
             if rest.isEmpty || entry != .present {
                 try watch(name, in: directory)
-                // Read again, because the entry can have changed before the watch began.
+                // Reads the entry again, because it can have changed before the watch began.
                 entry = Entry(path)
             }
             switch entry {

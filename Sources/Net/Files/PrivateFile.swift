@@ -121,8 +121,8 @@ package struct PrivateFile: Sendable {
             temporary,
             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         )
-        // `openat` fails for a link or an unreadable file, which this program does not create. Such
-        // a file is removed without a lock.
+        // `openat` fails for a link and for an unreadable file. This program creates neither, so no
+        // process has the lock, and the file is removed without the lock.
         if raw >= 0 {
             let file = try Self.own(raw, "open", temporaryPath)
             guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw .busy(temporaryPath) }

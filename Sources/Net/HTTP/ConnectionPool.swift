@@ -31,7 +31,7 @@ final class ConnectionPool {
     /// True after the ``LoopBudget`` was exhausted; the connections are not reused.
     private(set) var isAbandoned = false
 
-    /// True after a connection became silent while it had other requests.
+    /// True after a request timed out on a silent connection that had other requests.
     ///
     /// New requests use another pool; this pool lives until its last request has ended.
     private(set) var isRetired = false
@@ -41,7 +41,7 @@ final class ConnectionPool {
     /// One timer for all deadlines, because few transfers reach their deadline.
     private lazy var deadlines = Alarm(.system) { [weak self] in self?.expireOverdue() }
 
-    /// Call of libcurl in the next iteration of the loop.
+    /// Wakeup that calls libcurl in the next iteration of the loop.
     private lazy var nextCall = LoopWakeup { [weak self] in self?.drive(CURL_SOCKET_BAD, []) }
 
     init(limits: HTTPClient.Limits, metering meter: LoopMeter, isSecure: Bool) {
@@ -172,15 +172,16 @@ extension ConnectionPool {
 
     /// Ends a transfer at its deadline.
     ///
-    /// If no data arrived in the second half of the wait, shuts down the connection: libcurl would
-    /// use a dead connection for many minutes. Data in the first half is not enough, because the
-    /// connection can have died later. If other requests wait on the connection, retires the pool
-    /// instead, because the server is possibly only slow to answer the ended request.
+    /// If no data arrived in the second half of the wait, the connection counts as silent, and is
+    /// shut down: libcurl would use a dead connection for many minutes. Data in the first half does
+    /// not count, because the connection can have died later. If other requests wait on the
+    /// connection, the pool is retired instead: possibly, only this request is slow.
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let socket = socket(of: transfer)
         let received = socket?.lastReceived ?? Instant(nanoseconds: 0)
-        // A request that may be billed is repeated only if no data arrived since its start.
+        // The caller repeats a request if `mayBeDead` is true. A request that may be billed must
+        // not be repeated if data arrived since its start.
         let mayBeDead = isReusing && !(transfer.request.isSentOnce && received > transfer.started)
         let middle = transfer.started + transfer.started.duration(to: Clock.now) / 2
         guard let handle = transfer.handle, handle.transfer === transfer else { return }

@@ -79,7 +79,7 @@ extension EasyHandle {
             try set(CURLOPT_PROXY, "http://\(Self.literal(proxy))")
             try set(CURLOPT_NOPROXY, "")
         } else {
-            // An empty proxy: otherwise libcurl would use http_proxy and similar variables.
+            // Without this empty proxy, libcurl would use `http_proxy` and similar variables.
             try set(CURLOPT_PROXY, "")
             try set(CURLOPT_NOPROXY, "*")
         }

@@ -112,7 +112,8 @@ extension EasyHandle {
     /// True if another transfer may use the handle; see ``LibraryVersion/hasStaleHeaders``.
     var isReusable: Bool {
         guard LibraryVersion.hasStaleHeaders else { return true }
-        // Otherwise, ``ReceivedReply`` cannot check that the next connection uses HTTP/2.
+        // Without TLS of the shared OpenSSL, ``ReceivedReply`` cannot check that the next
+        // connection uses HTTP/2.
         guard let kind, kind.isSecure, Self.sharesOpenSSL else { return false }
         return long(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0)
     }

@@ -53,16 +53,17 @@ package struct HTTPRequest: Sendable, Hashable {
     /// The proxy opens a tunnel, unless the URL is `http` and its host is the address `server`.
     package var proxy: SocketAddress?
 
-    /// True to open a new connection; existing connections may be dead.
+    /// True to open a new connection, because existing connections may be dead.
     ///
-    /// With ``keepsSilentConnection``, the connections to the server count as silent until they
-    /// reply.
+    /// With ``keepsSilentConnection``, each existing connection to the server counts as silent
+    /// until a reply arrives on the connection.
     package var wantsFreshConnection = false
 
     /// True to close a silent connection only after another connection of the provider has replied.
     ///
-    /// If false, the connection is closed at the deadline, unless data arrived in the second half
-    /// of the wait or another request uses the connection.
+    /// A connection is silent if no data arrived in the second half of the wait for a reply. If
+    /// this property is false, a silent connection is closed at the deadline of the request, unless
+    /// another request uses the connection.
     package var keepsSilentConnection = false
 
     /// True to send the request at most once; set for requests that may be billed.

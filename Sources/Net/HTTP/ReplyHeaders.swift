@@ -22,10 +22,10 @@ final class ReplyHeaders {
 
     private var (hasDate, hasRetryAfter, hasContentType, hasAge) = (false, false, false, false)
 
-    /// Values in the previous reply; the next reply usually has the same values.
+    /// Values of earlier replies, reused because the next reply usually has the same values.
     private var (latestDate, latestRetryAfter, latestContentType, latestAge) = ("", "", "", "")
 
-    /// True if a value is longer than ``retainedOctets``.
+    /// True if a value is longer than ``retainedOctets``; the next reply then removes all values.
     private var hasLongValue = false
 
     /// Maximum octets of a value that is retained for the next reply.

@@ -62,7 +62,7 @@ final class WantedEvents {
         return 0
     }
 
-    // SAFETY: as above.
+    // SAFETY: as for `socketChanged`.
     static let timeoutChanged: curl_multi_timer_callback = { _, milliseconds, owner in
         guard let owner = unsafe owner else { return 0 }
         unsafe Unmanaged<WantedEvents>.fromOpaque(owner)

@@ -79,7 +79,7 @@ final class DescriptorWatch {
 
     isolated deinit { deactivate() }
 
-    /// Returns `errno`, or 0 for success.
+    /// Registers the descriptor with epoll; returns `errno`, or 0 for success.
     private func activate() -> Int32 {
         guard !isActive else { return 0 }
         let error = LoopExecutor.shared.poller.add(descriptor, events.rawValue, self)
@@ -97,7 +97,7 @@ final class DescriptorWatch {
         guard error == 0 else { throw .system(call: "epoll_ctl", code: error) }
     }
 
-    /// Traps if the watch cannot be changed: the owner of the descriptor has closed it too early.
+    /// Traps on an error: the owner has closed the descriptor before the end of the watch.
     private func require(_ error: Int32) {
         precondition(error == 0, "cannot watch a descriptor: \(errorText(error))")
     }

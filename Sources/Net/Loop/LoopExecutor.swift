@@ -296,9 +296,10 @@ extension LoopExecutor {
     @ServiceLoop
     func noteEvent() { own.isEventDue = true }
 
-    /// Dispatches one event of sd-event, if there may be one.
+    /// Dispatches at most one event of sd-event.
     ///
-    /// A call that finds no event prepares the sources; no further call is due until `noteEvent`.
+    /// If sd-event has no event, it prepares its sources, and needs no further call until
+    /// ``noteEvent()``.
     private func dispatchEvent() {
         guard own.isEventDue else { return }
         guard let event = unsafe own.event else {

@@ -16,7 +16,7 @@ package final class Trace {
 
         case fresh
 
-        /// The server requires another signature or format.
+        /// The server refused the previous attempt, and requires another signature or format.
         case repair
     }
 

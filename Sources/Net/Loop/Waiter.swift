@@ -19,7 +19,7 @@ package final class Waiter {
 
     package init() {}
 
-    /// Ends the current or later wait; only the first call has an effect.
+    /// Ends the wait, even before ``wait(until:)`` is called; only the first call has an effect.
     package func resume(_ outcome: Outcome) {
         guard self.outcome == nil else { return }
         self.outcome = outcome

@@ -30,7 +30,7 @@ package final class LinkWatch {
 
     /// Watches this process's network namespace, until released.
     ///
-    /// - Throws: as `NetworkWatch`.
+    /// - Throws: `SocketError` or `NetlinkError`, in the same cases as ``NetworkWatch``.
     package convenience init(_ handler: @escaping @ServiceLoop () -> Void) throws {
         try self.init(
             events: OwnedDescriptor(NetworkLook.openEvents(), from: "netlink"),
@@ -83,7 +83,7 @@ package final class LinkWatch {
     private func update() {
         timer = nil
         guard let new = try? look.links() else {
-            // The query failed because the kernel was busy.
+            // A query can fail while the kernel is busy.
             timer = LoopTimer(at: Clock.now + .seconds(1)) { [weak self] in self?.update() }
             return
         }

@@ -40,8 +40,9 @@ package final class StackProbe {
 
     /// Returns the families that work, after a test of `servers`.
     ///
-    /// Returns the families that have a route if a family has no server in `servers`, or if no
-    /// server of either family is reachable, because the servers may be down.
+    /// No test is possible if only one family has a route, or if `servers` lacks servers of a
+    /// family. A test proves nothing if no server of either family is reachable: the servers may be
+    /// down. In these cases, returns the families that have a route.
     package func test(_ servers: [SocketAddress]) async -> NetworkStack {
         let stack = routes()
         guard stack == .dual else { return stack }

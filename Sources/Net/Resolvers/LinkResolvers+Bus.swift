@@ -130,8 +130,8 @@ extension LinkResolvers {
             new.route(routing)
             new.searches = domains.filter { !$0.hasPrefix("~") }
             if entry["vpn"]?.boolean == true, !new.isTunnel {
-                // The name of the interface is not the name of a tunnel. A PPP interface counts as
-                // the VPN's interface: VPNs and DSL use the same names for PPP interfaces. Any
+                // `isTunnel` depends on the name of the interface; names of PPP interfaces do not
+                // count, because DSL uses them, too. Here, a PPP interface belongs to the VPN. Any
                 // other interface belongs to the network over which the VPN runs.
                 (new.isTunnel, new.isShared) = (true, !link.hasPrefix("ppp"))
             }
@@ -186,7 +186,7 @@ extension LinkResolvers {
 extension LinkResolvers.Server {
     /// Reads a server such as `192.0.2.53`, `fe80::1` or `dns+tls://192.0.2.53#dns.example`.
     ///
-    /// Without `dns+tls://`, the name is ignored, and the server is queried without TLS.  With
+    /// Without `dns+tls://`, the name is ignored, and the server is queried without TLS. With
     /// `dns+tls://` and no name, the certificate must contain the address.
     fileprivate init?(networkManager text: String, _ link: String) {
         let scheme = text.firstRange(of: "://")

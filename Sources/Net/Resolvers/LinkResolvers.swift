@@ -151,10 +151,11 @@ extension LinkResolvers {
 }
 
 extension LinkResolvers {
-    /// Reads the copy of `httpdnsctl setup` if its servers have priority; otherwise returns nil.
+    /// Reads the file that `httpdnsctl setup` saved; returns nil unless its servers have priority.
     ///
-    /// The option `httpdnsd-resolved` marks servers and routing domains from resolved.conf(5). The
-    /// option `httpdnsd-chosen` marks those from a resolv.conf that no program had written.
+    /// An option in the file gives its servers priority: `httpdnsd-resolved` if the servers are
+    /// from resolved.conf(5), `httpdnsd-chosen` if the servers are from a resolv.conf that no
+    /// program had written.
     static func reading(saved text: String) -> LinkResolvers? {
         let options = text.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("options ") }
             .flatMap { $0.split(separator: " ") }
@@ -176,12 +177,13 @@ extension LinkResolvers {
 // MARK: - Merging
 
 extension LinkResolvers {
-    /// Merges the settings of several sources; for each link, the first source counts.
+    /// Merges the settings of several sources; for each link, only the first source is used.
     ///
-    /// A resolv.conf of the whole machine counts only if no earlier source has a server for names
+    /// A resolv.conf of the whole machine is used only if no earlier source has a server for names
     /// outside the routing domains (``isDefault``).
     ///
-    /// Servers of ordinary links (not of VPNs) count only for their routing domains in two cases:
+    /// In two cases, servers of ordinary links (not of VPNs) get only names in their routing
+    /// domains:
     ///
     /// - on all links, if the administrator had set servers before `httpdnsctl setup`
     ///   (``Source/chosen``);

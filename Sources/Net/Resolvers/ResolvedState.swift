@@ -42,9 +42,10 @@ struct ResolvedState {
         }
     }
 
-    /// Text for the log if the service does not reply, or does not run but its reply stays valid.
+    /// Text for the log; nil if there is no problem.
     ///
-    /// Otherwise nil.
+    /// A problem is a service that does not reply, or that has ended and whose latest reply stays
+    /// valid.
     var problem: String? {
         switch service {
         case .silent:

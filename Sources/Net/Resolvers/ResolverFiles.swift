@@ -68,8 +68,8 @@ package struct ResolverFiles: Sendable {
 
     /// Copy of `/etc/resolv.conf`, which `httpdnsctl setup` makes before it changes the file.
     ///
-    /// The copy is the last file: it counts only while no program reports a server. But if the
-    /// administrator has chosen its servers, the copy is the first source.
+    /// If the administrator has chosen the servers in the copy, the copy is the first source.
+    /// Otherwise, the copy is used only while no program reports a server.
     package static let saved = "/etc/httpdnsd/network-resolv.conf"
 
     /// Maximum octets read from a file.
@@ -191,8 +191,8 @@ package struct ResolverFiles: Sendable {
 
     /// True for a file such as `lo.ipsec.192.0.2.1` of strongSwan, whose VPNs have no interface.
     ///
-    /// Also true for files `lo.*` of DNS servers on this machine, because loopback addresses are
-    /// ignored later. False for the files of `lo` from interfaces(5): `lo.inet` and `lo.inet6`.
+    /// False for `lo.inet` and `lo.inet6`, the files of the interface `lo` from interfaces(5). True
+    /// for files `lo.*` of DNS servers on this machine: their loopback addresses are ignored later.
     private static func isOfIPsec(_ file: String) -> Bool {
         file.hasPrefix("lo.") && file != "lo.inet" && file != "lo.inet6"
     }

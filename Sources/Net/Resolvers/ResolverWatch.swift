@@ -97,7 +97,7 @@ package final class ResolverWatch {
         self.handler = handler
     }
 
-    /// Begins to watch; a source that cannot be watched is reported and left out.
+    /// Begins to watch; reports each source that cannot be watched.
     package func start() {
         do {
             links = try LinkWatch { [weak self] in self?.resolvedChanged() }
@@ -121,7 +121,7 @@ package final class ResolverWatch {
             let isResolved = service == SystemBus.Object.resolved.service
             if isResolved { self?.resolvedChanged() } else { self?.query(service) }
         }
-        // The watch begins before the second check, so that a new socket is noticed.
+        // The watch begins before the second check of `mayRun`, so that a new socket is noticed.
         if !bus.mayRun, let path = bus.socketPath {
             watch(path) { if bus.mayRun { $0.load(bus) } }
         }
@@ -149,7 +149,7 @@ package final class ResolverWatch {
                 openBus()
             }
             guard !bus.isOpen else { return }
-            // No service replies.
+            // Without the bus, no service replies.
             awaited = []
             resolved.hasStopped()
             changed()

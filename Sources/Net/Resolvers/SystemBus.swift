@@ -181,7 +181,7 @@ package final class SystemBus {
         for service in services { handler(service.service) }
     }
 
-    /// Connects again after ``pause``: sd-bus uses the connection until this call has returned.
+    /// Connects again after ``pause``, not in this call, during which sd-bus uses the connection.
     private func disconnected() {
         for service in services { handler(service.service) }
         timer = LoopTimer(at: Clock.now + Self.pause) { [weak self] in self?.reopen() }

@@ -28,7 +28,7 @@ package final class StreamConnection {
         let descriptor = try OwnedDescriptor.socket(peer.isIPv6 ? AF_INET6 : AF_INET, SOCK_STREAM)
         try descriptor.set(TCP_NODELAY, at: Int32(IPPROTO_TCP), to: 1)
         let error = descriptor.connect(to: peer)
-        // The error can also mean that this machine has no address of the family.
+        // EADDRNOTAVAIL also occurs if this machine has no address of the family.
         if error == EADDRNOTAVAIL, SocketAddress.source(towards: peer) != nil { throw .noPort }
         return try await finish(descriptor, error: error, deadline: deadline)
     }
