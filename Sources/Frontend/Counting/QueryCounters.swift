@@ -22,7 +22,7 @@ package enum QuerySource: Int, CaseIterable {
     /// Rejected: invalid query, unsupported EDNS version or opcode.
     case invalid
 
-    /// No source: none answered in time, or too many queries were pending.
+    /// No answer: no source answered in time, or too many queries were pending.
     case failed
 }
 

@@ -300,9 +300,9 @@ package final class QueryHandler {
         return length
     }
 
-    /// Writes a truncated reply into `scratch`: the client repeats its query over TCP.
+    /// Writes a truncated reply into `scratch`, so that the client repeats its query over TCP.
     ///
-    /// The address of a TCP client is proven. Therefore queries with forged addresses do not count
+    /// Over TCP, the client's address is proven. Then queries from forged addresses do not count
     /// against the limits of the client.
     private func truncate(_ facts: QueryFacts) -> Int {
         QueryCounters.add(1, to: counters.truncated)
@@ -320,7 +320,7 @@ package final class QueryHandler {
         if unanswered == 0 { whenDrained?.resume(.ready) }
     }
 
-    /// Writes the query into `scratch`.
+    /// Writes the query into `scratch`, where the reply replaces it.
     private func restore(_ plain: PlainQuery) {
         withScratch { buffer in
             plain.facts.write(id: plain.id, plain.query.question.name, to: &buffer)

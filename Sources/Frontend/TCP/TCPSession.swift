@@ -148,8 +148,8 @@ final class TCPSession {
 
     /// Reads the available octets, answers the complete messages and writes the replies.
     ///
-    /// - Parameter toEnd: true to read until the socket is empty. Needed if the edge-triggered
-    ///   event for the end of the stream has possibly occurred, because it occurs only once.
+    /// - Parameter toEnd: true to read until the socket is empty. Needed if the event for the end
+    ///   of the stream has possibly occurred: an edge-triggered event occurs only once.
     private func serve(toEnd: Bool) {
         guard isReading else { return }
         let messages = handler.streams

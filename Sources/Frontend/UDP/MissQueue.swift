@@ -111,8 +111,8 @@ package struct Refresh: Sendable {
 ///
 /// Misses from this machine and from other machines have separate queues, which are served
 /// alternately. In each queue, clients are served in round-robin order, up to 16 misses in a turn.
-/// Therefore a flood in which each forged address sends one query hardly delays a client that sends
-/// several queries.
+/// Therefore a flood with one query from each forged address hardly delays a client with several
+/// queries.
 ///
 /// A miss is queued only if its client has fewer queued misses than the queue has free places.
 /// Therefore one client fills at most half of a queue.
@@ -183,10 +183,10 @@ package final class MissQueue: Sendable {
         }
     }
 
-    /// Maximum queued misses from this machine; higher than `limit` because of restarts.
+    /// Maximum queued misses from this machine; higher than `limit` for the time after a restart.
     ///
-    /// While the snapshot is loading, a socket from systemd may contain thousands of queries that
-    /// the cache cannot answer yet.
+    /// During a restart, a socket from systemd can collect thousands of queries. The cache cannot
+    /// answer these queries until the snapshot is loaded.
     private static let localLimit = 16_384
 
     private static let limit = 8_192
