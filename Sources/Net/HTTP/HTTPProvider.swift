@@ -95,7 +95,7 @@ final class ReplyMemory {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Reply memory that one provider uses; full if larger than the memory that is still free.
+    /// Reply memory of one provider; full if the provider uses more octets than are still free.
     final class Share {
         private let whole: ReplyMemory
 

@@ -89,7 +89,7 @@ final class ReplyHeaders {
         let count = start.utf8CodeUnitCount
         guard line.byteCount >= count else { return false }
         let start = unsafe start.utf8Start
-        // The last octet is compared first: it is a delimiter, and most lines have another octet.
+        // Compares the last octet first: the delimiter, where most lines have another octet.
         // SAFETY: `line` and `start` have at least `count` octets.
         let last = unsafe line.unsafeLoad(fromByteOffset: count - 1, as: UInt8.self)
         guard unsafe last == start[count - 1] else { return false }

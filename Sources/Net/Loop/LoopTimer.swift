@@ -40,7 +40,7 @@ private final class TimerQueue {
     private enum Phase {
         case idle
 
-        /// The ready descriptors are handled first, then the timers that were due at this instant.
+        /// Ready descriptors are being handled; then the timers due at this instant run.
         case sources(Instant)
 
         case jobs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Latest reply of NetworkManager, which can outlive NetworkManager.
+/// Latest reply of NetworkManager, which can stay valid after the end of NetworkManager.
 ///
 /// NetworkManager leaves links up when it ends, for example when D-Bus ends. The file of
 /// NetworkManager is no replacement for the reply: it has neither routing domains nor priorities,
