@@ -64,8 +64,8 @@ extension SocketAddress {
 
     /// Reads an address from the settings.
     ///
-    /// An address in ::/96 that ends like a port, such as `::1:53`, is an error: the network ::/96
-    /// has only `::` and `::1` in use. The operator meant the last group (`53`) as a port.
+    /// An address such as `::1:53` is an error: in the network ::/96, only `::` and `::1` are in
+    /// use, so the operator meant the last group (`53`) as a port.
     static func literal(_ text: String, defaultPort: UInt16) throws(Mismatch) -> SocketAddress {
         let meant = bracketed(text)
         if let address = SocketAddress(text, defaultPort: defaultPort) {

@@ -110,7 +110,7 @@ extension SettingsTable {
 // MARK: - Kinds of options
 
 // Tables, key paths and examples are evaluated only on use. The Swift runtime creates a class for
-// each key path type, and most settings files set few options, so that most classes are not needed.
+// each used key path type. Most settings files set few options, and so cause few classes.
 extension SettingsOption {
     typealias Path<Value> = @Sendable () -> any WritableKeyPath<Owner, Value> & Sendable
     typealias Table<Section: Sendable> = @Sendable () -> SettingsTable<Section>

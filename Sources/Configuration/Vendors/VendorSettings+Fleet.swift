@@ -37,7 +37,7 @@ extension VendorSettings {
         return [name, self.account.kind.rawValue, account].joined(separator: "\n")
     }
 
-    /// Text that identifies an account by its token, but does not show the token.
+    /// Returns a hash of a token, which identifies the account; empty without a token.
     private static func code(_ token: SecretSetting?) -> String {
         token.map { "\($0.value.code(of: Array("fleet".utf8)))" } ?? ""
     }
