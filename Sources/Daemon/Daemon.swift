@@ -59,7 +59,7 @@ package final class Daemon {
 
     /// Time from the start of the daemon until the BPF program is loaded.
     ///
-    /// The load takes 50 ms of CPU time; without this wait, it would delay the first answers.
+    /// The load takes 50 ms of CPU time, and so would delay the first answers.
     static let accelerationDelay: Duration = .seconds(1)
 
     /// Creates the daemon; binds no address.

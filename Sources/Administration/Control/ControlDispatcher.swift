@@ -10,7 +10,7 @@ package struct ControlDispatcher: Sendable {
     private let logger: Logger
     let queue: ManagementQueue
 
-    /// Separate queue, because each check needs memory for a second set of settings.
+    /// Queue of settings checks, so that only one check needs memory for a second set of settings.
     let checks = ManagementQueue()
 
     package init(
@@ -311,7 +311,7 @@ package struct ControlDispatcher: Sendable {
         logger.info("control: \(call.method) by uid \(peer.uid), pid \(peer.pid)")
     }
 
-    /// Logs the change; the metadata gives each server and method a separate rate limit of the log.
+    /// Logs the change; the metadata let `LogLimiter` limit each server and method separately.
     private func note(_ change: PauseReply, _ method: ControlInterface.Method, _ text: String) {
         logger.notice(
             "\(change.subject): \(text)",

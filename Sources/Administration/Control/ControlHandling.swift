@@ -37,13 +37,15 @@ package protocol ControlHandling: Sendable {
     /// Resolves names in the same way as queries from DNS clients.
     ///
     /// - Parameter send: receives the results in order; if nil, all results are returned.
-    /// - Throws: the errors of `watch`.
+    /// - Throws: `MethodError`, `CancellationError`, and the errors of `send`.
     func resolve(
         _ request: ResolveRequest,
         _ send: Send<ResolveReply>?
     ) async throws -> ResolveReply
 
-    /// Sends all cache entries in parts, then returns an empty part; throws the errors of `stats`.
+    /// Sends all cache entries in parts, then returns an empty part.
+    ///
+    /// - Throws: `CancellationError`, and the errors of `send`.
     func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply
 
     func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost>
@@ -59,7 +61,7 @@ package protocol ControlHandling: Sendable {
     /// Makes billable calls to test if a vendor behaves as the code assumes.
     ///
     /// - Parameter send: receives the steps in order; if nil, all steps are returned.
-    /// - Throws: the errors of `watch`.
+    /// - Throws: `MethodError`, `CancellationError`, and the errors of `send`.
     func prove(_ request: ProveRequest, _ send: Send<ProveReply>?) async throws -> ProveReply
 
     func topSlow(_ count: Int) async throws(MethodError) -> TopReply<QueryEvent>

@@ -174,7 +174,7 @@ package final class ControlServer {
         guard places.beginStream(peer.uid) else {
             let reason = "too many calls with several replies are open (\(places.streams) at most)"
             try await send(try Reply(MethodError.failed(reason: reason)).message())
-            // Closes the connection, to reserve connections for calls with one reply.
+            // Closes the connection, so that a call with one reply can use the free place.
             throw Refusal(description: reason)
         }
         defer { places.endStream(peer.uid) }

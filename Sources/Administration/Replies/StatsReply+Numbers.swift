@@ -40,7 +40,7 @@ extension RefreshStats {
 }
 
 extension CacheStats {
-    /// Omits hits and misses, which `QueryCounters` counts.
+    /// Creates the counters of the cache without hits and misses, which `QueryCounters` counts.
     init(_ numbers: CacheNumbers) {
         self.init()
         entries = numbers.entries

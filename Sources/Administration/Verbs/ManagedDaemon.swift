@@ -125,7 +125,7 @@ package struct CacheFileState {
     package var latest: (instant: Instant, entries: UInt64, octets: Int)?
     package var fault: String?
 
-    /// True if another daemon uses the file; this daemon then does not write the file.
+    /// True if another daemon uses the cache file; then this daemon does not write the file.
     package var isContended = false
 
     package init(path: String) { self.path = path }

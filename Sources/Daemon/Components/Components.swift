@@ -122,11 +122,11 @@ struct Components {
         )
     }
 
-    /// Removes the health of upstreams that the present settings do not use.
+    /// Removes from the health table all upstreams that the present settings do not use.
     ///
-    /// Such upstreams are from former settings, a check of settings, or a failed reload. The health
-    /// table has references to its upstreams, so they are not released. Each upstream takes a share
-    /// of the transfers until it is released.
+    /// Such upstreams are from former settings, a check of settings, or a failed reload. The table
+    /// has references to its upstreams, and each upstream takes a share of the transfers until its
+    /// release.
     func forgetOtherUpstreams() {
         upstreamHealth.keep(only: upstreams + upstreams.flatMap(\.servers) + network.allServers)
     }

@@ -129,7 +129,7 @@ final class SelfCheck {
         return checks.map { note($0, time) }.allSatisfy { $0 }
     }
 
-    /// Returns false if the address has stopped answering.
+    /// Records and logs the result of a check; returns false if the address has stopped answering.
     private func note(_ check: Check, _ time: Duration) -> Bool {
         let address = check.listeners.address
         // An address can become unreachable, for example because IPv6 was switched off. A restart
