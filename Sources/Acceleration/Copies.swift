@@ -15,10 +15,10 @@ struct Copies: ~Copyable {
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 
-    /// Maximum number of further copies that `newHits` adds to `idle` in this pass over all slots.
+    /// Maximum number of copies that `newHits` still adds to `idle` in this pass over all slots.
     ///
-    /// `idle` has the copies without hits since the last pass; the cache removes them for space.
-    /// The maximum is 0 while the BPF map has space, because then no removal is needed.
+    /// `idle` has the copies without hits since the last pass. The cache removes these copies, to
+    /// free space in the BPF map. While the map has space, the maximum is 0.
     var idleLeft = 0
 
     /// Address families (`ANSWER_IPV4`, `ANSWER_IPV6`) of the clients that the BPF program answers.

@@ -76,7 +76,7 @@ static int write_octets(BIO *bio, const char *octets, int count) {
 
 static long control(BIO *bio, int command, long number, void *pointer) {
     (void)bio, (void)number, (void)pointer;
-    // A flush succeeds, because `curl_output_send` follows.
+    // Reports success for a flush: `curl_output_send` later sends the octets.
     return command == BIO_CTRL_FLUSH;
 }
 

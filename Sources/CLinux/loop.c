@@ -103,7 +103,7 @@ int linux_drop_capabilities(void) {
         words[index].permitted &= kept(index);
         words[index].inheritable &= kept(index);
     }
-    // A seccomp filter may forbid capset.
+    // Calls capset only if a capability must be dropped: a seccomp filter may forbid the call.
     return excess == 0 ? 0 : (int)syscall(SYS_capset, &header, words);
 }
 

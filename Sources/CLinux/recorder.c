@@ -83,7 +83,8 @@ static void crashed(int signal, siginfo_t *info, void *context) {
         put(tail, sizeof tail - 1);
     }
     errno = error;
-    // A fault recurs with its instruction; a sent signal or a trap must be raised again.
+    // After a fault, the processor repeats the instruction, and the fault occurs again. A signal from
+    // kill(2) or abort(3), or of a trap instruction, must be raised again.
     if (info->si_code <= 0 || signal == SIGTRAP)
         raise(signal);
 }

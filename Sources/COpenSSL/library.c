@@ -3,7 +3,7 @@
 // Lazy loading of OpenSSL: the dynamic linker needs 2 million instructions to relocate it.
 //
 // A daemon that uses neither TLS nor vendors does not load OpenSSL. Each function here forwards to
-// the library. The definitions are hidden: libcurl must not resolve to them.
+// the library. The definitions have hidden visibility, so that calls in libcurl do not use them.
 #define _GNU_SOURCE
 #include "COpenSSL.h"
 

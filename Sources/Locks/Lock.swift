@@ -8,9 +8,12 @@ public import Glibc
 /// A thread that waits for the mutex polls it for about 1 µs before the thread sleeps: usually, a
 /// mutex is held for less time than a thread needs to sleep and to wake up.
 ///
-/// Replaces `Synchronization.Mutex`. If threads sleep, the Linux kernel hands that mutex to one of
-/// them, so polling has no effect (swiftlang/swift#88440). Also, that mutex accepts no closure that
-/// is a parameter of the calling function, and is invisible to ThreadSanitizer.
+/// Replaces `Synchronization.Mutex`, which has three disadvantages:
+///
+/// - If threads sleep, the Linux kernel hands the mutex to one of them, so polling has no effect
+///   (swiftlang/swift#88440).
+/// - The mutex accepts no closure that is a parameter of the calling function.
+/// - ThreadSanitizer does not detect the mutex.
 ///
 /// Public, because Swift 6.3 inlines no `package` function into another module.
 @safe

@@ -6,7 +6,7 @@
 // The program writes through helpers: for direct writes, the kernel would make every packet of the device
 // writable, and most loopback packets are shared. Without CAP_PERFMON, a speculation barrier follows the
 // first write to a stack slot, unless a helper has filled the slot. Therefore a helper loads the headers,
-// and names are read twice.
+// and names are not copied to the stack, but read from the packet twice: to hash and to compare them.
 //
 // Numbers that may be spilled have 64 bits, because the verifier of Linux 6.1 treats shorter numbers as
 // partial pointers.
@@ -120,7 +120,7 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
             return PASSED;
         udp_at = ETHERNET + sizeof *ip;
         sum = (u64)ip->source + ip->destination;
-        // For the verifier, the IPv6 branch is possible too.
+        // For the verifier, the later code for IPv6 is reachable from here, and reads these octets.
         *(u64 *)&frame = 0;
         if (skb_load(skb, 0, frame.ethernet, ETHERNET + sizeof frame.v4 + sizeof frame.heads) != 0)
             return PASSED;

@@ -64,7 +64,8 @@ struct frame {
     struct heads heads;
 } __attribute__((aligned(8)));
 
-/// Rest of the query from the last octets of the name on; a short name follows other octets.
+/// End of the query, from the last eight octets of the name on. If the name is shorter, `last` begins with
+/// octets of the DNS header.
 struct tail {
     u64 last;
     u16 type, class;

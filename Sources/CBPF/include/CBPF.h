@@ -32,7 +32,7 @@ void bpf_answering_close(struct bpf_answering *answering);
 /// Returns the descriptor, or a negated errno: EINVAL from kernels before 6.6.
 int bpf_answering_attach(const struct bpf_answering *answering, int device);
 
-/// Returns a negated errno on failure.
+/// Returns the index of the loopback device, or a negated errno.
 int bpf_loopback_device(void);
 
 /// Adds or replaces an answer; returns -E2BIG if the map is full.
@@ -42,7 +42,7 @@ int bpf_loopback_device(void);
 int bpf_answering_put(const struct bpf_answering *answering, uint64_t key, struct answer *answer,
                       const uint8_t *name, const uint8_t *ttl_offsets, const uint8_t *sections);
 
-/// Returns -ENOENT if there is no answer with `key`.
+/// Removes an answer; returns 0, or a negated errno: -ENOENT if there is no answer with `key`.
 int bpf_answering_remove(const struct bpf_answering *answering, uint64_t key);
 
 /// Begin and end a change, during which the program does not use the answers.

@@ -6,10 +6,10 @@
 #include <curl/curl.h>
 #include <stdbool.h>
 
-/// Loads libcurl, if it is not loaded; returns NULL, or the reason of a failure until the thread's
-/// next call.
+/// Loads libcurl, if it is not loaded; returns NULL, or the reason of a failure.
 ///
-/// May block on the disk. After a failure, a later call tries again.
+/// The reason is valid until the next call on the same thread. May block on the disk. After a
+/// failure, a later call tries again.
 const char *curl_library_load(void);
 
 /// Returns true after `curl_library_load` or another function has loaded libcurl.

@@ -13,8 +13,8 @@ void curl_output_closed(int socket);
 
 /// Adds an output buffer to the connection that sends the request of `easy`; idempotent.
 ///
-/// The connection is found by its local port and the address and port of its peer. No buffer is
-/// added if no recorded socket has them, or if the connection has no TLS.
+/// The local port, and the address and port of the peer, identify the socket of the connection.
+/// No buffer is added if no recorded socket matches, or if the connection has no TLS.
 void curl_output_buffer(CURL *easy, const char *peer, int peer_port, int local_port);
 
 /// Sends the octets of all buffers; returns false if the send buffer of a socket is full.

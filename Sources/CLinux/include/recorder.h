@@ -9,7 +9,7 @@ enum { RECORDER_LINES = 2048, RECORDER_OCTETS = 252 };
 /// Circular buffer of 0.5 MiB.
 struct recorder;
 
-/// Returns NULL without memory.
+/// Allocates a buffer; returns NULL without memory.
 struct recorder *recorder_new(void);
 
 /// Frees a buffer that was not passed to ``recorder_write_at_crash``.

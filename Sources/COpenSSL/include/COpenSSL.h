@@ -11,10 +11,10 @@
 #include <openssl/x509v3.h>
 #include <stdbool.h>
 
-/// Loads OpenSSL, if it is not loaded; returns NULL, or the reason of a failure until the thread's
-/// next call.
+/// Loads OpenSSL, if it is not loaded; returns NULL, or the reason of a failure.
 ///
-/// May block on the disk. After a failure, a later call tries again.
+/// The reason is valid until the next call on the same thread. May block on the disk. After a
+/// failure, a later call tries again.
 const char *openssl_library_load(void);
 
 /// Returns true after `openssl_library_load` or another function has loaded OpenSSL.

@@ -8,10 +8,10 @@
 #include <systemd/sd-event.h>
 #include <systemd/sd-journal.h>
 
-/// Loads libsystemd, if it is not loaded; returns NULL, or the reason of a failure until the
-/// thread's next call.
+/// Loads libsystemd, if it is not loaded; returns NULL, or the reason of a failure.
 ///
-/// May block on the disk. After a failure, a later call tries again.
+/// The reason is valid until the next call on the same thread. May block on the disk. After a
+/// failure, a later call tries again.
 const char *systemd_library_load(void);
 
 /// Returns true after `systemd_library_load` or another function has loaded libsystemd.
