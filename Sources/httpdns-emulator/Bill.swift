@@ -114,8 +114,8 @@ struct Charge: Sendable {
     /// Returns the billed items of a reply with status 200.
     ///
     /// ``Bill`` counts units by name and record type. If the vendor bills a whole name or request,
-    /// the item has the first family with an address; a request without addresses has the first
-    /// queried family. The item of a request has the first name.
+    /// the record type is that of the first family with an address; for a request without
+    /// addresses, that of the first queried family. The item of a request has the first name.
     ///
     /// - Parameter isRefused: true if the reply is an error.
     func items(for names: [String], in zone: Zone, isHTTPS: Bool, isRefused: Bool) -> [Item] {

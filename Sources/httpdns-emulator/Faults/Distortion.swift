@@ -31,7 +31,7 @@ struct Distortion: Sendable, Equatable {
             sealed[sealed.count - 1] ^= 0xFF
             return sealed
         }
-        // Pads with zeros, which are invalid in PKCS#7, and with one block more than PKCS#7.
+        // Two faults: padding with zeros, which are invalid in PKCS#7, and one block too much.
         let block = cipher.blockOctets
         let zeros = [UInt8](repeating: 0, count: 2 * block - text.count % block)
         return try cipher.seal(text + zeros, key: key, padded: false)

@@ -6,10 +6,11 @@ extension Tencent {
 
     /// Returns the answer before encryption.
     ///
-    /// An unregistered name has no line. A family without addresses has the form
-    /// `manner.missingFamily`. Exception: if the request is for one name and this family only, and
-    /// its format has no name at the beginning of a line, the answer is empty. Lines of a batch
-    /// beyond `answerOctets` are omitted.
+    /// - An unregistered name has no line.
+    /// - A family without addresses has the form `manner.missingFamily`.
+    /// - For one name and one family without addresses, the answer is empty, unless the line begins
+    ///   with the name.
+    /// - Lines of a batch beyond `answerOctets` are omitted.
     func answer(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> String {
         let isBatch = question.keys.count > 1
         let client = question.saysClient ? "|" + question.client : ""

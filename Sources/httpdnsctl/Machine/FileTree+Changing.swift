@@ -106,8 +106,8 @@ extension FileTree {
             _ = try makeDirectories(for: directory + "/.")
             let descriptor = try openDirectory(directory)
             defer {
-                // Without LOCK_UN, the lock would continue while a child process has a copy of the
-                // descriptor, which the exec of the child closes.
+                // A child process has a copy of the descriptor until its exec. Without LOCK_UN, the
+                // copy would keep the lock.
                 flock(descriptor, LOCK_UN)
                 close(descriptor)
             }

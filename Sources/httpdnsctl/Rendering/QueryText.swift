@@ -68,7 +68,7 @@ extension String {
 }
 
 extension QueryEvent {
-    /// Source and server of a cached answer; otherwise the server, or the source if there is none.
+    /// Source and server of a cached answer; otherwise the server, or the source without a server.
     var from: String {
         guard let server, source == "cache" || source == "stale" else { return server ?? source }
         return "\(source) (\(server))"

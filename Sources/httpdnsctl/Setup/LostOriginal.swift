@@ -20,7 +20,7 @@ extension FileState {
             && text.split(separator: "\n").contains { $0.hasPrefix(Self.mark) }
     }
 
-    /// True if a resolv.conf of setup still has a nameserver that the comment of setup names.
+    /// True if a resolv.conf of setup has no nameserver, or one that the comment of setup names.
     ///
     /// Administrators and VPN programs replace the nameservers, and leave the comment in the file.
     /// Without nameservers, programs query 127.0.0.1.
@@ -35,8 +35,9 @@ extension FileState {
 
     /// Returns a resolv.conf with the servers of `original` instead of the lines of setup.
     ///
-    /// strongSwan adds its server to the file, and removes only this server when the VPN ends. If
-    /// the file has none of the servers `own`, it keeps its servers.
+    /// Servers of other programs stay: strongSwan adds its server to the file, and removes only
+    /// this server when the VPN ends. If the file has none of the servers `own` of the daemon, the
+    /// servers of `original` are not added.
     func replacing(_ own: Set<String>, by original: ResolvConfText) -> FileState {
         let hasOwn = !own.isDisjoint(with: ResolvConfText(text).nameservers)
         let added = ["edns0", "trust-ad"].filter { !original.options.contains($0) }

@@ -129,7 +129,7 @@ extension SetupMachine {
 
     /// Returns the file to which resolv.conf leads; nil if no program maintains the file.
     ///
-    /// For a file that no program maintained at the time of the setup either, existence is enough.
+    /// If no program maintained the file at the time of the setup either, the file must only exist.
     private func restoredTarget(_ facts: ResolverFacts, _ journal: SetupJournal) -> String? {
         guard facts.resolvConf.kind == .link else { return Paths.resolvConf }
         guard let manager = ResolverOwner(placedBy: facts),

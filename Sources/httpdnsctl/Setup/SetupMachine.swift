@@ -143,9 +143,9 @@ struct SetupMachine {
             return SetupJournal.Entry(path: change.path, before: change.before, after: after)
         }
         // Restores files that an earlier setup changed, and that this plan does not change.
-        // Exception: the file of saved nameservers stays until the revert, because no other file
-        // may have these nameservers. Nameservers from the settings of systemd-resolved do not
-        // stay, because these settings apply again.
+        // Exception: the file of saved nameservers stays until the revert, because possibly no
+        // other file has these nameservers. If the nameservers are from the settings of
+        // systemd-resolved, the file does not stay, because these settings apply again.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             let isSaved =
                 entry.path == saved && entry.after.isFromSetup
@@ -179,8 +179,8 @@ struct SetupMachine {
 
     /// Returns the planned revert; nil if there is no setup.
     ///
-    /// A file that was changed since the setup stays, unless it still has lines of setup, or names
-    /// only the daemon, or `force` is true.
+    /// With `force`, or without a journal, all files are restored. Otherwise, for a file that was
+    /// changed since the setup, `Entry.restored` decides if the file is restored or stays.
     func reversal(force: Bool) throws(Failure) -> Reversal? {
         let known = try SetupJournal.read(from: tree, ignoringDamage: force)
         let journal = try SetupJournal.orDefaults(known, in: tree)

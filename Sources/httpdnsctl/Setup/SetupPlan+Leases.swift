@@ -108,7 +108,8 @@ extension SetupPlan {
     /// is saved: the nameservers belong to one network.
     mutating func saveNameservers(_ facts: ResolverFacts) {
         let nameservers = ResolvConfText(facts.text ?? "").networkServers
-        // An installed dhclient may not run. The other three programs may be removed later.
+        // False for dhclient, which may be installed but not run, and for three programs that may
+        // be removed later.
         let isReported =
             switch owner {
             case .dhclient, .dhcpcd, .openresolv, .resolvconf: false
