@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// Queue of the service loop's outgoing datagrams, sent with one `sendmmsg` per socket.
 ///
-/// Waking the receiving process is expensive. Only the first datagram of a batch wakes it.
+/// Waking the receiving process is expensive; in a batch, only the first datagram does so.
 // SAFETY: blocks have the sizes of their properties, are never freed, and are used on the service
 // loop only. Slots are below `capacity`.
 @safe

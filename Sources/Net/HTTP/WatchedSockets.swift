@@ -88,7 +88,7 @@ final class WatchedSockets {
     /// By default, the kernel increases the size to 6 MiB.
     private static let receiveBuffer: Int32 = 128 << 10
 
-    /// Maximum consecutive events of an only writable socket; then the watch for writing pauses.
+    /// Maximum consecutive events with only writing possible; then the watch for writing pauses.
     ///
     /// libcurl also watches for writing while the flow control of the server permits no further
     /// octets (RFC 9113 §6.9). The socket is then writable all the time.
@@ -139,8 +139,8 @@ final class WatchedSockets {
 
     /// Marks a socket as silent.
     ///
-    /// The next reply on a connection that is not silent shuts down the socket, unless a reply on
-    /// the socket itself arrives first.
+    /// The next reply on a connection that is not silent shuts down the socket. A reply on the
+    /// socket itself ends the silence.
     func suspect(_ descriptor: Int32, port: UInt16) { suspects[descriptor] = port }
 
     /// Marks all sockets of a server as silent, also idle sockets: libcurl prefers old connections.

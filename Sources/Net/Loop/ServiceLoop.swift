@@ -20,7 +20,7 @@ public actor ServiceLoop {
 // MARK: - Life
 
 extension ServiceLoop {
-    /// Starts the thread, which the first job would start otherwise.
+    /// Starts the thread; without this call, the first job starts the thread.
     ///
     /// Needed if the thread must inherit the caller's signal mask or capabilities.
     package static func start() { LoopExecutor.shared.start() }

@@ -91,7 +91,7 @@ package enum ServiceManager {
 
     private static let notificationLimit = 64
 
-    /// True if systemd has set the variable; libsystemd is not loaded otherwise.
+    /// True if systemd has set the variable; without the variable, libsystemd is not needed.
     private nonisolated static func isSet(_ variable: String) -> Bool {
         // SAFETY: the value is only compared.
         unsafe getenv(variable) != nil

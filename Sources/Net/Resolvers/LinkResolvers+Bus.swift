@@ -160,7 +160,7 @@ extension LinkResolvers {
 extension LinkResolvers {
     /// Separates the VPNs that NetworkManager reports from these settings of systemd-resolved.
     ///
-    /// systemd-resolved does not know which links are VPNs. It has only one list of servers for an
+    /// systemd-resolved does not know which links are VPNs, and has only one list of servers for an
     /// interface and the IPsec VPNs that use the interface.
     func separated(from vpns: [LinkResolvers]) -> [LinkResolvers] {
         guard source == .resolved else { return [self] }

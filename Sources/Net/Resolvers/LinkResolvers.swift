@@ -101,7 +101,7 @@ package struct LinkResolvers: Sendable, Hashable {
 extension LinkResolvers {
     /// Sets the routing domains; the domain `.` contains all names.
     ///
-    /// As in systemd-resolved, a link with routing domains does not answer other names, unless
+    /// As in systemd-resolved, the servers of a link with routing domains get other names only if
     /// `isDefault` is true.
     mutating func route(_ routing: [String], isDefault: Bool? = nil) {
         takesAll =

@@ -35,8 +35,8 @@ package final class ResolverWatch {
 
     /// Time for the restart of a service, during which its latest reply stays valid.
     ///
-    /// Otherwise, the service's resolv.conf would be used, which has no routing domains and no TLS.
-    /// Its servers would get names that the service does not send to them.
+    /// Without this time, the daemon would use the service's resolv.conf, which has no routing
+    /// domains and no TLS, and would send its servers names that the service does not send them.
     private static let restartTime = Duration.seconds(5)
 
     /// Timers of further queries to services that did not reply in time; `pauses` has the delays.

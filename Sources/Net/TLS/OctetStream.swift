@@ -9,7 +9,7 @@ package protocol OctetStream: AnyObject, Sendable {
         deadline: Instant?
     ) async throws(SocketError) -> [UInt8]
 
-    /// Writes all of `octets`; after an error, part of them may have been sent.
+    /// Writes all of `octets`; if writing fails, some octets may have been sent.
     func write(
         _ octets: [UInt8],
         deadline: Instant?

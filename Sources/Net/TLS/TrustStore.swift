@@ -90,7 +90,7 @@ struct FileVersion: Hashable, Sendable {
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
         octets = Int(status.st_size)
-        // Also ctime, because programs can set mtime.
+        // Includes ctime, because programs can set mtime.
         modified = [
             status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
             status.st_ctim.tv_sec, status.st_ctim.tv_nsec,
