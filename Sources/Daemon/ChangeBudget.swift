@@ -17,7 +17,7 @@ struct ChangeBudget: Sendable, Hashable {
         self.interval = interval
     }
 
-    /// Counts one reaction and returns nil; if none is allowed now, returns the next allowed time.
+    /// Counts one reaction; returns nil, or the next allowed time if none is allowed now.
     mutating func spend(_ now: Instant) -> Instant? {
         let after = max(restored ?? now, now) + interval
         let admitted = after - interval * burst

@@ -5,8 +5,8 @@ internal import Upstream
 
 /// Detection of a captive portal: a login page of a network that blocks all other traffic.
 ///
-/// A report of NetworkManager is sufficient. Otherwise, a portal is detected in two steps: a
-/// request fails because a host other than the server replied; then no vendor or protected upstream
+/// A report of NetworkManager is sufficient. Without a report, detection has two steps. First, a
+/// request fails because a host other than the server replied. Then no vendor or protected upstream
 /// answers during the time ``probation``. If a router has announced a portal, any transport failure
 /// is sufficient as the first step. The detection sends no traffic.
 @ServiceLoop

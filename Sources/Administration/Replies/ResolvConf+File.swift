@@ -20,7 +20,8 @@ extension ResolvConf {
         isLocal: (SocketAddress) -> Bool = SettingsEnvironment.process.isLocal
     ) {
         self.init()
-        // Also true if the journal of `httpdnsctl setup` exists, but only root can read it.
+        // Only root can read the journal of `httpdnsctl setup`: any error but ENOENT means that the
+        // journal exists.
         isSetUp =
             RegularFile.fault(of: root + "/var/lib/httpdnsd-setup/journal.json") != .system(ENOENT)
         guard let found = Self.servers(root + "/etc/resolv.conf") else { return }

@@ -68,7 +68,7 @@ extension SettingsTable {
                     hint: meant.map { "did you mean `\($0)`?" }
                 )
                 if let meant { misspelled.append(meant) }
-                // A misspelled required option is not also reported as missing.
+                // A misspelled required option is reported as unknown, but not as missing.
                 if !key.path.isEmpty { reading.damage(key) }
                 continue
             }

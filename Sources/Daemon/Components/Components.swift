@@ -67,7 +67,8 @@ struct Components {
 
     /// Loads libcurl before a reload is accepted.
     ///
-    /// Otherwise, if libcurl cannot be loaded, the first request would end the process.
+    /// If libcurl cannot be loaded, the reload fails. Without this step, the first request would
+    /// end the process.
     private static func loadLibrary() async throws(StartError) {
         if let reason = try await onThread("http-load", { HTTPClient.load() }) {
             throw .library(reason)

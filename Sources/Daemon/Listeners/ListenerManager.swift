@@ -34,8 +34,8 @@ final class ListenerManager {
 
     /// Number of workers, and of UDP sockets, per address.
     ///
-    /// A reload does not change the number: the kernel would then send the queries of a client to
-    /// another socket.
+    /// A reload does not change the number, because the kernel would then assign clients to other
+    /// sockets.
     private let workersPerAddress: Int
     private let rules: AccessPolicy
     private let logger: Logger
