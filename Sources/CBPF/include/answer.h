@@ -82,8 +82,8 @@ struct answer {
     /// Offsets of the TTLs in the sections.
     uint16_t ttls[ANSWER_TTLS];
 
-    /// Name in lower-case wire form, padded with 0 to `answer_words`; then sections, then OPT record
-    /// without DO: a typical answer then needs two cache lines.
+    /// Name in lower-case wire form, padded with 0 to `answer_words` words; sections; OPT record without DO.
+    /// Without gaps, a typical answer needs two cache lines.
     uint8_t octets[ANSWER_OCTETS];
 };
 
