@@ -45,7 +45,7 @@ extension Alibaba {
             isLookup: true,
             charge: question.charge(mode.cipher == nil ? .alibaba : .alibabaEncrypted)
         ) { zone, distortion in
-            // The documents use this error also if "no domain is configured".
+            // In the documents, this error also means "no domain is configured".
             guard zone.count > 0 else { return failure(Code.invalidAccount.rawValue) }
             let data = data(question, zone, distortion)
             return Response(

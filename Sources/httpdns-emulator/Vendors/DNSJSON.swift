@@ -113,7 +113,7 @@ struct DNSJSON: Vendor {
 
     // MARK: - Reading
 
-    /// Returns the parameters; the first of repeated parameters counts, as at Google.
+    /// Returns the parameters; of repeated parameters, the first is used, as at Google.
     private static func parameters(_ request: Request) throws(Refusal) -> Parameters {
         guard let all = request.parameters else { throw .malformed("invalid percent-encoding") }
         return Parameters(

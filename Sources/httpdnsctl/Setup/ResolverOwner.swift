@@ -83,7 +83,8 @@ enum ResolverOwner: Equatable, Sendable {
 
     /// Determines the manager from resolv.conf and installed programs.
     ///
-    /// `isAlive` must also be true, because files can remain after the removal of a program.
+    /// Ignores programs for which `isAlive` is false: files can remain after the removal of a
+    /// program.
     init(_ facts: ResolverFacts) {
         let text = facts.text ?? ""
         if let owner = ResolverOwner(placedBy: facts), owner.isAlive(facts) {

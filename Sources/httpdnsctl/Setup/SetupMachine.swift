@@ -120,7 +120,7 @@ struct SetupMachine {
             }
         }
         guard let recorded else { return earlier }
-        // Also notifies the services that only the new plan changed.
+        // The commands of both plans: the new plan may have changed other services.
         let commands = journal.undo ?? journal.commands
         earlier.undo = commands + recorded.commands.filter { !commands.contains($0) }
         earlier.directories.removeAll(where: recorded.directories.contains)
