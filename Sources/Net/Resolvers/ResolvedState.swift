@@ -44,8 +44,8 @@ struct ResolvedState {
 
     /// Text for the log; nil if there is no problem.
     ///
-    /// A problem is a service that does not reply, or that has ended and whose latest reply stays
-    /// valid.
+    /// A problem is a service that does not reply, or an ended service, while its latest reply
+    /// stays valid.
     var problem: String? {
         switch service {
         case .silent:

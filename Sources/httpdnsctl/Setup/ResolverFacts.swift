@@ -26,7 +26,7 @@ struct ResolverFacts: Sendable {
     /// Settings of systemd-resolved, without the drop-in of setup unless `seesSetup` is true.
     var resolvedSettings = ResolvedSettings()
 
-    /// Links with the domain `~.`, whose servers also get all names from systemd-resolved.
+    /// Links with the domain `~.`: systemd-resolved also sends all names to servers of these links.
     var greedyLinks: [String] = []
 
     /// False if systemd-resolved runs, but did not report the domains of its links.
