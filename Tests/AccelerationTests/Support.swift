@@ -48,7 +48,7 @@ struct Frame: Equatable {
 
     var isIntact = true
 
-    /// Ethernet frame; the UDP checksum covers only the pseudo-header, as on loopback.
+    /// Ethernet frame; its UDP checksum covers only the pseudo-header, as on loopback.
     var octets: [UInt8] {
         let count = 8 + payload.count
         var sum = Self.sum(source.octets + destination.octets) + 17 + UInt64(count)

@@ -29,7 +29,7 @@ struct ControlAccessTests {
     }
 
     @Test(
-        "an untrusted peer may only read",
+        "an untrusted peer may call only methods that read state",
         arguments: [
             (#"{"method":"io.httpdnsd.Control.Status"}"#, true),
             (#"{"method":"io.httpdnsd.Control.Stats"}"#, true),
@@ -106,7 +106,7 @@ struct ControlAccessTests {
     }
 
     @Test(
-        "groups come only from the group file",
+        "a group name is looked up only in the group file, not with NSS",
         arguments: [
             ("httpdns", 990), ("root", 0), ("", nil), ("nobody", nil), ("broken", nil),
             ("short", nil), ("http", nil), ("# note", nil),
@@ -125,7 +125,7 @@ struct ControlAccessTests {
         #expect(GroupFile.number(of: name, in: text) == number)
     }
 
-    @Test("a group may be a number; without a file there is no group")
+    @Test("a group number needs no group file; a group name without a file is unknown")
     func numbers() {
         #expect(GroupFile.number(of: "123", path: "/nowhere") == 123)
         #expect(GroupFile.number(of: "12a", path: "/nowhere") == nil)
@@ -155,7 +155,7 @@ struct ControlAccessTests {
         #expect(socket.access == ControlAccess(mode: 0o660, group: getegid(), owner: geteuid()))
     }
 
-    @Test("a missing group leaves the daemon's group on the socket")
+    @Test("if the configured group does not exist, the socket keeps the daemon's group")
     @ServiceLoop
     func missingGroup() async throws {
         let folder = try temporaryFolder()

@@ -194,7 +194,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("results without a JSON form are an error reply")
+    @Test("results that JSON cannot express, such as NaN, cause an error reply")
     @ServiceLoop
     func notANumber() async throws {
         var handler = FixedHandler()
@@ -281,7 +281,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a call must arrive completely within its timeout")
+    @Test("a client whose call does not arrive completely within the timeout is disconnected")
     @ServiceLoop
     func slow() async throws {
         var limits = LiveServer.timeless
@@ -319,7 +319,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("clients beyond the limit are rejected until one leaves")
+    @Test("clients beyond the limit are rejected until a client disconnects")
     @ServiceLoop
     func tooMany() async throws {
         var limits = LiveServer.timeless

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Queue of management work", .timeLimit(.minutes(5)))
 struct ManagementQueueTests {
-    @Test("one job runs at a time, in order, with pauses")
+    @Test("jobs run one at a time, in order, with a pause between them")
     @ServiceLoop
     func order() async {
         let clock = TestClock()
@@ -46,7 +46,7 @@ struct ManagementQueueTests {
         #expect(done == [0, 0, 1, 2, 3, 1, 2, 1])
     }
 
-    @Test("background work runs on another thread")
+    @Test("background work does not run on the thread of the service loop")
     @ServiceLoop
     func beside() async {
         let isOnLoop = await ServiceLoop.task {
@@ -55,7 +55,7 @@ struct ManagementQueueTests {
         #expect(!isOnLoop)
     }
 
-    @Test("requests that wait share the next scrape")
+    @Test("metrics requests that wait share the report of the next scrape")
     @ServiceLoop
     func scrapes() async {
         let clock = TestClock()
@@ -75,7 +75,7 @@ struct ManagementQueueTests {
         #expect(scrapes == 2)
     }
 
-    @Test("a control call waits while another one is served")
+    @Test("control calls of different clients are served through one queue")
     @ServiceLoop
     func calls() async throws {
         let live = try await LiveServer.start()

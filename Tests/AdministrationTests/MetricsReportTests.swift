@@ -40,7 +40,7 @@ struct MetricsReportTests {
                     }
                 )
             case let list as [Any]: return list.map { number($0, path) }
-            // JSON Booleans are also `NSNumber`; their type code is `c`.
+            // A JSON Boolean is an `NSNumber` with the type code `c`.
             case let leaf as NSNumber where String(cString: leaf.objCType) != "c":
                 numbers[path] = 7001 + numbers.count
                 return 7000 + numbers.count
@@ -52,13 +52,13 @@ struct MetricsReportTests {
         return (try JSONText.decode(StatsReply.self, from: Array(numbered)), numbers)
     }
 
-    @Test("every counter of stats has a sample", arguments: Exposition.Form.allCases)
+    @Test("the metrics have every counter of `stats`", arguments: Exposition.Form.allCases)
     func complete(_ form: Exposition.Form) throws {
         let (stats, numbers) = try Self.stats()
         let text = String(decoding: MetricsReport(stats: stats).octets(form), as: UTF8.self)
         let values = Set(text.split(separator: "\n").compactMap { $0.split(separator: " ").last })
         #expect(numbers.count > 50)
-        // Excludes counters of metrics with more labels, and times that have no metric.
+        // Some counters are summed in the metrics under other labels; some times have no metric.
         let others = ["stats.queries.", "stats.latency.", "stats.since-seconds"]
         let aliases = [".failed", ".failures-by-kind.timeout"]
         for (path, number) in numbers
@@ -70,7 +70,7 @@ struct MetricsReportTests {
         }
     }
 
-    @Test("queries have the labels with which they were counted")
+    @Test("each query is in the metric with the labels with which it was counted")
     func queries() {
         let counters = QueryCounters()
         for _ in 0..<3 { counters.count(.vendor, .nxDomain, .tcp) }
@@ -88,7 +88,7 @@ struct MetricsReportTests {
         #expect(cells.filter { $0.hasSuffix(" 0") }.count == 143)
     }
 
-    @Test("buckets have exact bounds; the sum is approximate")
+    @Test("histogram buckets have exact bounds; the sum of the durations is approximate")
     func buckets() throws {
         let histogram = LatencyHistogram()
         let times: [Int64] = [3, 4, 127, 128, 1023, 1024, 8_388_607, 8_388_608, 20_000_000]
@@ -111,7 +111,7 @@ struct MetricsReportTests {
         #expect(abs(LatencyBuckets(less).sum - whole) < whole / 16)
     }
 
-    @Test("names and the last line depend on the format", arguments: Exposition.Form.allCases)
+    @Test("metric names and last line depend on the format", arguments: Exposition.Form.allCases)
     func forms(_ form: Exposition.Form) {
         var text = Exposition(form)
         text.single("a_calls", .counter, "Calls.", 1 as UInt64)

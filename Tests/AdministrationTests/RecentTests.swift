@@ -143,7 +143,7 @@ struct RecentTests {
         #expect(error?.description.contains(reason) == true, "\(error as Any)")
     }
 
-    @Test("beyond the limit the latest queries are omitted and counted")
+    @Test("a reply has at most the limit of queries; later queries are omitted and counted")
     @ServiceLoop
     func most() throws {
         let records = try (0..<10).map { number in
@@ -156,7 +156,7 @@ struct RecentTests {
         #expect(reply.missed == 7)
     }
 
-    @Test("top lists count the most frequent values")
+    @Test("the lists of `top` have the most frequent values with their counts")
     @ServiceLoop
     func counts() async throws {
         let list = list([
@@ -184,7 +184,7 @@ struct RecentTests {
         #expect(slow.entries.map(\.tookUs) == [900, 700] && slow.total == 6)
     }
 
-    @Test("a reader continues where it stopped")
+    @Test("a reader of recent queries continues after the last query that it has read")
     @ServiceLoop
     func reader() throws {
         let (old, new) = (RecentQueries(), RecentQueries())

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Result of a reload")
 struct ReloadOutcomeTests {
-    @Test("a reload reports that credentials keep their values")
+    @Test("a reload notes that systemd credentials change only with a restart")
     func credentialNote() throws {
         var outcome = ReloadOutcome(usesCredentials: true)
         #expect(outcome.notes.count == 1 && outcome.notes[0].contains("systemctl restart httpdnsd"))

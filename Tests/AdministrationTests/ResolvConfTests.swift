@@ -26,7 +26,7 @@ struct ResolvConfTests {
         return ResolvConf(pointingAt: [listener], root: root.path) { $0.host == "192.0.2.9" }
     }
 
-    @Test("a listener at all addresses has only the addresses of this machine")
+    @Test("a wildcard listener stands for the addresses of this machine only")
     func wildcard() throws {
         func pointsHere(_ server: String) throws -> Bool? {
             try found(["etc/resolv.conf": "nameserver \(server)\n"], listening: "0.0.0.0:53")
@@ -37,7 +37,7 @@ struct ResolvConfTests {
         #expect(try pointsHere("192.0.2.53") == false)
     }
 
-    @Test("systemd-resolved omits servers with another port from its list")
+    @Test("servers on other ports are found in the settings of systemd-resolved, not in its list")
     func otherPort() throws {
         let files = [
             "etc/resolv.conf": "nameserver 127.0.0.53\n",
@@ -48,7 +48,7 @@ struct ResolvConfTests {
         #expect(try found(files).pointsHere == false)
     }
 
-    @Test("the only server must be the daemon")
+    @Test("the daemon must be the only server in resolv.conf")
     func plain() throws {
         let here = try found(["etc/resolv.conf": "nameserver 127.0.0.1\n"])
         #expect(here.pointsHere == true && here.nameservers == ["127.0.0.1"])
@@ -68,7 +68,7 @@ struct ResolvConfTests {
         #expect(intact.isSetUp == true && intact.problem == nil)
         let changed = try found(journal.merging([resolvConf: "nameserver 192.0.2.1\n"]) { $1 })
         #expect(changed.problem?.contains("programs query 192.0.2.1") == true)
-        // Another daemon wrote the file; the nameserver is its listen address.
+        // Setup wrote the file with another address, and the file is unchanged since then.
         let mark = "# Written by httpdnsctl setup for 192.0.2.1; revert\n"
         let front = mark + "nameserver 192.0.2.1\n"
         #expect(try found(journal.merging([resolvConf: front]) { $1 }).problem == nil)

@@ -18,7 +18,7 @@ struct VendorProblemTests {
         return vendor
     }
 
-    @Test("a vendor with a working server is not unresponsive")
+    @Test("a vendor with at least one working server is not reported as unresponsive")
     func degraded() {
         #expect(
             Self.vendor(.degraded, second: .up).problem

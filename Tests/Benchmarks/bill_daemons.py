@@ -12,7 +12,7 @@ import harness
 import programs
 from bill_day import A, HOURS, ROUTES, Clients, Trace
 
-# Units that the daemon may count in advance without a limit of the budget.
+# Units that a daemon without a budget limit may reserve in advance.
 BLOCK = 10
 
 NAMES_PER_CALL = 5
@@ -124,7 +124,7 @@ upstreams: []
 
     @staticmethod
     def act(event, subjects, clients):
-        """Performs an event; returns the seconds by which the event delays the day."""
+        """Performs an event; returns the seconds by which the event delays the queries of the day."""
         start = time.monotonic()
         if event in ("restart", "kill"):
             for subject in subjects:
@@ -239,7 +239,7 @@ class Subject:
         return emulator_bill(self.emulator)["units"]
 
     def counts(self):
-        """Returns the counts of both sides, when no call is in flight."""
+        """Waits until the counts no longer change; returns the counts of the daemon and of the emulator."""
         before = None
         for _ in range(50):
             stats = self.stats()
@@ -253,11 +253,11 @@ class Subject:
 
     @staticmethod
     def uncertain(units):
-        """Returns the units of requests without a reply, or of empty answers without a rule."""
+        """Returns the units that may be billed: requests without a reply, empty answers that no price rule covers."""
         return units["at-most"] - units["at-least"]
 
     def failures(self):
-        """Returns the number of failed requests, which a busy machine can cause, too."""
+        """Returns the number of failed requests; a busy machine can cause failures without a fault."""
         return sum(self.stats()["failures-by-kind"].values())
 
     def check(self, event):
@@ -265,7 +265,7 @@ class Subject:
         now = {**self.counts(), "failures": self.failures()}
         change = {key: now[key] - self.last.get(key, 0) for key in now}
         if event == "after restarts and kill -9":
-            # The counts since the start are those of the last process.
+            # The counts `at-least` and `at-most` are of the current process only, so `today` is compared.
             surplus = now["today"] - now["billed"]
             allowed = self.lost + self.uncertain(now)
             met = 0 <= surplus <= allowed

@@ -131,7 +131,7 @@ class Clients:
             self.waiting[subject][self.number] = time.monotonic()
 
     def wait(self, until):
-        """Receives replies until a time, at least those that have arrived."""
+        """Receives replies until a time; if the time has passed, receives only the replies that wait."""
         while True:
             left = until - time.monotonic()
             for key, _ in self.selector.select(max(0, left)):
@@ -143,7 +143,7 @@ class Clients:
                 return
 
     def outstanding(self, subject):
-        """Returns the number of queries without a reply, which are at most the calls in flight."""
+        """Returns the number of queries without a reply: an upper bound of the calls in flight."""
         return len(self.waiting[subject])
 
     def forget(self, subject):

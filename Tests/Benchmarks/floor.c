@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Minimum cost of a DNS server: returns each query, marked as a response with one record.
+// Minimum cost of a DNS server: returns each query with the QR flag and an ANCOUNT of 1.
 //
 //   floor udp PORT [THREADS]    blocking recvmmsg and sendmmsg, 32 datagrams at most
 //   floor poll PORT             recv and send without ever sleeping: the lowest latency

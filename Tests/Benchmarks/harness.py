@@ -299,7 +299,7 @@ http {{
 
 
 def accepted(nginx):
-    """Returns the number of connections that nginx has accepted; status queries share one."""
+    """Returns the number of connections that nginx has accepted; all status requests use one connection."""
     nginx.page.request("GET", "/")
     text = nginx.page.getresponse().read().decode()
     return int(re.search(r"requests\s+(\d+)", text)[1])

@@ -4,7 +4,7 @@
 In network namespaces: a machine without IPv4, a router with radvd, tayga (NAT64) and unbound, and servers with IPv4 only. The
 DNS server of the network answers www.example.com with a wrong address; only the vendor, whose server has only IPv4, knows the
 right one. plain.example.net has one IPv4 address. The network has DNS64, or the router announces its NAT64 prefix (RFC 8781),
-or neither. The resolv.conf of the programs names one local DNS server after the other.
+or neither. The local DNS servers are measured in turn: only one of them is in the resolv.conf of the programs.
 """
 import json
 import os
@@ -336,7 +336,7 @@ def resolved(world, _):
 
 
 def programs(world):
-    """Returns what programs reach: `right`, `wrong` (the address of the network's DNS server) or an error."""
+    """Returns the result of each program: `right`, `wrong` (the wrong address of the network's DNS server) or an error."""
     def page(name, *command):
         done = subprocess.run([*command, f"https://{name}/"], capture_output=True, text=True)
         return "right" if done.returncode == 0 else "no page"

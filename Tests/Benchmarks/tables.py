@@ -26,7 +26,9 @@ def row(what, unit, values, strangers=None):
 
 
 def rows_of(what, figures, **units):
-    """Returns lines from figures by server and round; each unit maps a figure to its value."""
+    """Returns a table row for each unit, from the figures of each server and round.
+    The value of a unit is a function that returns the number of this row from a figure.
+    """
     strangers = max(each["strangers"] for rounds in figures.values() for each in rounds)
     return [
         row(

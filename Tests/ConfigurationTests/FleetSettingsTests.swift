@@ -48,7 +48,7 @@ struct FleetSettingsTests {
     }
 
     @Test(
-        "errors have a reason",
+        "an invalid option of the fleet is an error with a reason",
         arguments: [
             ("servers: [192.0.2.10]", "`fleet.secret` is missing"),
             ("servers: [192.0.2.10], secret: SHORT", "32 to 1024 octets"),

@@ -146,7 +146,7 @@ struct SettingsContractTests {
         #expect(loaded == expected)
     }
 
-    @Test("options that restate fixed behavior are accepted")
+    @Test("options that only confirm a fixed behavior are accepted")
     func harmless() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("1", to: "token")

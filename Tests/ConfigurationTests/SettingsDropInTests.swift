@@ -36,7 +36,7 @@ struct SettingsDropInTests {
         #expect(loaded.workers == .fixed(3))
     }
 
-    @Test("the patterns of all routes have a limit, reported at the first route beyond it")
+    @Test("the number of patterns has a limit; the error is at the first route above the limit")
     func patterns() throws {
         func routes(_ numbers: Range<Int>) -> String {
             "routes:\n"
@@ -132,7 +132,7 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("routes are added, and the place of a route has its file")
+    @Test("routes of a later file are added, and each route records its file and line")
     func routes() throws {
         let loaded = try settings(
             isp + "routes: [{domains: [a.example], upstreams: [isp]}]",

@@ -113,7 +113,7 @@ struct SettingsManualTests {
         #expect(manual.split(separator: "\n").allSatisfy { $0.count <= YAMLPrinter.width })
     }
 
-    @Test("errors in a prefix of the manual have places inside it")
+    @Test("the errors of a truncated manual have places inside the text")
     func prefixes() {
         let text = bareExamples
         for count in 0...text.count { expectErrorsInside(Array(text[..<count])) }
@@ -123,7 +123,7 @@ struct SettingsManualTests {
         }
     }
 
-    @Test("errors in the manual with one changed octet have places inside it")
+    @Test("the errors of a manual with one changed octet have places inside the text")
     func mutations() {
         let text = bareExamples
         let replacements = [UInt8]("[]{}:#-*&!|>'\"%@`,\t\n \\0".utf8) + [0x00, 0x0D, 0x80, 0xC3]

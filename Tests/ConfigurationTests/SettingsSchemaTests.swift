@@ -35,7 +35,7 @@ struct SettingsSchemaTests {
     }
 
     @Test(
-        "plain text has the types of YAML 1.2; quoted text is a string",
+        "an unquoted scalar has its YAML 1.2 type; a quoted scalar is a string",
         arguments: [
             ("5", "5"), ("0600", "600"), ("-1", "-1"), ("+7", "7"), ("1.1", "1.1"), ("00", "0"),
             ("true", "true"), ("on", "\"on\""), ("~", "null"), ("\"5\"", "\"5\""), ("1.", "\"1.\""),

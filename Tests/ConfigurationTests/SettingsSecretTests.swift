@@ -159,7 +159,7 @@ struct SettingsSecretTests {
         for text in texts { #expect(!text.contains("56, 54, 55")) }
     }
 
-    @Test("a check outside the unit warns about missing credentials")
+    @Test("`--check` outside the systemd unit only warns about missing credentials")
     func withoutCredentials() throws {
         let text =
             isp + "routes: [{domains: [example.com], vendors: [t]}]\n"

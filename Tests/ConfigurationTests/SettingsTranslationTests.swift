@@ -38,7 +38,7 @@ struct SettingsTranslationTests {
     }
 
     @Test(
-        "text that is no NAT64 prefix is an error",
+        "text that is not a NAT64 prefix is an error",
         arguments: [
             "64:ff9b::", "64:ff9b::/95", "64:ff9b::1/96", "fe80::/64", "::/96", "192.0.2.0/24",
             "on", "2001:db8:0:0:100::/96",
@@ -46,7 +46,7 @@ struct SettingsTranslationTests {
     )
     func noPrefixes(_ text: String) { #expect(problems(in: isp + "nat64: \"\(text)\"").count == 1) }
 
-    @Test("both families cannot be suppressed")
+    @Test("A and AAAA cannot both be suppressed")
     func bothFamilies() {
         let found = problems(in: isp + "answers: {a: suppress, aaaa: suppress}")
         #expect(found.count == 1)

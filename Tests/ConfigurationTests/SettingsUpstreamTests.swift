@@ -259,7 +259,7 @@ struct SettingsUpstreamTests {
         ),
     ]
 
-    @Test("a listener on all addresses has every address of the machine")
+    @Test("with a wildcard listener, each address of this machine belongs to the daemon")
     func wildcard() throws {
         let here = try #require(IPAddress("192.0.2.7"))
         let environment = SettingsEnvironment(isLocal: { $0.ip == here })
@@ -296,7 +296,7 @@ struct SettingsUpstreamTests {
     }
 
     @Test(
-        "`from` replaces the options of a server, and `network` is possible once",
+        "`from` excludes the options of a server, and only one upstream can have `from: network`",
         arguments: [
             (
                 "{name: a, from: network, url: \"udp://192.0.2.1\"}",

@@ -37,7 +37,7 @@ struct SettingsVendorTests {
         }
     }
 
-    @Test("an access key for the vendor's own count has two parts, and is only for Alibaba")
+    @Test("`billing` (the key for Alibaba's count of calls) has two parts, and is only for Alibaba")
     func billing() throws {
         let key = "billing: {access-key-id: $number, access-key-secret: $words}"
         #expect(
@@ -93,7 +93,7 @@ struct SettingsVendorTests {
         #expect(hints.contains { $0.contains("`answers: {aaaa: suppress}`") } == isAdvised)
     }
 
-    @Test("a hint at cheaper plain HTTP says that old answers can be replayed")
+    @Test("the hint that plain HTTP is cheaper warns that old answers can be replayed")
     func replays() throws {
         let hints = try settings(of: text("kind: alibaba, account: 1")).costHints(hasIPv6: true)
         let hint = try #require(hints.first { $0.contains("scheme: http") })
@@ -162,7 +162,7 @@ struct SettingsVendorTests {
         return source.map { ["\(Int($0.refresh / .seconds(3_600)))h"] + texts($0.servers) }
     }
 
-    @Test("Tencent's conf is off by default; its servers depend on the channel")
+    @Test("Tencent's `conf` is off by default; the servers of `conf` depend on the channel")
     func conf() throws {
         let token = "kind: tencent, token: $number"
         let key = "kind: tencent, channel: aes, id: 1, key: $short"
@@ -181,7 +181,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("Alibaba's schedule is on unless the settings list servers")
+    @Test("Alibaba's `schedule` is on unless the settings list servers")
     func schedule() throws {
         let account = "kind: alibaba, account: 1, region: de"
         #expect(try source(account)?.prefix(2) == ["8h", "47.89.80.182:443"])
@@ -336,7 +336,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("without a kind only options unknown to all kinds are errors")
+    @Test("in a vendor without `kind`, only options that no kind has are further errors")
     func undecided() {
         expectErrors(messages("token: $number, url: 1"), ["`vendors.v.kind` missing"])
         expectErrors(

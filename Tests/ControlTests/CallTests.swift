@@ -74,7 +74,7 @@ struct CallTests {
         #expect(throws: ProtocolError.notUTF8) { try Call(message: Array(wide.joined())) }
     }
 
-    @Test("random octets give a call or an error")
+    @Test("random octets are parsed as a call or refused with an error")
     func garbage() {
         var dice = Dice(state: 88_172_645_463_325_252)
         let seed = Array(#"{"method":"io.httpdnsd.Control.Flush","parameters":{"all":true}}"#.utf8)

@@ -31,7 +31,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("a string with any ASCII character or with others is equal")
+    @Test("strings with every ASCII character, and with other characters, are equal")
     func characters() throws {
         var entry = Samples.dump.entries[0]
         let low = (UInt32(0)..<0x100).compactMap(Unicode.Scalar.init)

@@ -30,7 +30,7 @@ struct MessageDecoderTests {
         }
     }
 
-    @Test("the messages are the same, however the stream is divided")
+    @Test("the decoded messages do not depend on the division of the stream into reads")
     func splits() throws {
         let expected: [[UInt8]] = [Array("{}".utf8), [], Array("{\"method\":\"a.b\"}".utf8), [7]]
         let stream = Array(expected.map { $0 + [0] }.joined())
@@ -84,7 +84,7 @@ struct MessageDecoderTests {
         #expect(throws: ProtocolError.self) { try decoder.next() }
     }
 
-    @Test("a stream is split at its NULs, however the stream is divided")
+    @Test("messages end at the NULs of the stream, for any division into reads")
     func oracle() throws {
         var dice = Dice(state: 0x9E37_79B9_7F4A_7C15)
         for _ in 0..<300 {
