@@ -30,14 +30,18 @@ struct AnswerCacheTests {
         ("when stored", 1.5, true), ("a little before its end", 61.499, true),
         ("at its end", 61.5, false),
     ])
-    func `times are whole milliseconds`(_ label: String, _ time: Double, _ isHit: Bool) throws {
+    func `an answer expires in the millisecond in which its TTL ends`(
+        _ label: String,
+        _ time: Double,
+        _ isHit: Bool
+    ) throws {
         store(try .addresses("www.example.com", ttl: 60), at: .seconds(1.5))
         let answered = try ask(Asked(name: "www.example.com"), at: .seconds(time))
         #expect((answered != nil) == isHit)
     }
 
     @Test
-    func `an instant before the creation of the cache counts as its creation`() throws {
+    func `an instant before the creation of the cache counts as the instant of creation`() throws {
         store(try .addresses("www.example.com", ttl: 60), at: .seconds(-5))
         let answered = try ask(Asked(name: "www.example.com"), at: .seconds(59))
         #expect(answered?.ttls == [1])
@@ -96,7 +100,7 @@ struct AnswerCacheTests {
     }
 
     @Test
-    func `listing entries does not count as a query`() throws {
+    func `listing entries does not count as a hit`() throws {
         store(try .addresses("www.example.com"))
         for _ in 0..<3 { _ = cache.entries(named: "www.example.com", type: nil, now: origin) }
         #expect(cache.entries(named: "www.example.com", type: nil, now: origin)[0].hits == 0)

@@ -61,7 +61,7 @@ struct AnswerTableTests {
     }
 
     @Test
-    func `a clock that goes backwards raises no TTL`() throws {
+    func `a clock that goes back raises no TTL`() throws {
         var table = Self.table()
         _ = table.insert(try .addresses("www.example.com", ttl: 60), now: 5_000)
         let answered = try table.ask(Asked(name: "www.example.com"), now: 4_000)
@@ -224,7 +224,7 @@ struct AnswerTableTests {
     }
 
     @Test
-    func `options beyond 255 octets are left out, and nothing else`() throws {
+    func `EDNS options of more than 255 octets are omitted, and the answer is cached`() throws {
         var table = Self.table()
         for count in [255, 256, 70_000] {
             var answer = try CachedAnswer.addresses("www.example.com", [1, 2])

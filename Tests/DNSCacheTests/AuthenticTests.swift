@@ -70,7 +70,7 @@ struct AuthenticTests {
     }
 
     @Test
-    func `after a restart the AD flag is kept only for servers trusted now`() throws {
+    func `a restart keeps the AD flag only for servers that the settings trust`() throws {
         let old = Life()
         old.insert(try .addresses(www, ttl: 300, source: .upstream, server: 1).validated)
         old.insert(

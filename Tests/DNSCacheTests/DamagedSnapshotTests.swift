@@ -164,7 +164,7 @@ struct DamagedSnapshotTests {
     ]
 
     @Test(arguments: strange)
-    func `an entry that the cache would not have written is an error`(
+    func `an entry that the cache never writes is an error`(
         _ label: String,
         _ entry: [UInt8]
     ) {

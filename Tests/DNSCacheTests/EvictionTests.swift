@@ -52,8 +52,8 @@ struct EvictionTests {
         }
         #expect((10...20).contains(stored), "an eighth of the ring buffer: \(stored)")
         #expect(table.numbers.entries > before * 8 / 10)
-        // Not limited: without its cache entry, each query for a vendor's answer would be a billed
-        // call.
+        // The limit does not apply to answers of vendors: without the cache entry, each query would
+        // cost a billed call.
         let isKept = table.insert(try large("v.example.com", .vendor), now: 1_001)
         #expect(isKept)
         // An hour later, the cache again stores large answers of upstreams.
@@ -122,7 +122,7 @@ struct EvictionTests {
 
     /// Returns how many of 100 names remain after 20,000 insertions of other names.
     ///
-    /// `asks` is called for each of the 100 names after every 500 insertions.
+    /// After every 500 insertions, `asks` is called for each of the 100 names.
     private func survivors(
         fresh: Bool,
         asks: (inout AnswerTable, Name, _ now: UInt64) throws -> Void
@@ -241,7 +241,7 @@ struct EvictionTests {
     }
 
     @Test
-    func `queries that collide in an XOR hash all fit in an empty cache`() throws {
+    func `questions that would collide in an XOR hash all fit in an empty cache`() throws {
         // With a hash that begins with `seed ^ type * K ^ (first word)`, all queries would share
         // two buckets.
         var table = AnswerTable(limit: 64 << 20, seed: .random(in: .min ... .max))

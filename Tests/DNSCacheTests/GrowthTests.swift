@@ -33,7 +33,7 @@ struct GrowthTests {
         }
         let known = try Self.known(&table, 0..<50_000)
         #expect(known == Int(table.numbers.entries))
-        // The few names with two full buckets are not stored.
+        // A name is not stored if both its buckets are full.
         #expect(known >= 49_998)
     }
 
@@ -48,7 +48,8 @@ struct GrowthTests {
             #expect(added <= 66)
             if added > 2 { hurries += 1 }
             before = table.index.octets
-            // The index begins with two pages, and later has at most twice the size for 70 % load.
+            // The index begins with two pages. Later, its size is at most twice the
+            // size for a load of 70 %.
             #expect(before <= max(8192, (number + 1) * 8 * 20 / 7 + 66 * 64))
         }
         #expect(hurries < 10)
@@ -85,7 +86,7 @@ struct GrowthTests {
     }
 
     @Test
-    func `free memory after a live entry is kept for the next insertions`() throws {
+    func `free memory that follows a live entry is kept for the next insertions`() throws {
         var table = AnswerTable(limit: 16 << 20, seed: 7)
         try Self.fill(&table, 0..<40_000)
         let kept = try Self.name(20_000)

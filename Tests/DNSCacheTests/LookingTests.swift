@@ -96,7 +96,7 @@ struct LookingTests {
         for name in old { #expect(cache.entries(named: name, type: nil, now: later).isEmpty) }
     }
 
-    @Test("a sweep ends after one lap despite insertions")
+    @Test("a sweep ends after one pass over the cache despite insertions")
     func lap() throws {
         let cache = AnswerCache(limit: 256 << 10, origin: origin, seed: 9)
         for index in 0..<1_000 {
@@ -145,7 +145,7 @@ struct LookingTests {
         #expect(cache.remove(.tree("."), now: origin) == 2)
     }
 
-    @Test("reading an entry returns the entry of a hit, and does not count as a hit")
+    @Test("reading an entry returns the same answer as a hit, and does not count as a hit")
     func answering() throws {
         let cache = try cache(1)
         let question = Question(name: "N0.example.com", type: .a)

@@ -65,7 +65,7 @@ struct MarkingTests {
     ]
 
     @Test(arguments: selections)
-    func `freshness and origin can be selected together`(
+    func `entries can be selected by freshness and source together`(
         _ label: String,
         _ selection: AnswerCache.Selection,
         _ selected: [Name]

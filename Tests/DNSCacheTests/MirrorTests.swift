@@ -196,7 +196,7 @@ struct MirrorTests {
         #expect(cache.hitsByServer[3] == 42)
     }
 
-    @Test("without space for a copy, the next attempt is delayed")
+    @Test("if the kernel has no space for a copy, the next attempt is delayed")
     func roomAgain() throws {
         mirror.room = 0
         store(try .addresses("www.example.com"))
@@ -209,7 +209,7 @@ struct MirrorTests {
         #expect(mirror.copies.count == 1)
     }
 
-    @Test("without space, idle copies are removed")
+    @Test("if the kernel has no space, copies without hits are removed")
     func full() throws {
         mirror.room = 1
         store(try .addresses("www.example.com"))

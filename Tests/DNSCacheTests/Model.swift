@@ -59,8 +59,9 @@ struct Model {
         }
     }
 
-    /// Returns the allowed answers; with `mayDrop`, the answer may be evicted, so a failure may be
-    /// returned instead.
+    /// Returns the answers that the cache may return.
+    ///
+    /// With `mayDrop`, the cache may have evicted the answer; then it may return a failure.
     func answers(_ asked: Asked, mayDrop: Bool, now: UInt64) -> [Entry] {
         let good = suiting(asked, isFailure: false)
         let failures = suiting(asked, isFailure: true).filter { $0.isFresh(now) }

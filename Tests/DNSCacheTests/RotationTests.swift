@@ -81,7 +81,7 @@ struct RotationTests {
     }
 
     @Test
-    func `aliases stay first, signatures and authorities last`() throws {
+    func `aliases stay first; signatures and authority records stay last`() throws {
         let table = TestTable(rotates: true)
         let end: Name = "b.example.com"
         let signature = Record(

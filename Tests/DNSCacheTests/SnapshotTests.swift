@@ -105,7 +105,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `answers are selected by the digests in the file`() throws {
+    func `a restore selects answers by the settings digests in the file`() throws {
         let (old, new) = (Life(), Life())
         old.insert(try .addresses(www, [1]))
         old.insert(try .denial("no.example.com"))
@@ -141,7 +141,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `an empty cache has a snapshot`() throws {
+    func `the snapshot of an empty cache can be restored`() throws {
         let file = Life().snapshot()
         let summary = try Life().load(file)
         #expect(summary == SnapshotSummary(writtenAt: 1_000_000, entries: 0, restored: 0))
@@ -199,7 +199,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `writing an entry does not raise its TTL`() throws {
+    func `a snapshot does not raise the TTL of an entry`() throws {
         let old = Life()
         old.insert(try .addresses(www, ttl: 100))
         let new = Life()
@@ -329,7 +329,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `entries are listed by hits, and each question once`() throws {
+    func `the list of entries is sorted by hits, and has each question once`() throws {
         let life = Life(limit: 4 << 20)
         for index in 0..<3_000 {
             let name = try Name("n\(index).example.com")

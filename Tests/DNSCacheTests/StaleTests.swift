@@ -175,7 +175,7 @@ struct StaleTests {
     }
 
     @Test
-    func `a failure is never a stale answer, whatever its window`() throws {
+    func `a failure is never a stale answer, even if it has a stale window`() throws {
         table.insert(.failure(www), at: 0)
         #expect(table.stale(www, at: 0.5) == nil)
         #expect(table.stale(www, at: 2) == nil)
@@ -253,7 +253,7 @@ struct PrefetchTests {
     }
 
     @Test
-    func `being spared from eviction neither requests nor prevents a refresh`() throws {
+    func `an entry that eviction spares neither gets nor loses a refresh request`() throws {
         let table = TestTable(limit: 64 << 10)
         table.insert(try .addresses(www, ttl: 100, refreshAfter: 75), at: 0)
         _ = try table.ask(Asked(name: www), at: 0)

@@ -11,7 +11,7 @@ struct AddressReachTests {
         "2001:0:7f00:1::1", "2001:0:102:304::80ff:fffe", "fe80::1", "febf::1", "ff00::", "ff02::fb",
         "100::", "100::ffff:ffff:ffff:ffff", "100:0:0:1::1",
     ])
-    func `local, link-local and unusable addresses are never valid in answers`(
+    func `loopback, link-local, multicast and reserved addresses are never valid in answers`(
         _ text: String
     ) throws { #expect(try #require(IPAddress(text)).reach == .none) }
 

@@ -101,7 +101,7 @@ struct KeptSectionsTests {
     }
 
     @Test
-    func `a name pointer into a TTL is refused, because the TTL changes`() throws {
+    func `a compression pointer into a TTL is refused, because the TTL changes`() throws {
         let end = 12 + question.octetCount + sections.octets.count
         let ttl = end + 5
         let pointer = [0xC0 | UInt8(ttl >> 8), UInt8(truncatingIfNeeded: ttl)]

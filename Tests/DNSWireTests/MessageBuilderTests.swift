@@ -143,7 +143,7 @@ struct MessageBuilderTests {
     }
 
     @Test
-    func `names beyond the range of pointers are no targets of pointers`() throws {
+    func `a name beyond the range of pointers is not a target of a pointer`() throws {
         var builder = MessageBuilder(header: Header())
         let filler = Record(
             name: .root,

@@ -43,7 +43,7 @@ struct NAT64PrefixTests {
     }
 
     @Test(
-        "a private address under the prefix is found at any place in octets",
+        "a private address under the prefix is found at any offset",
         arguments: ["2001:db8:64::/96", "2001:db8::/32", "2001:db8:122:344::/64"]
     )
     func embedded(_ text: String) throws {
@@ -122,7 +122,7 @@ struct NAT64PrefixTests {
         #expect(NAT64Prefix(discoveredIn: [addresses[1]]) == prefix)
     }
 
-    @Test("a prefix that fits both well-known addresses precedes one that fits by chance")
+    @Test("a prefix that matches both well-known addresses precedes one that matches by chance")
     func ambiguity() throws {
         // The prefix itself contains the octets of 192.0.0.170.
         let prefix = try Self.prefix("2001:db8:c000:aa::/96")
@@ -131,7 +131,7 @@ struct NAT64PrefixTests {
         #expect(NAT64Prefix(discoveredIn: addresses.reversed()) == prefix)
     }
 
-    @Test("the prefix in use stays while the network announces it, in any order of prefixes")
+    @Test("the prefix in use stays while the network announces it, even if it is not the first")
     func severalPrefixes() throws {
         let prefixes = try ["2001:db8:aaaa::/96", "2001:db8:bbbb::/96"].map(Self.prefix)
         let addresses = prefixes.flatMap { NAT64Prefix.wellKnownAddresses.map($0.embed) }
@@ -144,7 +144,7 @@ struct NAT64PrefixTests {
     }
 
     @Test(
-        "addresses without a well-known address, or under a local prefix, have no prefix",
+        "no prefix is found without a well-known address, or if the prefix is local",
         arguments: ["2001:db8::1", "::ffff:192.0.0.170", "::192.0.0.170", "fe80::192.0.0.170"]
     )
     func nothing(_ text: String) throws {
@@ -153,7 +153,7 @@ struct NAT64PrefixTests {
         #expect(NAT64Prefix(discoveredIn: []) == nil)
     }
 
-    @Test("the name of a PTR record is read in any letter case")
+    @Test("the reverse name of an IPv6 address is read in any letter case")
     func reverse() throws {
         let address: IPv6Address = "2001:db8::abcd:ef01"
         let name = Name(reverseOf: .v6(address))

@@ -109,7 +109,7 @@ struct NameHashTests {
     }
 
     @Test
-    func `names of every length are hashed, and each octet counts`() {
+    func `names of every length are hashed, and each octet changes the hash`() {
         let hash = NameHash(seed: 3)
         for count in 1...255 {
             var octets = [UInt8](repeating: 1, count: count)

@@ -103,7 +103,7 @@ struct NameReadingTests {
     }
 
     @Test
-    func `a name is the same at each pointer to it`() throws {
+    func `all pointers to the same offset give the same name`() throws {
         var (message, offsets) = Self.chain
         for target in offsets.dropLast() + offsets.dropLast().reversed() {
             message += Self.pointer(to: target) + [1, 0x62] + Self.pointer(to: target)

@@ -128,12 +128,12 @@ struct PlainReplyTests {
     }
 
     @Test(arguments: others)
-    func `any other reply is decoded`(_ example: (what: String, octets: [UInt8])) {
+    func `any other reply is decoded, not copied`(_ example: (what: String, octets: [UInt8])) {
         #expect(Self.copy(example.octets) == nil, "\(example.what)")
     }
 
     @Test
-    func `names of other sections are checked as by the decoder`() {
+    func `the names in other sections are checked like in the decoder`() {
         let answered = Self.reply([Self.address()]) { $0.edns = nil }
         let start = answered.count
         let label = [63] + [UInt8](repeating: 0x61, count: 63)
@@ -187,7 +187,7 @@ struct PlainReplyTests {
     }
 
     @Test
-    func `pointers lead to labels of names that are copied with the reply`() {
+    func `a reply is copied only if its pointers lead to labels of names in the copied part`() {
         #expect(Self.copy(Self.aliased(pointer: 12)) != nil)
         #expect(Self.copy(Self.aliased(pointer: 16)) != nil)
         #expect(Self.copy(Self.aliased(pointer: 28)) != nil)

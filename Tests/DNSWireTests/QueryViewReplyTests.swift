@@ -145,7 +145,7 @@ struct QueryViewReplyTests {
     }
 
     @Test
-    func `an explanation is sent only to clients with EDNS`() throws {
+    func `an extended error is sent only to clients with EDNS`() throws {
         let options = hex("000F 0004 0016 6E6F")
         let query = RawQuery("EDNS") { $0.addOPT() }.octets
         let made = try Made(query, .empty, rcode: .servFail, options: options)

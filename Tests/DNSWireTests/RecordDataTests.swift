@@ -78,7 +78,7 @@ struct RecordDataTests {
     }
 
     @Test
-    func `updates have records without data (RFC 2136 §2.4)`() throws {
+    func `an update may have records without data (RFC 2136 §2.4)`() throws {
         #expect(try read(reply(5, "", recordClass: 255)).data == .opaque([]))
         #expect(try read(reply(1, "", recordClass: 254)).data == .opaque([]))
         #expect(try read(reply(5, "C00C", recordClass: 254)).data == .cname("example.com"))

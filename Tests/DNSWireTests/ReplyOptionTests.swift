@@ -100,7 +100,7 @@ struct ReplyOptionTests {
         ("as much as the text", 8, [""], false), ("part of the option", 9, [], false),
         ("all of the option", 14, [], false), ("more", 15, [], true),
     ])
-    func `if space is scarce, the explanation is shortened, then omitted, then records are omitted`(
+    func `if space is scarce, first the EDE text is omitted, then the EDE, then the records`(
         _ label: String,
         _ missing: Int,
         _ texts: [String],

@@ -6,7 +6,7 @@ import Testing
 @Suite("Offsets of TTLs")
 struct TTLOffsetsTests {
     @Test(arguments: 0...9)
-    func `offsets are the same with and without an allocation`(_ count: Int) {
+    func `offsets are read back unchanged, with and without an array`(_ count: Int) {
         let numbers = (0..<count).map { UInt16(0x1234 &* $0 &+ 45) }
         let offsets = TTLOffsets(numbers)
         #expect(Array(offsets) == numbers)

@@ -66,13 +66,13 @@ struct AcceleratorTests {
     }
 
     @Test
-    func `the load begins after the delay`() async throws {
+    func `the BPF program is loaded after the delay`() async throws {
         let lines = try await startLater { _, hours in hours.advance(by: 1) }
         #expect(lines.count == 1)
     }
 
     @Test
-    func `a stop during the delay omits the load`() async throws {
+    func `a stop during the delay prevents the load of the BPF program`() async throws {
         let lines = try await startLater { accelerator, _ in accelerator.stop() }
         #expect(lines.isEmpty)
     }

@@ -171,7 +171,7 @@ struct CacheFileTests {
 
     @ServiceLoop
     @Test
-    func `answers of a file from the future are stale, with a warning`() async throws {
+    func `answers of a file with a future time are stale, and a warning is logged`() async throws {
         try await life {
             try $0.insert("www.example.com", ttl: 600, stale: 3_600)
             try $0.insert("gone.example.com", ttl: 600)
@@ -309,7 +309,7 @@ struct CacheFileTests {
 
     @ServiceLoop
     @Test
-    func `a reload replaces another snapshot`() async throws {
+    func `a reload to another path overwrites the snapshot at that path`() async throws {
         try await life { try $0.insert("old.example.com") }
         let run = Run(path, hours)
         try run.insert("www.example.com")
@@ -348,7 +348,7 @@ struct CacheFileTests {
 
     @ServiceLoop
     @Test
-    func `a missing directory is one warning with a hint`() async throws {
+    func `a missing directory causes one warning with a hint`() async throws {
         let run = Run(folder.path + "/no/cache.snapshot", hours)
         await run.start()
         try run.insert("www.example.com")

@@ -46,7 +46,7 @@ struct ManyRoutesTests {
         return components.settings.routes[number].upstreams
     }
 
-    @Test("one route with many domains is released on a thread, few domains immediately")
+    @Test("a route with many domains is released on a background thread, with few immediately")
     @ServiceLoop
     func released() throws {
         func components(_ domains: Int) throws -> Components {

@@ -21,7 +21,7 @@ struct PortalDetectionTests {
 
     @Test
     @ServiceLoop
-    func `a redirection without any answer for 5 s is a portal, until an answer arrives`() {
+    func `a redirection and 5 s without any answer indicate a portal, until an answer arrives`() {
         let world = World()
         world.portal.failed(.serverStatus(302))
         #expect(!world.portal.isKnown)
@@ -73,7 +73,7 @@ struct PortalDetectionTests {
 
     @Test
     @ServiceLoop
-    func `another network has no known portal`() {
+    func `a network change ends a known portal, unless NetworkManager has reported the portal`() {
         let world = World()
         world.portal.failed(VendorError.transport(.tls("self-signed certificate")))
         world.clock.advance(by: 5)

@@ -24,7 +24,7 @@ struct UsageFileTests {
         }
     }
 
-    @Test("the counts outlive the object; two objects share them")
+    @Test("the counts remain after the object is released; two objects share the counts")
     func shared() throws {
         let (first, second) = (try file(), try file())
         #expect(add(5, of: "a", to: first)?.unitsToday == 5)
@@ -66,7 +66,7 @@ struct UsageFileTests {
         return UsageFile.octets(["a": record])
     }
 
-    @Test("the counts of other days are on lines that earlier versions read as other vendors")
+    @Test("the counts of other days are on lines that earlier versions accept as lines of vendors")
     func otherDays() throws {
         var record = UsageRecord(day: today)
         record.add(UsageAmount(calls: 8, units: 9))
@@ -81,7 +81,7 @@ struct UsageFileTests {
         #expect(lines.dropFirst().dropLast().allSatisfy { $0.split(separator: " ").count >= 6 })
     }
 
-    @Test("one write replaces a text by a shorter one: the file keeps its size")
+    @Test("one write replaces the text by a shorter text, and the file keeps its size")
     func shorter() throws {
         let file = try file()
         _ = add(1_000, of: "a", to: file)
@@ -145,7 +145,7 @@ struct UsageFileTests {
         #expect(names == ["usage.state"])
     }
 
-    @Test("without a usable directory the counts are in memory, or unknown if they must be stored")
+    @Test("without a directory, counts are in memory; counts that must be stored are unknown")
     func unavailable() throws {
         let file = UsageFile(directory: "/dev/null/httpdnsd")
         func use(durably: Bool) -> UsageRecord? {
@@ -163,7 +163,7 @@ struct UsageFileTests {
         #expect(throws: UsageStoreError.self) { try file.reset("a", today: today) }
     }
 
-    @Test("a clock that is years ahead removes no other vendor's counts")
+    @Test("a clock that is years ahead does not remove the counts of other vendors")
     func clockAhead() throws {
         let folder = try #require(folder)
         let file = UsageFile(directory: folder.path)

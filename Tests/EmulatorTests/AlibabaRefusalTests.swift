@@ -96,7 +96,7 @@ struct AlibabaRefusalTests {
         #expect(reply.text == #"{"code":"SdnsNotSupported"}"#)
     }
 
-    @Test func `without names the account is invalid, and only GET is allowed`() throws {
+    @Test func `with an empty zone the account is invalid, and only GET is allowed`() throws {
         let nothing = try TemporaryFile("; nothing")
         let emulator = try RunningEmulator("--zone", nothing.path)
         let reply = try emulator.get("/v2/d?id=100000&m=0&dn=www.a.com")

@@ -140,7 +140,7 @@ struct AlibabaV1Tests {
         }
     }
 
-    @Test func `ss names the emulator's own address and port by default`() throws {
+    @Test func `the reply of /ss has the emulator's own address and port by default`() throws {
         let emulator = try RunningEmulator()
         let china = try emulator.get("/100000/ss?region=global&platform=ios&sid=abcdefABCD12").text
         #expect(china.hasPrefix(#"{"service_ip":["127.0.0.1"],"service_ip_port":["#))
@@ -153,7 +153,7 @@ struct AlibabaV1Tests {
         #expect(try emulator.calls().lookups == 0)
     }
 
-    @Test func `ss names configured servers with ports and status`() throws {
+    @Test func `the reply of /ss has the configured servers with ports and status`() throws {
         let emulator = try RunningEmulator(
             "--ss-servers",
             "192.0.2.1,192.0.2.2:8080,2001:db8::1",
@@ -167,7 +167,7 @@ struct AlibabaV1Tests {
         )
     }
 
-    @Test func `ss accepts signatures with a time limit`() throws {
+    @Test func `/ss accepts signatures for a limited time`() throws {
         let emulator = try RunningEmulator(at: 1_632_912_372, "--set", "alibaba-secret=123456")
         let published = "n=abcdef2345&t=1632912372&s=de7be63a9f19cf11e9d455d7d4f23cb4"
         #expect(try emulator.get("/100000/ss?" + published).status == 200)
@@ -229,7 +229,7 @@ struct AlibabaV2Tests {
     }
 
     @Test(arguments: AlibabaVector.encrypted)
-    func `encrypted vectors are decrypted, and the answer is encrypted`(
+    func `the encrypted test vectors are decrypted, and the answer is encrypted`(
         _ mode: String,
         _ enc: String,
         _ s: String

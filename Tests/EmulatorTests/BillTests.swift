@@ -55,7 +55,7 @@ struct BillTests {
     }
 
     @Test(arguments: ["/100000/resolve?host=%&query=4,6", "/v2/d?id=100000&m=0&dn=%&q=4,6"])
-    func `a batch at Alibaba counts each name with an address`(_ path: String) throws {
+    func `Alibaba bills each name of a batch that has an address`(_ path: String) throws {
         let emulator = try RunningEmulator()
         let names = "WWW.example.com,four.example.com,none.example.com,x.example,six.example.com"
         #expect(try emulator.get(path.replacing("%", with: names)).status == 200)
@@ -105,7 +105,7 @@ struct BillTests {
         #expect(try Self.bill(emulator) == Printed(units: 6 * units, names: expected))
     }
 
-    @Test func `AliDNS counts an HTTPS request as five, as reported by the nearest proxy`() throws {
+    @Test func `AliDNS bills five units for HTTPS, if the nearest proxy reports HTTPS`() throws {
         let emulator = try RunningEmulator("--json-billing", "alidns")
         let path = emulator.url + "/resolve?name=www.example.com"
         for (scheme, units) in [("https", 5), ("http, HTTPS", 10), ("https, http", 11)] {

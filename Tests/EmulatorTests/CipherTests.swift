@@ -9,7 +9,7 @@ struct CipherTests {
     private let aesKey = Array("1234567890123456".utf8)
 
     @Test(arguments: Vector.all)
-    func `DES agrees with the vectors`(_ vector: Vector) throws {
+    func `DES agrees with the test vectors`(_ vector: Vector) throws {
         let message = try Cipher.des.seal(Array(vector.text.utf8), key: desKey)
         #expect(Hex.encode(message) == vector.des)
         let octets = try #require(Hex.decode(vector.des))
@@ -17,7 +17,7 @@ struct CipherTests {
     }
 
     @Test(arguments: Vector.all)
-    func `AES agrees with the vectors`(_ vector: Vector) throws {
+    func `AES agrees with the test vectors`(_ vector: Vector) throws {
         let octets = try #require(Hex.decode(vector.aes))
         let message = try Cipher.aes.seal(
             Array(vector.text.utf8),
@@ -75,7 +75,7 @@ struct CipherTests {
         #expect(throws: Cipher.Failure.length) { try Cipher.des.seal([1], key: aesKey) }
     }
 
-    @Test func `GCM agrees with the vector and detects changes`() throws {
+    @Test func `GCM agrees with the test vector and detects changes`() throws {
         let key = try #require(Hex.decode(AlibabaVector.aes))
         let octets = try #require(Hex.decode(AlibabaVector.encrypted[1].1))
         let text = Array(#"{"dn":"www.aliyun.com","q":"4,6"}"#.utf8)

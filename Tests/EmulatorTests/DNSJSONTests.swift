@@ -43,7 +43,7 @@ struct DNSJSONTests {
         )
     }
 
-    @Test func `the status is that of the last name, and a denial has an SOA`() throws {
+    @Test func `the status is that of the last name of a chain, and a denial has an SOA`() throws {
         let zone = try TemporaryFile(
             """
             www.example.com  60 A     192.0.2.1
@@ -92,7 +92,7 @@ struct DNSJSONTests {
         #expect(try emulator.calls().channels == ["json-dns-query": 2, "json-refused": 1])
     }
 
-    @Test func `the client subnet is used and echoed; the first of two parameters counts`() throws {
+    @Test func `the client subnet is used and echoed; of two types, the first is used`() throws {
         let emulator = try RunningEmulator()
         let near = "/resolve?name=near.example.com&edns_client_subnet="
         let reply = try emulator.get(near + "203.0.113.0/24&type=A&type=AAAA")

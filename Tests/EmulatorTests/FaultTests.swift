@@ -171,7 +171,7 @@ struct FaultTests {
         #expect(reply.text == content)
     }
 
-    @Test func `a fault's condition counts only matching calls`() throws {
+    @Test func `the condition of a fault counts only the calls that match the fault`() throws {
         let emulator = try RunningEmulator()
         try emulator.misbehave(
             "status=500:name:www.example.com:first:1",
@@ -213,7 +213,7 @@ struct FaultTests {
         #expect(throws: Fault.Failure.self) { try Fault(text) }
     }
 
-    @Test func `with an invalid line the old faults stay in force`() throws {
+    @Test func `an invalid line leaves the earlier faults in force`() throws {
         let emulator = try RunningEmulator("--fault", "status=500")
         let reply = try emulator.get("/_emulator/faults", "--data-binary", "close\nexplode")
         #expect(reply.status == 400)

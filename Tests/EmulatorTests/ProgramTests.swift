@@ -93,7 +93,7 @@ struct ProgramTests {
         for line in help.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
     }
 
-    @Test func `one connection serves many calls, and both are counted`() throws {
+    @Test func `one connection serves many calls; connections and calls are counted`() throws {
         let emulator = try RunningEmulator()
         let call = "\(emulator.url)/d?token=987654321&dn="
         let nothing = "\(emulator.url)/nowhere"

@@ -91,7 +91,7 @@ struct RefusalTests {
         #expect(date.timeIntervalSince1970 > TimeInterval(soon))
     }
 
-    @Test func `an option rejects requests with an expiry`() throws {
+    @Test func `with --refuse-expiry, requests with an expiry are rejected`() throws {
         let emulator = try RunningEmulator("--refuse-expiry")
         let soon = Int(Date().timeIntervalSince1970) + 600
         #expect(try emulator.ask("four.example.com;\(soon)").status == 401)

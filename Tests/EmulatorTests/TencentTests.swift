@@ -117,7 +117,7 @@ struct TencentTests {
         )
     }
 
-    @Test func `DES answers are equal to the vectors`() throws {
+    @Test func `DES answers are equal to the test vectors`() throws {
         let emulator = try RunningEmulator()
         let key = Array("testkey1".utf8)
         let cloud = Hex.encode(try Cipher.des.seal(Array("cloud.tencent.com".utf8), key: key))
@@ -134,7 +134,7 @@ struct TencentTests {
         ] { #expect(try emulator.get(request).text == Vector[label].des, "\(label)") }
     }
 
-    @Test func `the default of alg is DES, and a POST form is accepted`() throws {
+    @Test func `without alg the cipher is DES, and a POST form is accepted`() throws {
         let emulator = try RunningEmulator()
         let dn = Vector["R2"].des
         let reply = try emulator.get("/d", "--data", "dn=\(dn)&id=12345")
@@ -142,14 +142,14 @@ struct TencentTests {
         #expect(try emulator.calls().channels == ["tencent-des": 1])
     }
 
-    @Test func `conf names the emulator's own address by default`() throws {
+    @Test func `the reply of /conf has the emulator's own address by default`() throws {
         #expect(
             try RunningEmulator().get("/conf?token=987654321").text
                 == "log:0|domain:0|ip:127.0.0.1|ttl:60"
         )
     }
 
-    @Test func `conf is encrypted like the channel`() throws {
+    @Test func `the reply of /conf is encrypted like the channel`() throws {
         let emulator = try RunningEmulator("--conf-servers", "119.29.29.98,119.28.28.98")
         #expect(try emulator.get("/conf?id=12345&alg=des").text == Vector["S11"].des)
         let hex = try emulator.get("/conf?id=12345&alg=aes").text
@@ -161,7 +161,7 @@ struct TencentTests {
         #expect(try emulator.get("/conf?token=1").status == 401)
     }
 
-    @Test func `conf names configured servers`() throws {
+    @Test func `the reply of /conf has the configured servers`() throws {
         let emulator = try RunningEmulator(
             "--conf-servers",
             "192.0.2.1,192.0.2.2",
@@ -199,7 +199,7 @@ struct TencentTests {
         }
     }
 
-    @Test func `without ip the client is the peer, or the address from a proxy`() throws {
+    @Test func `without ip the client address is that of the peer, or is from a header`() throws {
         let emulator = try RunningEmulator()
         let name = "four.example.com"
         #expect(try emulator.ask(name, "&clientip=1").text == "192.0.2.4|127.0.0.1")

@@ -17,7 +17,7 @@ struct ZoneTests {
         none.example.com  empty
         """
 
-    @Test func `records keep order and text, and the smallest TTL is used`() throws {
+    @Test func `records keep their order and text, and a record set has the smallest TTL`() throws {
         let zone = try Zone(text: text)
         #expect(zone.count == 4)
         #expect(
@@ -40,7 +40,7 @@ struct ZoneTests {
         #expect(!zone.isRegistered("example.org"))
     }
 
-    @Test func `an empty name is registered`() throws {
+    @Test func `a name with the word "empty" is registered, without records`() throws {
         let zone = try Zone(text: text)
         #expect(zone.isRegistered("none.example.com"))
         #expect(zone.answer("none.example.com", .v4, for: nil) == .init())
@@ -138,7 +138,7 @@ struct ZoneTests {
         #expect(try emulator.ask("www.example.com").text == "192.0.2.2")
     }
 
-    @Test func `an invalid zone leaves the old one in force`() throws {
+    @Test func `an invalid zone leaves the earlier zone in force`() throws {
         let zone = try TemporaryFile("www.example.com 60 A 192.0.2.1")
         let emulator = try RunningEmulator("--zone", zone.path)
         try zone.write("www.example.com 60 A nonsense")
