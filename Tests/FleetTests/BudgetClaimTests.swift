@@ -64,7 +64,7 @@ private struct Seeded: RandomNumberGenerator {
 @Suite("Claims to a shared budget")
 struct BudgetClaimTests {
     @Test(arguments: [1, 2, 3, 7, 20], [1, 10, 999, 10_000] as [UInt64])
-    func `machines with the engine use the whole budget, and no more`(count: Int, limit: UInt64) {
+    func `machines with Redis use the whole budget, and no more`(count: Int, limit: UInt64) {
         var (engine, random) = (Engine(), Seeded(seed: limit &+ UInt64(count)))
         var machines = (0..<count).map { Machine($0, limit: limit) }
         for index in machines.indices { machines[index].ask(&engine, limit: limit, members: count) }
@@ -87,7 +87,7 @@ struct BudgetClaimTests {
     }
 
     @Test
-    func `a machine that is cut off keeps its claim, and gets a share of the rest`() {
+    func `a machine without the Redis server keeps its claim, and gets a share of the rest`() {
         var engine = Engine()
         let limit: UInt64 = 1_000
         var machines = (0..<4).map { Machine($0, limit: limit) }
@@ -113,7 +113,9 @@ struct BudgetClaimTests {
     }
 
     @Test(arguments: 0..<200)
-    func `cuts and restarts never allow more than twice the budget`(seed: UInt64) {
+    func `three machines use at most twice the budget, or three times if Redis loses data`(
+        seed: UInt64
+    ) {
         let isHashLost = seed.isMultiple(of: 2)
         var (engine, random) = (Engine(), Seeded(seed: seed))
         let limit = UInt64.random(in: 1...500, using: &random)
@@ -147,7 +149,8 @@ struct BudgetClaimTests {
             }
         }
         let sum = machines.reduce(0) { $0 + $1.used }
-        // After a loss of the hash in Redis, each of the three machines may use the whole limit.
+        // Lost connections and restarts allow twice the limit. If Redis also loses the hash, each
+        // machine may use the whole limit. In both cases, each machine may use one unit more.
         #expect(sum <= (isHashLost ? 3 : 2) * limit + 3, "\(sum) of \(limit)")
     }
 
@@ -176,7 +179,7 @@ struct BudgetClaimTests {
     }
 
     @Test
-    func `the share depends on the latest number of machines, not on an unknown one`() {
+    func `the share depends on the latest known number of machines`() {
         var claim = BudgetClaim([1_000, nil, nil], day: 1, month: 1, members: 4)
         claim.take([(0, 0), nil, nil], members: 0, isSettled: true)
         claim.lose(members: 0)
@@ -187,7 +190,7 @@ struct BudgetClaimTests {
     }
 
     @Test
-    func `shortly after a connection, the number of machines and the sum do not decrease`() {
+    func `right after a connection, the number of machines and the sum do not decrease`() {
         var claim = BudgetClaim([1_000, nil, nil], day: 1, month: 1, members: 1)
         claim.take([(50, 600), nil, nil], members: 4, isSettled: true)
         claim.lose(members: 4)
@@ -203,7 +206,7 @@ struct BudgetClaimTests {
     }
 
     @Test
-    func `blocks get smaller towards the end of the budget`() {
+    func `the blocks that a machine claims get smaller towards the end of the budget`() {
         var limit = BudgetClaim.Limit(most: 10_000)
         #expect(limit.block(20, cost: 1) == 100)
         limit.total = 9_000
@@ -219,7 +222,7 @@ struct BudgetClaimTests {
         var limit = BudgetClaim.Limit(most: 400)
         limit.total = 390
         #expect(limit.block(20, cost: 10) == 10)
-        // Less than the cost of a call is left.
+        // The rest of the budget is less than the cost of a call.
         var claim = BudgetClaim([400, nil, nil], day: 1, month: 1, members: 20)
         claim.take([(9, 300), nil, nil], members: 20, isSettled: true)
         #expect(claim.isShort([0, 0, 0], [10, 1, 1]))
@@ -227,7 +230,7 @@ struct BudgetClaimTests {
     }
 
     @Test
-    func `the amount that is left includes what no machine has claimed`() {
+    func `the rest of the budget includes the units that no machine has claimed`() {
         var claim = BudgetClaim([1_000, nil, nil], day: 1, month: 1, members: 4)
         claim.take([(64, 200), nil, nil], members: 4, isSettled: true)
         #expect(claim.left([60, 0, 0]) == [804, nil, nil])

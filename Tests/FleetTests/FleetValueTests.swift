@@ -53,7 +53,7 @@ struct FleetValueTests {
         }
     }
 
-    @Test("the age is rounded up and never negative; the TTL is the shortest one")
+    @Test("the age is rounded up and never negative; the TTL is the shortest TTL of the value")
     func age() throws {
         let value = try Self.value()
         #expect(value.ttl == 30)
@@ -75,7 +75,7 @@ struct FleetValueTests {
         #expect(throws: FleetRejection.unreadable) { try FleetFlush(octets: flush.octets) }
     }
 
-    @Test("a sealed text does not show its content, and a changed text counts as forged")
+    @Test("a sealed text does not show its content, and a changed text is rejected as forged")
     func sealed() throws {
         let seal = testSeal()
         let text = Array(String(repeating: "www.example.com web-7 ", count: 4).utf8)
@@ -114,7 +114,7 @@ struct FleetValueTests {
         #expect(text.hasPrefix("httpdnsd:{") && text.hasSuffix("}:v") && !text.contains("example"))
     }
 
-    @Test("a flush covers earlier answers; a full list covers further answers, never fewer")
+    @Test("a flush removes earlier answers; a full list may remove more answers, never fewer")
     func flushes() throws {
         let (name, other) = (try Name("www.example.com"), try Name("www.example.org"))
         var list = FlushList()
@@ -174,8 +174,8 @@ struct FleetValueTests {
         list = FlushList()
         #expect(added([name, soft, all]) == [name, soft, all])
         #expect(added([name, soft, all]).isEmpty)
-        // A full list in Redis may have lost flushes that are older than its first one. A soft
-        // flush of all names stands for them.
+        // A full list in Redis may have lost flushes that are older than the first flush in the
+        // list. A soft flush of all names replaces the lost flushes.
         list = FlushList()
         let older = FleetFlush(.all, isSoft: true, at: 100)
         #expect(added([name, soft], isFull: true) == [older, name, soft])

@@ -84,7 +84,7 @@ private struct World {
     var disturbances = 0
     static let maximumDisturbances = 1
 
-    /// True after a timeout or the end of a wait.
+    /// True after a timeout of Redis or the end of a wait for another machine.
     var isLate = false
 
     /// True after a crash, or the loss of a lease, of a value or of a connection.

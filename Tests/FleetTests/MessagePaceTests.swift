@@ -28,7 +28,7 @@ struct MessagePaceTests {
         #expect(time > expected * 0.99 && time < expected * 1.01)
     }
 
-    @Test("a pause of a year, such as a suspended machine, only empties the bucket")
+    @Test("a pause of a year, such as in a suspended machine, only empties the token bucket")
     func longPause() {
         var pace = MessagePace(at: Clock.now)
         pace.note(100 << 20)

@@ -57,7 +57,7 @@ struct ReplyGuardTests {
         for reply in try Self.read(list + list) { #expect(reply.elements.count == 100) }
     }
 
-    @Test("a string that is too long is skipped", arguments: [1, 100, .max])
+    @Test("a string that is too long is skipped, and reading continues", arguments: [1, 100, .max])
     func skipped(_ size: Int) throws {
         #expect(RedisCodec.load() == nil)
         let message =
@@ -70,7 +70,7 @@ struct ReplyGuardTests {
         )
     }
 
-    @Test("a command has the length of each argument")
+    @Test("a command is encoded with the length of each argument")
     func command() {
         #expect(RedisCodec.load() == nil)
         let command = RedisCodec.command([Array("SET".utf8), [0, 13, 10], []])

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Access policy")
 struct AccessPolicyTests {
-    @Test("a query is checked with the access policy that was set before")
+    @Test("a new access policy applies to every query that is sent afterwards")
     @ServiceLoop
     func rules() async throws {
         let harness = ListenerHarness()

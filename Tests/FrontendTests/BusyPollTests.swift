@@ -58,7 +58,7 @@ struct BusyPollTests {
     }
 
     @Test(arguments: 0..<8)
-    func `a quick query costs at most a quarter of an unsuccessful poll`(_ seed: UInt64) {
+    func `at most one poll is unsuccessful for four quick queries`(_ seed: UInt64) {
         var state = seed
         var worker = Worker()
         var quick = 0

@@ -26,7 +26,7 @@ struct CountingTests {
     }
 
     @Test
-    func `each query is counted once per label`() {
+    func `each query is counted once for each label`() {
         let counters = QueryCounters()
         for source in QuerySource.allCases {
             for outcome in QueryOutcome.allCases {
@@ -73,7 +73,7 @@ struct CountingTests {
     }
 
     @Test
-    func `every label value exists from the start`() {
+    func `every value of a label has a counter before the first query`() {
         let sums = QuerySums()
         #expect(sums.bySource.count == QuerySource.allCases.count)
         #expect(

@@ -72,7 +72,7 @@ struct ListeningDeskTests {
 
     @Test(arguments: [(100, RCode.noError), (5_000, .formErr)] as [(Int, RCode)])
     @ServiceLoop
-    func `a query of an unusual form has at most 4 KiB`(
+    func `a query of an unusual form with more than 4 KiB gets FORMERR`(
         _ size: Int,
         _ rcode: RCode
     ) async throws {
@@ -202,7 +202,7 @@ struct ListeningDeskTests {
 
     @Test
     @ServiceLoop
-    func `draining ends with the last answer or at its deadline`() async throws {
+    func `draining ends after the last answer, or at the deadline`() async throws {
         let harness = ListenerHarness()
         await harness.handler.drained(by: Clock.now + .seconds(60))
         let octets = try query("slow.example.com")

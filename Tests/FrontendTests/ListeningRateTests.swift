@@ -30,7 +30,7 @@ struct ListeningRateTests {
     }
 
     @Test
-    func `queries within the limit are answered, and of the rest every other one is truncated`() {
+    func `queries within the limit are answered; every other query beyond it is truncated`() {
         let limit = RateLimit(now: epoch)
         let verdicts = ask(limit, Self.v4(1), 14)
         #expect(verdicts.prefix(10).allSatisfy { $0 == .passes })
@@ -38,7 +38,7 @@ struct ListeningRateTests {
     }
 
     @Test
-    func `tokens are added over time, up to one second's worth`() {
+    func `tokens are added over time, up to the tokens of one second`() {
         let limit = RateLimit(now: epoch)
         _ = ask(limit, Self.v4(1), 10)
         let soon = ask(limit, Self.v4(1), 3, after: .milliseconds(200))

@@ -180,7 +180,7 @@ struct ListeningShareTests {
 
     @Test
     @ServiceLoop
-    func `queries that wait for one answer share its octets`() throws {
+    func `the octets of one answer for many queries are buffered once`() throws {
         let question = Question(name: try Name("big.example.com"), type: .a)
         let harness = ListenerHarness()
         let octets = try query("big.example.com")

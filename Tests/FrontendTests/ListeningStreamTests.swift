@@ -61,7 +61,7 @@ struct ListeningStreamTests {
 
     @Test
     @ServiceLoop
-    func `a segment may end anywhere in a message`() async throws {
+    func `a TCP segment may end at any octet of a message`() async throws {
         let harness = ListenerHarness()
         try harness.store("www.example.com")
         let (server, client) = try await ListeningSessionTests.connect(harness)

@@ -107,7 +107,7 @@ struct MissQueueTests {
     }
 
     @Test
-    func `one loop iteration handles a limited number of refreshes`() throws {
+    func `one iteration of the service loop starts a limited number of refreshes`() throws {
         var refreshed = 0
         let queue = MissQueue(refresh: { _ in refreshed += 1 }) { _ in }
         let query = Query(question: Question(name: try Name("www.example.com"), type: .a))

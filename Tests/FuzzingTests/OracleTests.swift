@@ -55,7 +55,7 @@ struct OracleTests {
         ("a name that the reply does not have", { answer($0, v4: ["192.0.2.1"]) }),
     ]
 
-    @Test("an answer that breaks an invariant is detected", arguments: lies)
+    @Test("the check of a fuzz target detects an answer that breaks an invariant", arguments: lies)
     func vendor(_ label: String, _ lie: @escaping @Sendable (VendorQuery) -> [VendorAnswer]) {
         let oracle = VendorOracle(vendor: Liar(answer: lie), namesItsAnswers: true)
         #expect(throws: Finding.self) { try oracle.judge([UInt8]("{}".utf8)) }

@@ -10,7 +10,7 @@ import Testing
 struct AbandonedCallTests {
     let world = Simulation()
 
-    /// Calls that the vendor works on, also after the daemon has closed the connection.
+    /// Calls that the vendor processes, even after the daemon has closed the connection.
     @ServiceLoop
     private final class Load {
         private var ends: [Instant] = []
@@ -55,7 +55,7 @@ struct AbandonedCallTests {
         #expect(occupied(client) == [0, 0, 0, 0, 0, 0])
     }
 
-    @Test("a client with expired calls leaves places to other clients")
+    @Test("a client with expired calls leaves calls for other clients")
     @ServiceLoop
     func shares() async throws {
         world.script = { request in
@@ -78,7 +78,7 @@ struct AbandonedCallTests {
         case hedged, networkChanged, networkChangedLate, resumed, invalid
     }
 
-    @Test("a call that has ended occupies no place", arguments: Ending.allCases)
+    @Test("a call that has ended does not count against the limit", arguments: Ending.allCases)
     @ServiceLoop
     private func places(_ ending: Ending) async throws {
         let late = Simulation.Step.silence()
@@ -114,7 +114,7 @@ struct AbandonedCallTests {
         _ = try await world.lookUp(client, of: network(3))
     }
 
-    @Test("after a network change, the queued names are called")
+    @Test("after a network change, the vendor is called for the queued names")
     @ServiceLoop
     func networkChange() async throws {
         world.script = { _ in .silence() }
@@ -130,7 +130,7 @@ struct AbandonedCallTests {
         #expect(reply.duration < .milliseconds(250))
     }
 
-    @Test("a silent vendor is detected while expired calls occupy all places")
+    @Test("a silent vendor is detected even if expired calls use the whole limit")
     @ServiceLoop
     func silence() async throws {
         world.servers([:])
@@ -152,7 +152,7 @@ struct AbandonedCallTests {
     }
 
     @Test(
-        "expired slow names of one client fail no names of another client",
+        "slow names of one client whose queries expired cause no failure for another client",
         arguments: [503, 429]
     )
     @ServiceLoop

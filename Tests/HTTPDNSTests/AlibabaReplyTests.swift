@@ -140,7 +140,7 @@ struct AlibabaReplyTests {
         #expect(answers[0].v6 == AddressSet(addresses: [try address("2001:db8::1")], ttl: 57))
     }
 
-    @Test("v1: an unregistered name is empty")
+    @Test("v1: an unregistered name has an empty answer")
     func v1Empty() throws {
         let body = #"{"host":"www.aliyun.com","ips":[],"ttl":300}"#
         #expect(try read1(body, lookup("www.aliyun.com"))[0].isEmpty)
@@ -204,7 +204,7 @@ struct RefusalCase: Sendable, CustomTestStringConvertible {
 }
 
 extension AlibabaReplyTests {
-    @Test("every error code has its meaning in all APIs", arguments: RefusalCase.all)
+    @Test("every error code has the same meaning in all APIs", arguments: RefusalCase.all)
     func codes(_ refusal: RefusalCase) throws {
         let reply = HTTPReply(refusal.status, #"{"code":"\#(refusal.code)"}"#)
         for api in Alibaba.API.allCases {
@@ -235,7 +235,7 @@ extension AlibabaReplyTests {
     }
 
     @Test(
-        "without an error code the HTTP status applies",
+        "without an error code, the HTTP status determines the error",
         arguments: ["", "<html>", "[]", #"{"code":1}"#, #"{"code":"\u0007<script>"}"#]
     )
     func statuses(body: String) throws {

@@ -196,7 +196,7 @@ struct AlibabaRequestTests {
         )
     }
 
-    @Test("a TLS failure tries the other certificate name")
+    @Test("after a TLS failure, the next call uses the other certificate name")
     func tlsNames() throws {
         let first = try Alibaba(account: "1")
         let url = { (vendor: any Vendor) in
@@ -218,7 +218,7 @@ struct AlibabaRequestTests {
         #expect(try alibaba().alternative(after: tls) == nil)
     }
 
-    @Test("tls-name excludes the other certificate name")
+    @Test("with `tls-name`, the other certificate name is never used")
     func saidName() throws {
         for name in Alibaba.tlsNames + ["dns.example.com"] {
             let vendor = try Alibaba(account: "1", tlsName: name)

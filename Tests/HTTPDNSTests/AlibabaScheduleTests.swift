@@ -52,7 +52,7 @@ struct AlibabaScheduleTests {
         )
     }
 
-    @Test("servers of both families, IPv4 first")
+    @Test("servers of both families are returned, IPv4 first")
     func servers() throws {
         let told = try read(
             #"{"service_ipv6":["2401:b180:2000:20::10"],"service_ip":["203.107.1.97","203.107.1.98"]}"#
@@ -115,7 +115,7 @@ struct AlibabaScheduleTests {
         #expect(told.servers.map(\.description) == ["127.0.0.2:80"])
     }
 
-    @Test("16 list entries of each family are read")
+    @Test("at most 16 list entries of each family are read")
     func many() throws {
         let list = (0..<100).map { #""203.107.1.\#($0 / 2 + 1)""# }.joined(separator: ",")
         #expect(try read(#"{"service_ip":[\#(list)]}"#).servers.count == 8)

@@ -70,7 +70,7 @@ struct BaiduTests {
         #expect(answers[2].isEmpty)
     }
 
-    @Test("an expired signature returns the vendor's clock", arguments: [200, 400, 403])
+    @Test("the error for an expired signature has the vendor's time", arguments: [200, 400, 403])
     func expired(status: Int) throws {
         let error = try #require(throws: VendorError.self) {
             try vendor.answers(

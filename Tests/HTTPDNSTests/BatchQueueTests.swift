@@ -20,7 +20,7 @@ struct BatchQueueTests {
         batch?.questions.map { $0.name.text }
     }
 
-    @Test("the oldest name goes first, with names of the same families")
+    @Test("a call has the oldest name, and other names with the same families")
     func order() throws {
         var queue = BatchQueue()
         for (name, families) in [("a", Families.v4), ("b", .v6), ("c", .v4), ("d", .v6)] {
@@ -33,7 +33,7 @@ struct BatchQueueTests {
         #expect(queue.nextBatch(idle) { _ in true } == nil)
     }
 
-    @Test("if the oldest name has waited too long, the newest names go first")
+    @Test("if the oldest name has waited too long, the next call has the newest names")
     func newest() throws {
         var queue = BatchQueue()
         for name in ["a", "b", "c", "d", "e"] { queue.add(try question(name)) }
@@ -60,7 +60,7 @@ struct BatchQueueTests {
         #expect(queue.count == 0 && queue.lineCount == 0)
     }
 
-    @Test("a client may fill half of the queue that other clients leave free")
+    @Test("a client may fill half of the queue space that other clients do not use")
     func share() throws {
         var queue = BatchQueue()
         var number = 0
@@ -143,7 +143,7 @@ struct BatchQueueTests {
         #expect(names(queue.nextBatch(shares) { _ in true }) == ["a"])
     }
 
-    @Test("clients keep their turns while later clients go first")
+    @Test("clients keep their order while clients with fewer calls go first")
     func keptTurns() throws {
         var queue = BatchQueue()
         var shares = CallShares(of: 64)
@@ -180,7 +180,7 @@ struct BatchQueueTests {
         #expect(queue.nextBatch(shares) { _ in true } == nil)
     }
 
-    @Test("a client gets half of the calls, and the next client half of the rest")
+    @Test("one client gets half of the calls, and the next client gets half of the rest")
     func shares() {
         for (calls, expected) in [
             (1, [1, 0, 0]), (2, [1, 1, 0]), (4, [2, 1, 1]), (32, [16, 8, 4]),
@@ -245,7 +245,7 @@ struct BatchQueueTests {
         #expect(queue.nextBatch(idle) { $0.count == 1 }?.client == network(1))
     }
 
-    @Test("removed names leave no memory and no delay")
+    @Test("removed names use no memory, and do not delay later names")
     func manyClients() throws {
         var queue = BatchQueue()
         for number in 0..<20_000 {
@@ -261,7 +261,7 @@ struct BatchQueueTests {
         #expect(queue.lineCount == 0)
     }
 
-    @Test("a removed name is not sent, and can return")
+    @Test("a removed name is not sent, and can be queued again")
     func takenBack() throws {
         var queue = BatchQueue()
         let (first, second) = (try question("a"), try question("b"))
@@ -275,7 +275,7 @@ struct BatchQueueTests {
         #expect(queue.count == 0)
     }
 
-    @Test("a batch ends at the limit of its length")
+    @Test("a call has only as many names as its maximum length allows")
     func tooLong() throws {
         var queue = BatchQueue()
         let facts = try plainTencent().facts

@@ -21,7 +21,7 @@ struct BatchTests {
         try numbers.map { try world.begin(client, "n\($0).example.com") }
     }
 
-    @Test("with free calls each name has its own call")
+    @Test("below the limit of concurrent calls, each name has its own call")
     @ServiceLoop
     func apart() async throws {
         world.script = {

@@ -8,7 +8,7 @@ import Testing
 struct BreakerTests {
     private let epoch = Instant(nanoseconds: 0)
 
-    @Test("pauses double from 1 s to 1 min until an answer")
+    @Test("without Retry-After, pauses double from 1 s to 1 min until an answer")
     func doubling() {
         var breaker = Breaker()
         var now = epoch
@@ -49,7 +49,7 @@ struct BreakerTests {
         #expect(!breaker.admits(at: epoch))
     }
 
-    @Test("one probe passes at a time")
+    @Test("after a pause, one probe passes at a time")
     func trial() {
         var breaker = Breaker()
         breaker.limited(1, retryAfter: nil, last: 1, now: epoch)

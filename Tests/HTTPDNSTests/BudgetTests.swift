@@ -77,7 +77,7 @@ struct BudgetTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("only requests with a connection are charged")
+    @Test("requests that fail to connect are not charged")
     @ServiceLoop
     func hedges() async throws {
         world.servers([1: .silence()])
@@ -246,7 +246,7 @@ struct BudgetCountTests {
         return count
     }
 
-    @Test("a UTC day starts with a full budget")
+    @Test("each UTC day begins with the full budget")
     func days() {
         var budget = budget(Budget.Rule(callsPerDay: 2))
         #expect(midnight % day == 0)
@@ -266,7 +266,7 @@ struct BudgetCountTests {
         #expect(spendAll(&budget, units: 5, at: midnight + 16 * day) == 4)
     }
 
-    @Test("setting back the clock gives no second budget")
+    @Test("a clock that is set back gives no second budget")
     func setBack() {
         var budget = budget(Budget.Rule(callsPerDay: 1))
         #expect(budget.spend(units: 1, wallSeconds: midnight) != nil)
@@ -309,7 +309,7 @@ struct BudgetCountTests {
             for time in [wrong, midnight, wrong, midnight] {
                 #expect(spendAll(&budget, at: time) == 0, "\(wrong), \(time)")
             }
-            // Use in the wrong month also counts in this month.
+            // The use in the wrong month counts in this month, too.
             let second = spendAll(&budget, at: midnight + day)
             #expect(second == (wrong == 0 ? 1 : 0), "\(wrong)")
             #expect(spendAll(&budget, at: midnight + 16 * day) == 2)
@@ -340,7 +340,7 @@ struct BudgetCountTests {
     )
     func clockBehindAtBoot(_ daysBehind: Int64, _ calls: Int) {
         var budget = ownBudget(Budget.Rule(callsPerDay: 10, unitsPerMonth: 25))
-        // The month has at least four more days.
+        // At least four days of the month are left.
         #expect(budget.spend(units: 1, wallSeconds: midnight) != nil)
         var total = 1
         for boot in 0..<4 {
@@ -496,7 +496,7 @@ struct BudgetCountTests {
     }
 
     @Test(
-        "the stored counts exceed the use by at most one block of each limit",
+        "the stored counts exceed the use by at most one reserved block of each limit",
         arguments: [
             Budget.Rule(unitsPerMonth: 10_000_000),
             Budget.Rule(callsPerDay: 10_000, unitsPerMonth: 10_000_000),
@@ -521,7 +521,7 @@ struct BudgetCountTests {
         }
     }
 
-    @Test("calls in flight of a replaced client lose no part of the budget")
+    @Test("a call that a replaced client ends late leaves no reserved units behind")
     func releasedReservation() throws {
         let rule = Budget.Rule(callsPerDay: 100_000, unitsPerMonth: 10_000_000)
         var old = budget(rule)
@@ -664,7 +664,7 @@ private final class FaultyUsage: UsageStore {
 
 @Suite("Most expensive names")
 struct CostTableTests {
-    @Test("a full table replaces the cheapest name, and reports the error")
+    @Test("a full table replaces the cheapest name, and reports the possible error of the count")
     func full() throws {
         var table = CostTable(limit: 2)
         let names = try ["a", "b", "c"].map { try Name($0) }

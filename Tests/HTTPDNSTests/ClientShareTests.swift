@@ -90,7 +90,7 @@ struct ClientShareTests {
         #expect(world.sent.count { namesAsked($0.request) == ["www.example.com"] } == 1)
     }
 
-    @Test("a client that joins a queued name makes the call earlier")
+    @Test("a queued name is sent earlier if a second client queries the name")
     @ServiceLoop
     func joins() async throws {
         deadNames()
@@ -115,7 +115,7 @@ struct ClientShareTests {
         #expect(world.elapsed == .milliseconds(200))
     }
 
-    @Test("the reason of a failure is the vendor's limit if other clients use all calls")
+    @Test("if other clients use all calls, the failure names the vendor's limit, not the client's")
     @ServiceLoop
     func allCalls() async throws {
         deadNames()
@@ -210,7 +210,7 @@ struct ClientShareTests {
         for one in try begin("n", 30, of: 1, client) { _ = try await world.value(of: one).get() }
     }
 
-    @Test("a queued name of a limited client joins the next client's call")
+    @Test("a queued name of a limited client is sent if another client also queries the name")
     @ServiceLoop
     func spentWhileQueued() async throws {
         world.script = { request in
@@ -240,7 +240,7 @@ struct ClientShareTests {
         _ = try await world.value(of: common).get()
     }
 
-    @Test("probes count for the client that causes them")
+    @Test("probes count against the limit of the client that causes the probes")
     @ServiceLoop
     func probes() async throws {
         deadNames()
@@ -255,7 +255,7 @@ struct ClientShareTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("many clients do not grow the table")
+    @Test("the table of clients has a limit")
     @ServiceLoop
     func manyClients() throws {
         var budget = Budget(

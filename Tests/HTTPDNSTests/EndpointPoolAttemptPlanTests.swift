@@ -39,7 +39,7 @@ struct EndpointPoolAttemptPlanTests {
         #expect(course.wake == later + .milliseconds(300))
     }
 
-    @Test("a local error ends a call without other attempts")
+    @Test("an error of the daemon itself ends a call without other attempts")
     func ours() {
         var course = course()
         _ = course.begin(now: epoch)
@@ -48,7 +48,7 @@ struct EndpointPoolAttemptPlanTests {
         #expect(course.failed(0, .ours, now: epoch + .milliseconds(302)) == .end)
     }
 
-    @Test("a joined caller can extend the call")
+    @Test("a client that joins a call can extend the deadline of the call")
     func extending() {
         var course = course(within: .milliseconds(100))
         _ = course.begin(now: epoch)
@@ -69,7 +69,7 @@ struct EndpointPoolAttemptPlanTests {
         }
     }
 
-    @Test("a plan queries at most the given number of servers, without failures to connect")
+    @Test("a plan calls at most the given number of servers, not counting failed connections")
     func maximumServers() {
         var course = AttemptPlan(
             order: Self.servers,

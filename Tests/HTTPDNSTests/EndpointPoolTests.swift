@@ -150,7 +150,7 @@ struct EndpointPoolTests {
         #expect(order(pool) == "12")
     }
 
-    @Test("one probe at a time tries the first server when due")
+    @Test("when the check of the first server is due, one probe at a time tests the server")
     func probe() throws {
         var pool = try pool(3, failuresBeforeSwitch: 1)
         try attempt(&pool, 1, .failed)
@@ -168,7 +168,7 @@ struct EndpointPoolTests {
         #expect(order(pool, after: .seconds(600)) == "123")
     }
 
-    @Test("a network change clears failures only")
+    @Test("a network change clears failures and pauses, but keeps the current server")
     func network() throws {
         var pool = try pool(2)
         try attempt(&pool, 1, .failed, times: 3)
@@ -286,7 +286,7 @@ struct EndpointPoolTests {
         #expect(pool.isReturnDue(now + .seconds(7_200)))
     }
 
-    @Test("a removed server gets no attempts")
+    @Test("a server that was removed from the list gets no attempts")
     func gone() throws {
         var pool = try pool(1)
         let other = try server("192.0.2.7:443")

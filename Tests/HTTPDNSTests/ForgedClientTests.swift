@@ -26,7 +26,7 @@ struct ForgedClientTests {
         return answered
     }
 
-    @Test("forged clients cannot use a quarter of the budget of the remaining day")
+    @Test("a quarter of the budget for the rest of the day is reserved for proven clients")
     @ServiceLoop
     func budget() async throws {
         world.servers([:])
@@ -44,7 +44,7 @@ struct ForgedClientTests {
         #expect(try await flood(client, 200, 2) == 4)
     }
 
-    @Test("forged clients cannot use a quarter of the budget of the remaining month")
+    @Test("a quarter of the budget for the rest of the month is reserved for proven clients")
     @ServiceLoop
     func month() {
         var budget = Budget(

@@ -270,7 +270,7 @@ extension JSONAPITests {
         #expect(answer.isEmpty && answer.denial == nil && answer.dropped == 1)
     }
 
-    @Test("a lookup of both families returns IPv4 only")
+    @Test("a lookup of both families has an IPv4 answer only")
     func both() throws {
         let answer = try read(
             reply(#""Answer":[{"name":"www.example.com","type":1,"TTL":9,"data":"192.0.2.1"}]"#),
@@ -279,7 +279,7 @@ extension JSONAPITests {
         #expect(answer.v4?.addresses.count == 1 && answer.v6 == nil)
     }
 
-    @Test("another question or name is an error")
+    @Test("a reply with another question or another name is an error")
     func wrongName() {
         for members in [
             #""Question":[{"name":"example.com.","type":1}]"#,
@@ -291,7 +291,7 @@ extension JSONAPITests {
     }
 
     @Test(
-        "an invalid member is named in the error",
+        "the error names an invalid member of the JSON object",
         arguments: [
             ("{}", "Status"), (#"{"Status":"0"}"#, "Status"), (#"{"Status":-1}"#, "Status"),
             (#"{"Status":0.0}"#, "Status"), ("[]", "Status"), (#"["192.0.2.1"]"#, "Status"),

@@ -64,7 +64,7 @@ struct JSONVendorHostileTests {
         }
     }
 
-    @Test("another name is an error", arguments: HostileVendor.all)
+    @Test("a reply with another name is an error", arguments: HostileVendor.all)
     func otherName(_ vendor: HostileVendor) {
         for name in [
             #""example.com""#, #""www.example.com.evil.cn""#, #""""#, #""www.example.com\u0000""#,
@@ -77,7 +77,7 @@ struct JSONVendorHostileTests {
         }
     }
 
-    @Test("text of another form is unreadable", arguments: HostileVendor.all)
+    @Test("a body that is not one complete JSON reply is unreadable", arguments: HostileVendor.all)
     func unreadable(_ vendor: HostileVendor) throws {
         let good = vendor.good
         let bodies = [

@@ -43,7 +43,7 @@ struct PriceModelTests {
         }
     }
 
-    @Test("an unusable address is billed")
+    @Test("an address that the daemon drops is billed")
     func dropped() {
         let model = PriceModel(.family, weight: 3, emptyIsFree: true)
         #expect(units(model, .answered([answer(0, v4: unusable)])) == [UnitRange(3), .zero])
@@ -64,7 +64,7 @@ struct PriceModelTests {
         )
     }
 
-    @Test("units beyond the free ones cost money, and an empty answer may be free")
+    @Test("units beyond the free units cost money, and an empty answer may be free")
     func marginalCost() {
         let model = PriceModel(
             .family,
@@ -102,7 +102,7 @@ struct PriceModelTests {
         #expect(model.cost(ofMonth: 251_000) == nil)
     }
 
-    @Test("a day is in its month of the Gregorian calendar")
+    @Test("a day number is converted to the month of the Gregorian calendar")
     func months() {
         // 2024-02-29, 2024-03-01, 2000-12-31, 2001-01-01, 1970-01-01, 1969-12-31.
         let days: [(Int64, Int64)] = [

@@ -64,7 +64,7 @@ struct ResolveCountTests {
         #expect(error.map { "\($0)" } == "HTTP 404, InvalidAccessKeyId.NotFound")
     }
 
-    @Test("a client fetches the count over TLS, and does not count it as a call")
+    @Test("a vendor client fetches the count over TLS, and does not count this request as a call")
     @ServiceLoop
     func fetched() async throws {
         let world = Simulation()

@@ -79,7 +79,7 @@ struct SkewTests {
         }
     }
 
-    @Test("after ten minutes one call without offset is tried")
+    @Test("after ten minutes, one call without a clock offset is tried")
     func retest() {
         let epoch = Instant(nanoseconds: 0)
         var skew = ClockSkew()
@@ -93,7 +93,7 @@ struct SkewTests {
         #expect(skew.offset == nil)
     }
 
-    @Test("a refused offset is reported once until an accepted request")
+    @Test("a refused clock offset is reported once, and again only after an accepted request")
     func refusedOffset() {
         var skew = ClockSkew()
         let news = [skew.refused(90_000), skew.refused(90_001)]
@@ -112,7 +112,7 @@ struct SkewTests {
         #expect(repair(0, vendor: .min, ours: 0) == .refused(.min))
     }
 
-    @Test("only an accepted request stores an offset")
+    @Test("only an accepted request stores a clock offset")
     func kept() {
         var skew = ClockSkew()
         #expect(skew.offset == nil)

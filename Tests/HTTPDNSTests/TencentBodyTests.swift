@@ -63,7 +63,7 @@ struct TencentBodyTests {
         }
     }
 
-    @Test("other text is unreadable")
+    @Test("text that is not hexadecimal is unreadable")
     func notHexadecimal() throws {
         let odd = String(try TencentVectors.reply("S5").des.dropLast())
         for body in [odd, "<html></html>", "cloud.tencent.com.:2.3.3.4,120", "zz"] {

@@ -44,14 +44,14 @@ struct TencentReplyTests {
         #expect(answer.dropped == 0)
     }
 
-    @Test("disputed forms are accepted", arguments: TencentReplies.lenient)
+    @Test("unusual forms of replies are accepted", arguments: TencentReplies.lenient)
     func lenient(_ reply: ReplyCase) throws {
         let answer = try readOne(reply.body, reply.families, name: reply.name)
         try expect(answer.v4, reply.v4)
         try expect(answer.v6, reply.v6)
     }
 
-    @Test("the answer has the client's spelling")
+    @Test("the name in the answer has the letter case of the query")
     func nameAsAsked() throws {
         let answer = try readOne("example.com.:192.0.2.1,60-0", name: "Example.COM")
         #expect(answer.name.text == "Example.COM")
@@ -88,7 +88,7 @@ extension TencentReplyTests {
         )
     }
 
-    @Test("a missing name has no address")
+    @Test("a name that is missing in the reply has no address")
     func missing() throws {
         let answers = try read(
             "a.example.com.:192.0.2.1,60-0|1.2.3.4",

@@ -228,7 +228,7 @@ struct TencentRequestTests {
         #expect(try sealedTencent(.des).facts.defaultPort == 80)
     }
 
-    @Test("each region has servers for its channels only")
+    @Test("each region has servers for the channels of the region only")
     func regions() {
         for region in Tencent.Region.allCases {
             for channel in Tencent.Channel.allCases {

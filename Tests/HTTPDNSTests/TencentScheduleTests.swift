@@ -64,7 +64,7 @@ struct TencentScheduleTests {
     }
 
     @Test(
-        "servers have the scope of the server that lists them",
+        "a listed server must have the scope (local or global) of the server that lists it",
         arguments: [
             ("119.29.29.89:443", "119.29.29.99"), ("127.0.0.1:8053", "127.0.0.2"),
             ("10.0.0.1:443", "192.168.1.1"), ("192.0.2.89:443", "198.51.100.1"),
@@ -91,7 +91,7 @@ struct TencentScheduleTests {
         #expect(try read("ip:\(list)|ttl:5").servers.count == VendorLimits.maximumServers)
     }
 
-    @Test("wrong key, status and body are distinguished")
+    @Test("a wrong key, a wrong status and a wrong body are different errors")
     func errors() throws {
         let vendor = try sealedTencent(.aes)
         #expect(throws: VendorError.unreadable(.notHexadecimal)) {

@@ -10,7 +10,7 @@ struct VendorCircuitBreakerTests {
     private let epoch = Instant(nanoseconds: 0)
     private let world = Simulation()
 
-    @Test("timeouts of clients count only if a later probe times out")
+    @Test("timeouts of client queries count only if a later probe times out")
     func confirmed() {
         var silence = VendorCircuitBreaker(limit: 2)
         silence.lasted(since: epoch)

@@ -76,7 +76,7 @@ struct VendorClientAccountTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("an offset that no longer works is replaced")
+    @Test("a clock offset that no longer works is replaced")
     @ServiceLoop
     func skewAgain() async throws {
         let client = try world.client(vendor: ClockedVendor())
@@ -88,7 +88,7 @@ struct VendorClientAccountTests {
         #expect(world.sent.count == 6)
     }
 
-    @Test("without clock offset a refusal is not repeated")
+    @Test("without a clock offset, a refused call is not sent again")
     @ServiceLoop
     func noSkew() async throws {
         world.script = { _ in self.refusal(ahead: 0) }

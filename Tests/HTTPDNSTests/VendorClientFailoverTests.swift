@@ -12,7 +12,7 @@ struct VendorClientFailoverTests {
 
     private static let refused = Simulation.Step.fail(.connect("refused"))
 
-    @Test("an observer gets each failure and the next server")
+    @Test("an observer is notified of each failure and of the next server")
     @ServiceLoop
     func told() async throws {
         let (first, second) = (try server("192.0.2.1:443"), try server("192.0.2.2:443"))
@@ -38,7 +38,7 @@ struct VendorClientFailoverTests {
         )
     }
 
-    @Test("a slow server that answers first wins")
+    @Test("after a hedged request, the slow server's answer is used if it is first")
     @ServiceLoop
     func slow() async throws {
         world.servers([
@@ -139,7 +139,10 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.returns == 0)
     }
 
-    @Test("an attempt near the deadline is no failure of its server", arguments: [499, 500])
+    @Test(
+        "an attempt with less than 500 ms until the deadline is no failure of its server",
+        arguments: [499, 500]
+    )
     @ServiceLoop
     func unfair(_ rest: Int) async throws {
         // The first request times out after 2 s; the repeated request has the rest of the time.
@@ -150,7 +153,7 @@ struct VendorClientFailoverTests {
         #expect(client.pool.isCurrentSuspected == (rest == 500))
     }
 
-    @Test("a configured short timeout counts as a failure")
+    @Test("a timeout after a short configured `timeout` counts as a failure")
     @ServiceLoop
     func shortTimeout() async throws {
         let client = try world.client { $0.timeout = .milliseconds(100) }

@@ -124,7 +124,7 @@ struct VendorClientNetworkTests {
         }
     }
 
-    @Test("an aborted address request is repeated, and does not count as a failure")
+    @Test("an aborted request for server addresses is repeated, and does not count as a failure")
     @ServiceLoop
     func droppedRefresh() async throws {
         world.script = { _ in .silence() }
@@ -139,7 +139,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshFailures == 0)
     }
 
-    @Test("a repeated call keeps its deadline")
+    @Test("a call that is sent again keeps its deadline")
     @ServiceLoop
     func reissuedDeadline() async throws {
         let client = try world.client(servers: 1)
@@ -152,7 +152,7 @@ struct VendorClientNetworkTests {
         #expect(world.elapsed == .seconds(3))
     }
 
-    @Test("pauses and failures are cleared, counters are not")
+    @Test("a network change clears pauses and failures, but no counters")
     @ServiceLoop
     func forget() async throws {
         world.script = { _ in .reply(HTTPReply(status: 429, body: []), after: .zero) }
@@ -293,7 +293,7 @@ struct VendorClientNetworkTests {
         _ = try await world.lookUp(client)
     }
 
-    @Test("expiry and network changes refresh the addresses")
+    @Test("server addresses are refreshed when they expire, and after a network change")
     @ServiceLoop
     func refreshed() async throws {
         serve("192.0.2.5")
@@ -310,7 +310,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.servers.map { $0.address.host.suffix(1) } == ["6", "1"])
     }
 
-    @Test("if all servers fail the address service is called once a minute")
+    @Test("while all servers fail, the address service is called once a minute")
     @ServiceLoop
     func allFail() async throws {
         serve("192.0.2.5")
@@ -344,7 +344,7 @@ struct VendorClientNetworkTests {
         #expect(world.sent.map { $0.request.url.contains("other") } == [false, true, true, true])
     }
 
-    @Test("an observer gets new servers and failures of the service")
+    @Test("an observer is notified of new servers, and of failures of the address service")
     @ServiceLoop
     func notices() async throws {
         serve("192.0.2.5")

@@ -25,7 +25,7 @@ struct VendorClientQueueTests {
         }
     }
 
-    @Test("one iteration of the service loop refuses a limited number of queued names")
+    @Test("one iteration of the service loop fails a limited number of queued names")
     @ServiceLoop
     func refusals() async throws {
         let world = Simulation()

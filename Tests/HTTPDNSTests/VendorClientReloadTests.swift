@@ -36,7 +36,7 @@ struct VendorClientReloadTests {
         #expect(other.statistics.billable == 3)
     }
 
-    @Test("a call in flight ends in the old client and counts in the new")
+    @Test("a call in flight is completed by the old client, and counted by the new client")
     @ServiceLoop
     func underWay() async throws {
         world.servers([:])

@@ -72,7 +72,7 @@ struct VendorClientTests {
         #expect(client.statistics.servers[0].failures == 0)
     }
 
-    @Test("each call and each result has one counter")
+    @Test("each call and each result is counted once")
     @ServiceLoop
     func statistics() async throws {
         var steps: [Simulation.Step] = [

@@ -82,8 +82,8 @@ struct VendorClientTrialTests {
         #expect(try await world.lookUp(client).duration == .milliseconds(20))
     }
 
-    /// Returns the time in the queue after which the name goes to an upstream; nil if the vendor
-    /// answers the name before.
+    /// Returns the time after which a queued name goes to an upstream; nil if the vendor answers
+    /// first.
     @ServiceLoop
     private func queueTime(
         vendor: (any Vendor)? = nil,
@@ -175,7 +175,7 @@ struct VendorClientTrialTests {
         #expect(world.trials.isEmpty)
     }
 
-    @Test("at most one answered probe per second")
+    @Test("failing names cause at most one probe per second while the probes are answered")
     @ServiceLoop
     func rate() async throws {
         deadNames(.reply(HTTPReply(status: 502, body: []), after: .zero))
@@ -188,7 +188,7 @@ struct VendorClientTrialTests {
         #expect(client.statistics.tries == UInt64(world.sent.count))
     }
 
-    @Test("without failures there is no probe")
+    @Test("without failures, no probe is sent")
     @ServiceLoop
     func none() async throws {
         world.servers([:])
@@ -242,7 +242,7 @@ struct VendorClientTrialTests {
         #expect(world.trials.isEmpty)
     }
 
-    @Test("a resolver that refuses only one name is used")
+    @Test("a vendor that refuses only one name stays in use")
     @ServiceLoop
     func forbiddenName() async throws {
         let vendor = try DNSJSON(url: "https://dns.example/resolve")

@@ -106,7 +106,7 @@ struct VendorSaturationTests {
         #expect(client.shares.limit == 32)
     }
 
-    @Test("a name may wait until a connection is free, also if the vendor frees it late")
+    @Test("a name waits until the vendor accepts a connection again, even if this takes 1 s")
     @ServiceLoop
     func lateConnection() async throws {
         world.servers([:])
@@ -230,7 +230,7 @@ struct VendorSaturationTests {
         #expect(client.shares.limit == 32)
     }
 
-    @Test("a vendor that suddenly answers slowly still gets and answers all names")
+    @Test("if a vendor suddenly becomes slow, all names are still sent to the vendor and answered")
     @ServiceLoop
     func slowVendor() async throws {
         var latency = Duration.milliseconds(20)

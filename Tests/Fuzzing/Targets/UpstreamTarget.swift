@@ -7,7 +7,7 @@ import Upstream
 extension FuzzTarget {
     /// No reply is accepted for another query, and clients get the records of an accepted reply.
     ///
-    /// The first octet is the attacker's knowledge of the query; the reply follows.
+    /// The first octet sets what the attacker knows of the query; the reply follows.
     static let upstream = FuzzTarget(name: "upstream") { octets in
         var input = FuzzInput(octets)
         let knows = input.octet()
