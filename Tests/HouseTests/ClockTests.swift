@@ -18,7 +18,7 @@ struct ClockTests {
 
     private static let programs: Set = ["httpdnsctl", "httpdns-emulator"]
 
-    @Test("the clock is read in one place")
+    @Test("only one file of Net reads the clock")
     func onePlace() throws {
         let files = Repository.files.filter {
             $0.path.hasPrefix("Sources/") && !Self.programs.contains($0.room)
@@ -29,8 +29,8 @@ struct ClockTests {
         #expect(paths == [clock])
     }
 
-    /// `Net` and `Daemon`, which use the system's clock, are not checked.
-    @Test("modules with an injected clock use no other", arguments: ["HTTPDNS", "Resolver"])
+    /// `Net` and `Daemon` use the clock of the system and are not checked.
+    @Test("modules with an injected clock use no other clock", arguments: ["HTTPDNS", "Resolver"])
     func givenTheirClock(_ room: String) throws {
         let files = Repository.sources.filter { $0.room == room }
         #expect(!files.isEmpty)

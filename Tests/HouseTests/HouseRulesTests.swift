@@ -36,7 +36,7 @@ struct HouseRulesTests {
         }
     }
 
-    @Test("no forced try")
+    @Test("no Swift file has a forced try (`try!`)")
     func forcedTries() throws {
         for file in Repository.files where file.suffix == "swift" {
             #expect(!Code(file.text).text.contains("try!"), "\(file.path)")

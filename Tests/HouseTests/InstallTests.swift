@@ -154,7 +154,7 @@ struct InstallTests {
         #expect(try tree.text(settings) == "mine\n")
     }
 
-    @Test("the first settings begin with the resolvers that receive the queries")
+    @Test("the installed settings begin with a notice of the resolvers that see all names")
     func firstSettings() throws {
         let lines = try Repository.text("config/minimal.yaml").split(
             separator: "\n",
@@ -305,7 +305,8 @@ struct UnitTests {
         #expect(after.contains("network-pre.target") && !after.contains("network.target"))
         let before = try unit.matches(of: "^Before=(.*)$").flatMap { $0[1].split(separator: " ") }
         #expect(before.contains("network.target"))
-        // Otherwise a socket unit after network.target, and the daemon, would wait for each other.
+        // With the default dependencies, the daemon and a socket unit that starts after
+        // network.target would wait for each other.
         #expect(unit.contains("\nDefaultDependencies=no\n"))
     }
 
@@ -377,7 +378,7 @@ struct UnitTests {
         #expect(run.code == 0 && (run.output + run.errors).isEmpty, "\(run.output)\(run.errors)")
     }
 
-    @Test("a crash loop ends")
+    @Test("systemd stops to restart a daemon that crashes at each start")
     func startLimit() throws {
         let unit = try Repository.text("systemd/httpdnsd.service")
         func number(_ option: String, _ unitOfTime: String = "") throws -> Int {
@@ -391,7 +392,7 @@ struct UnitTests {
         #expect(starts * (try number("RestartSec", "ms") + 500) < interval * 1000)
     }
 
-    @Test("a host without IPv6 has the IPv4 sockets and the service")
+    @Test("a host without IPv6 can start the IPv4 sockets and the service")
     func withoutIPv6() throws {
         let ipv6 = try Repository.text("systemd/httpdnsd-ipv6.socket")
         #expect(ipv6.contains("\nConditionPathExists=/proc/net/if_inet6\n"))

@@ -58,7 +58,7 @@ private let house: [Room] = [
         imports: "ArgumentParser Configuration Control Daemon DaemonLog Glibc Locks Logging Net"
     ),
     Room("httpdnsctl", floor: 10, imports: "ArgumentParser CLinux Control DNSWire Glibc"),
-    // Shares no code with the daemon: an error in common code would not be detected.
+    // Shares no code with the daemon, because tests cannot detect an error in common code.
     Room(
         "httpdns-emulator",
         floor: 10,

@@ -49,7 +49,7 @@ struct AbuseTests {
         return (try #require(process["descriptors"].int), try #require(process["rss-octets"].int))
     }
 
-    @Test("10,000 idle connections: at most 257 stay open")
+    @Test("of 10,000 idle TCP connections, at most 257 stay open")
     func connections() throws {
         let daemon = try TestDaemon(unusedUpstream)
         let before = try daemon.stats()["process"]

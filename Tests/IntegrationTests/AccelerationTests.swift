@@ -31,7 +31,7 @@ struct AccelerationTests {
         try JSON(daemon.control("status", "--json").output)["acceleration"]
     }
 
-    @Test("kernel answers are in all counters")
+    @Test("answers of the kernel are counted in all counters")
     func counted() throws {
         let harness = try ProgramHarness(settings: "accelerate: {loopback: required}")
         let daemon = harness.daemon

@@ -33,7 +33,7 @@ private final class Machine: Sendable {
             "2.0.192.in-addr.arpa": start + "@ NS ns.example.net.\n1 PTR www.example.com.\n",
         ]
         upstream = try TestUpstream(zones: TestUpstream.zones.merging(zones) { $1 }, in: namespace)
-        // A retry on a slow machine would change the number of calls.
+        // On a slow machine, a retry would change the number of calls.
         let vendor = try VendorText(
             .aes,
             servers: [emulator.address],

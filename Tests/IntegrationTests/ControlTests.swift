@@ -40,7 +40,7 @@ struct ControlTests {
         try harness.daemon.stop()
     }
 
-    @Test("a control socket that cannot be opened again is tried again until it is open")
+    @Test("the daemon retries to open a removed control socket until this succeeds")
     func blockedSocket() throws {
         let harness = try ProgramHarness()
         let socket = harness.daemon.socket
@@ -55,7 +55,7 @@ struct ControlTests {
         try harness.daemon.stop()
     }
 
-    @Test("version lists the libraries; stats has a text form")
+    @Test("version lists the libraries, and stats prints text")
     func version() throws {
         let harness = try ProgramHarness()
         let version = try JSON(harness.daemon.control("version", "--json").output)

@@ -109,7 +109,7 @@ struct CostTests {
         try daemon.stop()
     }
 
-    @Test("a hit counts for its vendor; a name without addresses saves a call")
+    @Test("a hit counts as a saved call; an empty answer saves the call for the other family")
     func avoided() throws {
         let harness = try ProgramHarness()
         for _ in 0..<3 { _ = try harness.daemon.dig("www.example.com", "A") }
@@ -128,7 +128,7 @@ struct CostTests {
         try harness.daemon.stop()
     }
 
-    @Test("a reset clears counters and costs, but not those of status")
+    @Test("a reset clears counters and costs, but not the counters in status")
     func reset() throws {
         let harness = try ProgramHarness()
         let daemon = harness.daemon

@@ -23,9 +23,9 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     /// Faults of the encryption use both ciphers instead.
     var channels: [VendorText.Channel] = [.https, .aes]
 
-    /// True if only a timeout reveals the fault.
+    /// True if the daemon detects the fault only by a timeout.
     ///
-    /// Other faults have long timeouts, so that a slow machine gets the same result.
+    /// For other faults, the timeouts are long, so that a slow machine gets the same result.
     var isSilence: Bool { fault == "silent" || fault == "delay=3000" }
 
     var testDescription: String { fault }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A fleet with one bill", .needs(.dig, .nsd, .curl, .redis), .hangLimit)
 struct FleetTests {
-    @Test("one call serves all machines, and shows its source")
+    @Test("one call serves all machines; statistics and cache entries show the fleet as source")
     func shared() throws {
         let redis = try TestRedis()
         let fleet = try FleetHarness("servers: [\"\(redis.address)\"]")
@@ -103,7 +103,7 @@ struct FleetTests {
     }
 
     @Test(
-        "with `budget: shared`, all machines together have one budget, also with the same name",
+        "with `budget: shared`, all machines share one budget, even machines with the same name",
         arguments: [nil, "gateway"]
     )
     func budget(name: String?) throws {
@@ -158,7 +158,7 @@ struct FleetTests {
         try fleet.stop()
     }
 
-    @Test("clients notice no failure of the Redis server, and its return is detected")
+    @Test("a failure of the Redis server does not affect clients; the daemon reconnects later")
     func lost() throws {
         var redis: TestRedis? = try TestRedis()
         let port = try #require(redis?.port)
@@ -196,7 +196,7 @@ struct FleetTests {
     }
 
     @Test(
-        "an engine that refuses commands is not used",
+        "a Redis server that refuses commands is not used",
         arguments: [
             (["replicaof", "127.0.0.1", "1"], ["replicaof", "no", "one"], "READONLY"),
             (["config", "set", "maxmemory", "1"], ["config", "set", "maxmemory", "0"], "OOM"),
@@ -293,7 +293,7 @@ struct FleetTests {
         #expect(try fleet.daemons[2].dig("www.example.com", "A").data("A").count == 2)
         #expect(try fleet.emulator.lookups() == 3)
         #expect(try fleet.daemons[2].fleetStats()["rejected"] ?? 0 >= 1)
-        // The flush is older than the new answer.
+        // The flush does not remove this answer, which is newer.
         #expect(try fleet.daemons[0].dig("www.example.com", "A").data("A").count == 2)
         #expect(try fleet.emulator.lookups() == 3)
 

@@ -94,7 +94,7 @@ struct ListeningTests {
     }
 
     @Test(
-        "a listed address of a missing family does not prevent the others",
+        "a listen address of a missing family does not prevent the other addresses",
         .needs(.unshare, .ip),
         arguments: removals
     )
@@ -108,7 +108,7 @@ struct ListeningTests {
         #expect(try host.daemon.stop().status == 0)
     }
 
-    @Test("an occupied address ends the start, with a hint", .needs(.dig))
+    @Test("if an address is in use, the start fails with a hint", .needs(.dig))
     func occupied() throws {
         let first = try TestDaemon(unusedUpstream)
         let scratch = try Scratch()
@@ -132,7 +132,7 @@ struct ListeningTests {
         try first.stop()
     }
 
-    @Test("it is an error if no default address is available", .needs(.unshare, .ip))
+    @Test("the start fails if no default address is available", .needs(.unshare, .ip))
     func noFamily() throws {
         let removals = Self.removals.map(\.2).joined(separator: "; ")
         let host = try Poor(after: removals)
@@ -157,7 +157,7 @@ struct ListeningTests {
         try daemon.stop()
     }
 
-    @Test("on the unspecified address a reply comes from the queried address")
+    @Test("with the listen address 0.0.0.0, a reply comes from the queried address")
     func unspecified() throws {
         let daemon = try TestDaemon(unusedUpstream + "\nallow: [127.0.0.0/8]", listen: "0.0.0.0:0")
         for server in ["127.0.0.1", "127.0.0.2", "127.3.2.1"] {

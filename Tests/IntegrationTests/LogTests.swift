@@ -165,7 +165,7 @@ struct LogTests {
     @Test("the journal receives entries with fields", .needs(.unshare, .python3))
     func journal() throws {
         let journal = try TestJournal()
-        // `JOURNAL_STREAM` must identify the file behind standard error.
+        // `JOURNAL_STREAM` must have the device and inode of standard error.
         let scratch = try Scratch()
         let file = try scratch.write(
             "listen: [\"127.0.0.1:0\"]\ncontrol: {socket: /run/c.sock, mode: \"0600\"}\n"

@@ -221,7 +221,7 @@ private final class ScriptedBus: Sendable {
 struct NetworkResolverTests {
     private static let settings = "upstreams: [{name: network, from: network}]"
 
-    @Test("a VPN's names go to its servers only, and are held for a time after its link went down")
+    @Test("a VPN's names go to its servers only, and are held for 5 s after the link goes down")
     func routing() throws {
         let links = try TwoLinks()
         let bus = try ScriptedBus(.resolved, in: links.machine, links.scratch)
@@ -337,7 +337,7 @@ struct NetworkResolverTests {
         #expect(queries.astray.isEmpty)
     }
 
-    @Test("the files of openresolv, and those of `from`, are followed")
+    @Test("changes of the files of openresolv, and of the file of `from`, take effect")
     func files() throws {
         let links = try TwoLinks()
         try TwoLinks.shell(
@@ -371,7 +371,7 @@ struct NetworkResolverTests {
         _ = try daemon.program.line(with: "network resolvers: none")
         #expect(try daemon.dig("other.example.com", "A").text.contains("SERVFAIL"))
 
-        // /etc/resolv.conf counts while no program reports a server.
+        // The servers of /etc/resolv.conf are used while no program reports a server.
         try links.scratch.write("nameserver \(TwoLinks.vpn)\n", to: "resolv.conf")
         _ = try daemon.program.line(with: "network resolvers: \(TwoLinks.vpn)")
         let last = try daemon.dig("none.example.com", "A").text
@@ -408,7 +408,7 @@ struct NetworkResolverTests {
         try daemon.stop()
     }
 
-    @Test("NetworkManager's hint at a captive portal is reported, and the mode reaches its server")
+    @Test("a captive portal is reported; in the portal mode, the network's server answers")
     func portal() throws {
         let links = try TwoLinks()
         try TwoLinks.shell(

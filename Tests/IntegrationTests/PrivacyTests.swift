@@ -103,7 +103,7 @@ struct PrivacyTests {
         try daemon.stop()
     }
 
-    @Test("no core dump, new privileges or unprivileged access")
+    @Test("the daemon writes no core dump, gains no privilege, and cannot be inspected without one")
     func closed() throws {
         let daemon = try TestDaemon(unusedUpstream)
         let process = "/proc/\(daemon.program.pid)"

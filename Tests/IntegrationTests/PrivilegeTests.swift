@@ -110,7 +110,7 @@ struct PrivilegeTests {
         let settings = "\(upstream.text)\ncache: {snapshot: \(snapshot)}"
         for life in 1...2 {
             let daemon = try TestDaemon(settings, controlledAt: socket, under: command)
-            // During the restore, the upstream can answer first.
+            // Before the restore ends, the upstream may answer instead of the cache.
             if life == 2 { _ = try daemon.program.line(with: "cache: entries restored: ") }
             #expect(try daemon.dig("mail.example.org", "A").data("A") == ["198.51.100.26"])
             let stats = try daemon.stats()

@@ -55,7 +55,7 @@ struct ProveTests {
         try daemon.stop()
     }
 
-    @Test("calls of prove count in usage and budget, and stay within the limit")
+    @Test("the calls of prove are counted in usage and budget, and stay within the limit")
     func limited() throws {
         let (emulator, scratch) = (try TestEmulator(zone: ProgramHarness.zone), try Scratch())
         let daemon = try daemon(emulator, scratch)
@@ -78,7 +78,7 @@ struct ProveTests {
         try poor.stop()
     }
 
-    @Test("without a server nothing is tested; a differing reply has another exit status")
+    @Test("without a server, prove exits with 1; with a reply that differs, prove exits with 4")
     func exitStatus() throws {
         let (emulator, scratch) = (try TestEmulator(zone: ProgramHarness.zone), try Scratch())
         let daemon = try daemon(emulator, scratch)
@@ -93,7 +93,7 @@ struct ProveTests {
         try daemon.stop()
     }
 
-    @Test("the vectors are replies without account and client address")
+    @Test("prove writes test vectors: replies without account and client address")
     func vectors() throws {
         let (emulator, scratch) = (try TestEmulator(zone: ProgramHarness.zone), try Scratch())
         let daemon = try daemon(emulator, scratch)

@@ -72,7 +72,7 @@ struct QuestionTests {
         try daemon.stop()
     }
 
-    @Test("resolve keeps the order, and its exit code reports missing names")
+    @Test("resolve prints names in the given order; the exit code reports missing names")
     func resolve() throws {
         let harness = try ProgramHarness()
         let daemon = harness.daemon

@@ -341,7 +341,7 @@ struct ReloadTests {
         #expect(FileManager.default.contents(atPath: scratch.file("cache.snapshot")) != nil)
     }
 
-    @Test("several reload signals have the effect of one")
+    @Test("several reload signals have the effect of one signal")
     func signals() throws {
         let one = try Self.upstream("198.51.100.1")
         let settings = "upstreams: [{name: isp, url: \"udp://127.0.0.1:\(one.port)\"}]\n"

@@ -32,7 +32,7 @@ struct ResolveCountTests {
     }
 
     @Test(
-        "an unresponsive interface delays the bill by its timeout; one request per minute and key"
+        "a silent API delays `bill` only by the timeout, and gets one request per minute and key"
     )
     func silent() throws {
         let scratch = try Scratch()
@@ -49,7 +49,7 @@ struct ResolveCountTests {
         try end(daemon)
     }
 
-    @Test("an interface that cannot be reached is an error line in the bill")
+    @Test("if the API of the vendor cannot be reached, `bill` shows the error")
     func refused() throws {
         let scratch = try Scratch()
         // The port is bound, but does not listen, so connections are refused.

@@ -62,13 +62,13 @@ struct SettingsTests {
         #expect(effective.output == again.output)
     }
 
-    @Test("a missing settings file is named")
+    @Test("the error for a missing settings file names the file")
     func missing() throws {
         let end = try run(Product.daemon, ["--config", "/nonexistent/httpdnsd.yaml"])
         #expect(end.status == 2 && end.errors.contains("/nonexistent/httpdnsd.yaml"))
     }
 
-    @Test("a cache that the system refuses is named, and the exit code is 1")
+    @Test("without memory for the cache, the error names `cache.size`, and the exit code is 1")
     func refusedCache() throws {
         let settings = """
             listen: ["127.0.0.1:0"]
@@ -103,7 +103,7 @@ struct SettingsTests {
         #expect(try daemon.stop().status == 0)
     }
 
-    @Test("a port in use is named, and the exit code is 1", arguments: [false, true])
+    @Test("the error for a port in use names it, and the exit code is 1", arguments: [false, true])
     func taken(isDatagram: Bool) throws {
         let socket = try Socket(isDatagram ? .datagram : .stream, bound: true)
         if !isDatagram { try socket.listen() }
@@ -120,7 +120,7 @@ struct SettingsTests {
         #expect(end.errors.contains("address already in use"), "\(end.errors)")
     }
 
-    @Test("a control socket in use is named, and the exit code is 1")
+    @Test("the error for a control socket in use names the socket, and the exit code is 1")
     func takenControl() throws {
         let first = try TestDaemon("upstreams: [{name: isp, url: \"udp://192.0.2.53\"}]")
         let end = try daemon(

@@ -122,7 +122,7 @@ struct SocketActivationTests {
         try daemon.stop()
     }
 
-    @Test("status shows the origin of sockets; a socket that `listen` lacks is served")
+    @Test("status shows the origin of sockets; a passed socket need not be in `listen`")
     func origins() throws {
         let passed = try HeldSockets()
         let daemon = try TestDaemon(unusedUpstream, listen: "127.0.0.1:0", passing: passed.all)
@@ -147,7 +147,7 @@ struct SocketActivationTests {
         try daemon.stop()
     }
 
-    @Test("a missing transport is bound by the daemon")
+    @Test("if systemd passes only a UDP socket, the daemon binds the TCP socket")
     func half() throws {
         let port = try freePort()
         let datagram = try Socket(.datagram, bound: true, port: port)

@@ -26,7 +26,7 @@ struct UsageTests {
         return try TestDaemon(text.text, environment: ["STATE_DIRECTORY": state])
     }
 
-    @Test("with a budget, but no place for the counts, the vendor is not called")
+    @Test("without a directory for the counts, a vendor with a budget is not called")
     func unopened() throws {
         let (emulator, scratch) = (try TestEmulator(zone: Self.zone), try Scratch())
         let place = "/dev/null/httpdnsd"
@@ -78,7 +78,7 @@ struct UsageTests {
         try second.stop()
     }
 
-    @Test("two daemons, faults and kill -9: the bill is within the bounds and the budget")
+    @Test("with two daemons, faults and kill -9, the bill is within the bounds and the budget")
     func bounds() throws {
         let (emulator, scratch) = (try TestEmulator(zone: Self.zone), try Scratch())
         let limit = 501

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Vendor failures", .needs(.dig, .nsd, .curl), .hangLimit)
 struct VendorFailureTests {
-    @Test("an unreachable vendor is replaced by the cache, then by the upstream")
+    @Test("while a vendor is unreachable, the cache answers; without a cache entry, the upstream")
     func gone() throws {
         let harness = try ProgramHarness()
         let daemon = harness.daemon

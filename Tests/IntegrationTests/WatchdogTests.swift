@@ -69,7 +69,7 @@ struct WatchdogTests {
         #expect(!said.contains("own query"), "\(said)")
     }
 
-    @Test("hanging workers stop the watchdog notifications", .needs(.python3))
+    @Test("if workers hang, the daemon sends no more watchdog notifications", .needs(.python3))
     func hang() throws {
         let systemd = try NotifySocket()
         let daemon = try TestDaemon(

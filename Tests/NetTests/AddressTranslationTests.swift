@@ -25,7 +25,7 @@ struct AddressTranslationTests {
         octets[3] < 16 ? nil : [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0] + octets
     }
 
-    @Test("an IPv4 server without a route is reached through the NAT64, once there is one")
+    @Test("an IPv4 server without a route is reached through the NAT64 while its prefix is known")
     @ServiceLoop
     func translated() throws {
         let routes = Routes()

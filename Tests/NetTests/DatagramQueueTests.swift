@@ -79,7 +79,7 @@ struct DatagramQueueTests {
 
     @ServiceLoop
     @Test
-    func `an error ends its socket only`() throws {
+    func `a send error affects only the socket of the datagram`() throws {
         let (broken, open) = (try Pair(), try Pair())
         // Too long for UDP over IPv4: EMSGSIZE.
         try broken.send([UInt8](repeating: 0, count: 65_530))
@@ -91,7 +91,7 @@ struct DatagramQueueTests {
 
     @ServiceLoop
     @Test
-    func `a receiver of a failure may queue more datagrams than the queue has slots`() throws {
+    func `a failure handler may queue more datagrams than the queue has slots`() throws {
         let open = try Pair()
         let broken = try (0..<40).map { _ in try Pair() }
         for pair in broken {

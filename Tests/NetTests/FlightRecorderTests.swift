@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The last lines of a log")
 struct FlightRecorderTests {
-    @Test("lines are in order, and say whether they were shown")
+    @Test("lines keep their order, and each line records if it was logged")
     func order() {
         let recorder = FlightRecorder()
         #expect(recorder.lines == [])

@@ -151,7 +151,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a failed TLS handshake is charged to its provider, and earns no time`() async throws {
+    func `a failed TLS handshake uses the time of its provider, and earns none`() async throws {
         _ = try await client.send(secure("/hello"), deadline: patience)
         let earned = try #require(client.providers[""]?.meter.budget.level)
         #expect(earned <= .zero)
@@ -457,7 +457,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `short header lines count with the memory that libcurl keeps for them`() async throws {
+    func `the limit of headers includes the memory of libcurl for each line`() async throws {
         let server = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
         let request = HTTPRequest(
             url: "http://vendor.example.com/",

@@ -33,7 +33,7 @@ struct HTTPTimeoutTests {
 
     @ServiceLoop
     @Test(arguments: [(true, true), (true, false), (false, true)])
-    func `a billed request does not count as lost with its connection if the connection was alive`(
+    func `a timeout of a billed request is no dead connection if part of a reply has arrived`(
         isSentOnce: Bool,
         isAlive: Bool
     ) async throws {

@@ -125,7 +125,7 @@ struct LinkResolversTests {
         #expect(merged.filter(\.isTunnel).flatMap(\.servers).map(\.address.link) == [0, 0])
     }
 
-    @Test("of two files of an interface, the private one has servers for its domains only")
+    @Test("if an interface has two files, the servers of the private file are for its domains only")
     func privateFile() throws {
         let links = try Self.read(
             "interfaces",
@@ -223,7 +223,7 @@ struct LinkResolversTests {
         #expect(links.map(\.isDefault) == [true, false, true, true, true, true, true])
     }
 
-    @Test("a VPN is full if it is used for packets to the Internet")
+    @Test("a VPN is a full tunnel if packets to the Internet are sent through the VPN")
     func fullTunnel() throws {
         let servers = [try Self.server("198.51.100.1")]
         let links = ["tun0", "eth0"].map { LinkResolvers(.resolved, link: $0, servers: servers) }
@@ -239,7 +239,7 @@ struct LinkResolversTests {
         #expect(full(2) == [false, false])
     }
 
-    @Test("the property DefaultRoute decides, and `~.` takes all names")
+    @Test("DefaultRoute decides if a link gets ordinary names; a link with `~.` gets all names")
     func defaultRoute() {
         let manager = Self.resolved(
             [(2, [192, 0, 2, 1], 0, ""), (3, [198, 51, 100, 1], 0, "")],
@@ -254,7 +254,7 @@ struct LinkResolversTests {
         #expect(links.map(\.takesAll) == [false, true])
     }
 
-    @Test("a server has DNS over TLS if the link requires it and the server has a name")
+    @Test("a server is queried over TLS if the link requires TLS and the server has a name")
     func overTLS() throws {
         let manager = Self.resolved([(2, [192, 0, 2, 1], 0, "dns.example")], [])
         let strict: BusValue = .table(["DNSOverTLS": .text("yes")])
@@ -281,7 +281,7 @@ struct LinkResolversTests {
         #expect(servers(nil) == [try Self.server("192.0.2.1")])
     }
 
-    @Test("properties of other types give no link")
+    @Test("properties of unexpected types give no link and no server")
     func unexpected() {
         for manager in [BusValue.text("x"), .table(["DNSEx": .number(1)]), .table([:])] {
             #expect(LinkResolvers.reading(resolved: manager, links: [:], names: [:]).isEmpty)
@@ -400,7 +400,7 @@ struct LinkResolversTests {
         #expect(links.flatMap(\.servers).allSatisfy { $0.address.link == 0 })
     }
 
-    @Test("an entry with a negative priority excludes the others")
+    @Test("an entry with a negative priority excludes the entries with other priorities")
     func exclusive() {
         let (links, _) = LinkResolvers.reading(
             networkManager: .table([
@@ -449,7 +449,7 @@ struct LinkResolversTests {
         #expect(all.map(\.source) == [.resolvconf, .file])
     }
 
-    @Test("servers that the administrator had chosen precede those of the network, but not VPNs")
+    @Test("servers that the administrator had chosen precede those of the network, not of VPNs")
     func chosen() throws {
         let links = [
             LinkResolvers(.resolved, link: "", servers: [try Self.server("127.0.0.1")]),
@@ -511,7 +511,7 @@ struct LinkResolversTests {
         #expect(try Self.server(text).address.isOwn)
     }
 
-    @Test("the first source of a link counts; links that are down, and own addresses, are omitted")
+    @Test("a link's first source is used; links that are down, and own addresses, are omitted")
     func merged() throws {
         func link(_ source: LinkResolvers.Source, _ name: String, _ server: String) throws
             -> LinkResolvers

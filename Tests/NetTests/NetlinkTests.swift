@@ -136,7 +136,7 @@ struct NetlinkTests {
     }
 
     @Test
-    func `every prefix of a message is an error, or has only facts of the whole message`() throws {
+    func `a truncated message is an error, or gives only facts of the whole message`() throws {
         let whole = try Netlink.address("192.0.2.7", on: 3)
         let fact = try NetworkFact(try #require(NetlinkMessage.all(in: whole).first))
         var errors = 0
@@ -313,7 +313,7 @@ struct NetworkStateTests {
     }
 
     @Test
-    func `a bridge with the default route counts like any interface`() throws {
+    func `a change of a bridge with the default route is a change`() throws {
         func bridge(_ isRunning: Bool) throws -> NetworkState {
             try NetworkState(
                 Netlink.link(2, "br0", isRunning: isRunning, kind: "bridge"),

@@ -277,7 +277,7 @@ struct NetworkWatchPaceTests {
     private let start = Instant(nanoseconds: 1_000_000_000)
 
     @Test
-    func `the interval doubles also across short quiet periods`() {
+    func `the interval of reports also doubles across short quiet periods`() {
         var pace = NetworkWatch.Pace()
         let intervals = (0..<7).map { pace.next(start + .seconds(10 * $0)) }
         #expect(intervals == [200, 400, 800, 1600, 3200, 5000, 5000].map { .milliseconds($0) })

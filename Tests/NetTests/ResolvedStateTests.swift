@@ -31,7 +31,7 @@ struct ResolvedStateTests {
         #expect(!state.allowsFile && !state.isSilent && state.problem == nil)
     }
 
-    @Test("after the end of the service, servers with TLS and servers of a running VPN stay")
+    @Test("after the service ends, servers with TLS and servers of a VPN that is up stay in use")
     func end() {
         var ordinary = Self.state()
         #expect(ordinary.settings([2: "eth0"], running: nil) == nil)
@@ -77,7 +77,7 @@ struct ResolvedStateTests {
         #expect(vpn.problem != nil)
         #expect(vpn.settings(running: ["eth0": up["eth0"]].compactMapValues(\.self)) == nil)
         #expect(!vpn.isKnown && vpn.problem == nil)
-        // The link could later be up again without the VPN.
+        // A later link with this name may belong to no VPN.
         #expect(vpn.settings(running: up) == nil)
     }
 

@@ -74,7 +74,7 @@ struct ServiceLoopTests {
 @Suite("Wake-ups of the service loop by other threads", .timeLimit(.minutes(15)))
 struct LoopWakeupTests {
     @Test
-    func `many wake-ups before the handler runs are one call`() async {
+    func `many wake-ups before the handler runs cause one call of the handler`() async {
         await onLoop {
             var calls = 0
             let called = Waiter()

@@ -7,7 +7,7 @@ import Testing
 @Suite("Signals and the service manager", .timeLimit(.minutes(15)))
 struct ServiceManagerTests {
     @Test
-    func `a blocked signal is an element of the stream`() async {
+    func `a blocked signal arrives in the stream of signals`() async {
         await #expect(processExitsWith: .success) {
             let code = ServiceLoop.run {
                 ServiceLoop.blockSignals([SIGHUP, SIGTERM])

@@ -15,7 +15,7 @@ struct UnixListenerTests {
 
     @ServiceLoop
     @Test
-    func `the peer's credentials are those of its process`() async throws {
+    func `the credentials of a peer are those of the peer's process`() async throws {
         let listener = try StreamListener(unixPath: path, mode: 0o600)
         let client = try await StreamConnection.connect(unixPath: path, deadline: patience)
         let server = try await listener.accept()

@@ -76,7 +76,7 @@ struct WatchedSocketsTests {
 
     @ServiceLoop
     @Test
-    func `a socket that was closed without a report and has a duplicate is removed normally`()
+    func `a socket that was closed without a report is removed, even if a duplicate is open`()
         async throws
     {
         let fixture = Fixture()
@@ -127,7 +127,7 @@ struct WatchedSocketsTests {
 
     @ServiceLoop
     @Test
-    func `the reason for which a socket could not be opened is kept`() {
+    func `the reason why a socket could not be opened is stored`() {
         let sockets = WatchedSockets()
         #expect(sockets.open(family: -1, type: Int32(SOCK_STREAM.rawValue), protocol: 0) == -1)
         #expect(sockets.failure == EAFNOSUPPORT)

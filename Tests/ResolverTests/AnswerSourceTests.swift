@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Sources of answers")
 struct AnswerSourceTests {
-    @Test("when all numbers are used up, new sources count as learned and unprotected")
+    @Test(
+        "when all numbers are used up, new sources share one: learned from a network, unprotected"
+    )
     func exhausted() {
         let origins = AnswerSourceRegistry()
         let first = origins.number("network/udp://192.0.2.1")

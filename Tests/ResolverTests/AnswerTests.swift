@@ -36,7 +36,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "an implied NODATA has the addresses' TTL, within its bounds",
+        "NODATA for a family that the vendor lacks has the addresses' TTL, within `negative-ttl`",
         arguments: [(1, 5), (200, 200), (86_400, 300)] as [(UInt32, UInt32)]
     )
     @ServiceLoop
@@ -75,7 +75,7 @@ struct AnswerTests {
         )
     }
 
-    @Test("a vendor without addresses is skipped, a failed one is not")
+    @Test("for the other family, a vendor without addresses is skipped, but not a failed vendor")
     @ServiceLoop
     func rememberedOfTheSecond() async throws {
         let harness = try ResolverHarness(.tencent, .alibaba)

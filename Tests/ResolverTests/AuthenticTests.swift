@@ -72,7 +72,7 @@ struct AuthenticTests {
     }
 
     @Test
-    func `restored origin labels are trusted according to the settings`() {
+    func `the source labels of restored answers are trusted as the settings say`() {
         let origins = AnswerSourceRegistry()
         origins.believe(only: ["dot/tls://dns.example (192.0.2.1)"])
         let number = origins.number("dot/tls://dns.example (192.0.2.1)")

@@ -63,7 +63,7 @@ struct ClientShareTests {
         }
     }
 
-    /// Lets the busy client query the target after other names, and then other names for `time`.
+    /// Lets the busy client query other names, then the target, then other names for `time`.
     ///
     /// - Returns: the source of the answer; empty if there is no answer yet.
     private func attack(_ harness: ResolverHarness, for time: Duration) async throws -> [String] {

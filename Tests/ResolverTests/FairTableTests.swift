@@ -102,7 +102,7 @@ struct FairTableTests {
 
         var count: Int { table.count }
 
-        /// Reports that a limit of the query's payer prevents the query.
+        /// Reports that a limit of the client to which the query is charged prevents the call.
         func refuse(_ key: String) {
             if let query = pending[key] { table.separate(query) }
         }
@@ -328,7 +328,7 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `queries without a verified address do not evict others from less than half of the table`()
+    func `unproven clients evict no proven clients that use less than half of the table`()
     {
         let questions = Questions()
         for number in 1...2 { questions.ask("local\(number)", by: UInt32(number)) }
@@ -341,7 +341,7 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `queries without a verified address evict none of a large verified client`() {
+    func `unproven clients evict no query of a proven client that uses half of the table`() {
         let questions = Questions()
         for number in 1...4 { questions.ask("local\(number)", by: 1) }
         for number in 1...20 {
@@ -354,7 +354,7 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `a query that passes to another client is the newest query of that client`() {
+    func `a query that is charged to another client becomes that client's newest query`() {
         let questions = Questions()
         for number in 1...5 { questions.ask("a", by: UInt32(number), as: "a\(number)") }
         for number in 1...7 { questions.ask("n\(number)", by: UInt32(20 + number)) }
@@ -422,7 +422,7 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `a limit of a query's payer does not affect the other waiting clients`() async {
+    func `a limit of the client that pays for a query affects no other waiting client`() async {
         let questions = Questions()
         let turns = LoopTurns()
         questions.ask("a", by: 1, as: "a1")
@@ -530,7 +530,7 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `completed callers retain nothing, although the table keeps them for a while`() {
+    func `a completed caller retains nothing, although the table stores it for a while`() {
         final class Owner {}
         weak var owner: Owner?
         let questions = Questions()

@@ -130,7 +130,7 @@ struct PreviewTests {
         #expect(!decision.asks)
     }
 
-    @Test("a pending query and an empty name cause no call")
+    @Test("a preview predicts no call for a pending query, or for a name without addresses")
     @ServiceLoop
     func underWay() async throws {
         let harness = try harness()
@@ -144,7 +144,7 @@ struct PreviewTests {
         #expect(other.payee == nil && other.asks && other.plan.asksUpstreams)
     }
 
-    @Test("a preview has the patterns of route and exclusion")
+    @Test("a preview shows the pattern of the route, and each pattern that excludes the name")
     func routes() throws {
         var table = RouteTable()
         func add(_ place: String, _ pattern: RoutePattern, except: [RoutePattern] = []) {

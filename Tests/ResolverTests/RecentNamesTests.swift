@@ -42,7 +42,7 @@ struct RecentNamesTests {
 
     @Test
     @ServiceLoop
-    func `the number of an origin never changes`() {
+    func `the number of a source never changes`() {
         let origins = AnswerSourceRegistry()
         #expect(origins.number("one") == 1)
         #expect(origins.number("two") == 2)
@@ -56,7 +56,7 @@ struct RecentNamesTests {
     }
 
     @Test
-    func `an origin has the same label after a restart with other numbers`() {
+    func `a source has the same label after a restart that changes its number`() {
         let (old, new) = (AnswerSourceRegistry(), AnswerSourceRegistry())
         _ = new.number("another origin")
         let vendor = old.number("tencent/192.0.2.1:443", vendor: "tencent")

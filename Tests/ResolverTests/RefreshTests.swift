@@ -91,7 +91,7 @@ struct RefreshTests {
         #expect(try await harness.ask("www.example.com").resolution.provenance.isStale)
     }
 
-    @Test("refreshes count against the limits of their client")
+    @Test("a refresh counts against the limits of the client that caused the refresh")
     @ServiceLoop
     func places() async throws {
         let harness = try await harness(upstream: ScriptedUpstream(after: nil) { _ in })
@@ -180,7 +180,7 @@ struct RefreshTests {
         return try ResolverHarness(.tencent, upstream: ScriptedUpstream(), freshness: freshness)
     }
 
-    @Test("a failing pinned name is retried with delays up to 5 min")
+    @Test("a failing name in `prefetch.names` is retried with delays up to 5 min")
     @ServiceLoop
     func retries() async throws {
         let harness = try ResolverHarness(
@@ -198,7 +198,7 @@ struct RefreshTests {
         #expect(try harness.hit("www.example.com") != nil)
     }
 
-    @Test("pinned names are refreshed in turn within the budget")
+    @Test("names in `prefetch.names` are refreshed in turn within the budget")
     @ServiceLoop
     func namesBudget() async throws {
         let harness = try harness(
@@ -213,7 +213,7 @@ struct RefreshTests {
         #expect((9...11).contains(calls.count), "one a minute")
     }
 
-    @Test("special names are not pinned")
+    @Test("special names in `prefetch.names` are not refreshed")
     @ServiceLoop
     func special() async throws {
         for routes in [RouteTable(), everything] {
@@ -227,7 +227,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("hosts and suppressed families cause no queries")
+    @Test("names in hosts, and suppressed families, are not prefetched")
     @ServiceLoop
     func overridden() async throws {
         var answers = AnswerPolicy()
@@ -248,7 +248,7 @@ struct RefreshTests {
         #expect(harness.askedAt == ["upstream A at 0 s"])
     }
 
-    @Test("pinned names are resolved within 1 s of a network change")
+    @Test("names in `prefetch.names` are resolved within 1 s of a network change")
     @ServiceLoop
     func networkChange() async throws {
         let harness = try harness(keeping: "www.example.com")

@@ -66,7 +66,7 @@ struct RefusalTests {
         #expect(harness.vendors[0].statistics.skewRepairs == 2)
     }
 
-    @Test("a spent budget without fallback: SERVFAIL without delay")
+    @Test("with a spent budget and no fallback, the client gets SERVFAIL immediately")
     @ServiceLoop
     func budgetWithoutFallback() async throws {
         let harness = try ResolverHarness(.tencent, fallsBack: false) {

@@ -388,7 +388,7 @@ struct ReloadInvalidationTests {
         }
     }
 
-    @Test("a snapshot without digests depends on the current settings")
+    @Test("from a snapshot without digests, answers that depend on vendors are not restored")
     @ServiceLoop
     func earlierVersion() throws {
         let fixture = Fixture()
@@ -459,7 +459,7 @@ struct ReloadInvalidationTests {
 
     // MARK: - NAT64
 
-    @Test("a change of the NAT64 prefix removes what depends on it, and repeats few vendor calls")
+    @Test("a new NAT64 prefix removes answers that depend on it, except to save vendor calls")
     @ServiceLoop
     func prefix() throws {
         let prefix = try #require(IPPrefix("2001:db8:64::/96").flatMap { NAT64Prefix($0) })
@@ -497,7 +497,7 @@ struct ReloadInvalidationTests {
         }
     }
 
-    @Test("an answer to an earlier query may be cached after a reload")
+    @Test("an answer from a removed upstream to a query before the reload is not cached")
     @ServiceLoop
     func underWay() async throws {
         let world = Simulation()
@@ -551,7 +551,7 @@ struct ReloadInvalidationTests {
         withExtendedLifetime((first, third)) {}
     }
 
-    @Test("a rate limit continues with the new limit")
+    @Test("after a reload, the earlier calls count against the new rate limit")
     func window() {
         let start = Clock.now
         /// Returns those of `seconds` at which the new `limit` allows a lookup.

@@ -146,7 +146,7 @@ struct ServiceBindingFilterTests {
 
     @Test
     @ServiceLoop
-    func `hints are those of the target; without a vendor route they are removed`() async throws {
+    func `hints are those of the target, or are removed without a vendor route`() async throws {
         let harness = try ResolverHarness(
             .tencent,
             upstream: .binding([

@@ -31,7 +31,7 @@ struct SnapshotWaitersTests {
         try await harness.story(of: asked).hasPrefix(text)
     }
 
-    @Test("after 300 ms, a stale answer is given as soon as it is loaded")
+    @Test("after 300 ms, a stale answer is sent as soon as it is loaded")
     @ServiceLoop
     func loadedLate() async throws {
         let harness = try await harness()
@@ -51,7 +51,7 @@ struct SnapshotWaitersTests {
         )
     }
 
-    @Test("a stale answer that is loaded within 300 ms is given after 300 ms")
+    @Test("a stale answer that is loaded within 300 ms is sent after 300 ms")
     @ServiceLoop
     func loadedSoon() async throws {
         let harness = try await harness()
@@ -64,7 +64,7 @@ struct SnapshotWaitersTests {
         )
     }
 
-    @Test("a fresh answer is given as soon as it is loaded")
+    @Test("a fresh answer is sent as soon as it is loaded")
     @ServiceLoop
     func fresh() async throws {
         let harness = try await harness(age: 30)
@@ -119,7 +119,7 @@ struct SnapshotWaitersTests {
         #expect(harness.cached("four.example.com") == ["A 0"])
     }
 
-    @Test("an upstream answer is given before the snapshot")
+    @Test("an answer of the upstream is sent without waiting for the snapshot")
     @ServiceLoop
     func better() async throws {
         let harness = try await harness(fault: .slow(.milliseconds(200)))

@@ -38,7 +38,7 @@ struct StaleAnswerTests {
         }
     }
 
-    @Test("a joining client gets the stale answer with the first one")
+    @Test("a client that joins a query gets the stale answer together with the first client")
     @ServiceLoop
     func together() async throws {
         let harness = try await harness()
@@ -55,7 +55,7 @@ struct StaleAnswerTests {
         #expect(harness.world.elapsed == before)
     }
 
-    @Test("a deadline below 300 ms gives the stale answer at the deadline")
+    @Test("a client with a deadline below 300 ms gets the stale answer at the deadline")
     @ServiceLoop
     func lessTime() async throws {
         let harness = try await harness()

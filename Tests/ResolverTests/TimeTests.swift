@@ -36,7 +36,7 @@ struct TimeTests {
         )
     }
 
-    @Test("vendors have 3 s together")
+    @Test("all vendors together have 3 s")
     @ServiceLoop
     func threeSeconds() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -75,7 +75,7 @@ struct TimeTests {
         )
     }
 
-    @Test("all servers unreachable: SERVFAIL without delay")
+    @Test("if all servers are unreachable, the client gets SERVFAIL immediately")
     @ServiceLoop
     func noNetwork() async throws {
         let harness = try ResolverHarness(

@@ -67,7 +67,7 @@ struct TraceTests {
         #expect(released == nil)
     }
 
-    @Test("after a failure the trace has the next server, then upstreams")
+    @Test("after a failure, the trace shows the next server, then the upstreams")
     @ServiceLoop
     func failures() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -86,7 +86,7 @@ struct TraceTests {
         )
     }
 
-    @Test("a slow server is hedged; a 429 shows the circuit breaker")
+    @Test("the trace shows a slow server and the hedged request")
     @ServiceLoop
     func hedge() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -107,7 +107,7 @@ struct TraceTests {
         )
     }
 
-    @Test("local answers and skipped vendors are no attempts")
+    @Test("the trace has no attempt for a local answer or a skipped vendor")
     @ServiceLoop
     func unasked() async throws {
         let harness = try ResolverHarness(.tencent)

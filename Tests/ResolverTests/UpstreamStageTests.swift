@@ -48,7 +48,7 @@ struct UpstreamStageTests {
 
     @Test
     @ServiceLoop
-    func `without upstreams the answer is an explained failure`() async throws {
+    func `without upstreams, the client gets SERVFAIL with the reason`() async throws {
         let harness = try ResolverHarness(upstream: nil)
         let answer = try await harness.ask("www.example.org")
         #expect(answer.rcode == .servFail)
@@ -57,7 +57,7 @@ struct UpstreamStageTests {
 
     @Test
     @ServiceLoop
-    func `an answer that exceeds a message is a failure`() async throws {
+    func `an answer that does not fit into a DNS message is a failure`() async throws {
         let upstream = ScriptedUpstream { (message) throws(UpstreamError) in
             let octets = [UInt8](repeating: 1, count: 40_000)
             message.answers = [1, 2].map { first in

@@ -48,7 +48,7 @@ struct LossSamplesTests {
 
     @Test(arguments: [ClientLoad.high, .excessive])
     @ServiceLoop
-    func `an upstream that drops one of three samples drops queries`(_ load: ClientLoad) async {
+    func `one lost sample of three shows that an upstream drops queries`(_ load: ClientLoad) async {
         let one = upstream { _ in .answer(5) }
         let group = harness.group(one)
         await self.load(group, load) { one.own = $0 % 3 == 0 ? .silence : .answer(5) }
@@ -76,7 +76,7 @@ struct LossSamplesTests {
 
     @Test
     @ServiceLoop
-    func `a server that answers no samples, or another server instead, drops no queries`() async {
+    func `no loss is reported if no sample is answered, or if another server answers`() async {
         let group = harness.group(upstream(own: .silence) { _ in .answer(5) })
         await load(group)
         #expect(!group.dropsQueries(now: harness.world.now))

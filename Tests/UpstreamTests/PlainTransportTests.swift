@@ -219,7 +219,7 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `the cancellation of its last query frees a replaced transport`() async throws {
+    func `a replaced transport is released when its last query is cancelled`() async throws {
         let server = try ScriptedServer { _ in [] }
         defer { server.stop() }
         let signals = (0..<256).map { _ in CancellationSignal() }

@@ -120,9 +120,9 @@ struct SharedConnectionTests {
         func stop() { exchanger?.drop() }
     }
 
-    /// Returns a server that answers in order on its first connections, and nothing on others.
+    /// Returns a server that answers in order on the first `limit` connections only.
     ///
-    /// It never answers slow.example, and so nothing more on this connection.
+    /// After a query for slow.example, the server sends nothing more on that connection.
     @ServiceLoop
     private static func server(limit: Int = .max, slow: Count = Count()) throws -> StreamServer {
         try StreamServer { client in
@@ -152,7 +152,7 @@ struct SharedConnectionTests {
         arguments: [true, false].flatMap { isAccepted in pairs.map { ($0.0, $0.1, isAccepted) } }
     )
     @ServiceLoop
-    private func `a connection that the server lets wait is replaced by the established one`(
+    private func `if a new connection gets no answer, the query uses the earlier connection`(
         first: Purpose,
         second: Purpose,
         isAccepted: Bool
@@ -179,7 +179,9 @@ struct SharedConnectionTests {
 
     @Test(arguments: [false, true])
     @ServiceLoop
-    func `a slow query in order delays only its own client`(isCancelled: Bool) async throws {
+    func `at a server that answers in order, a slow query delays only its own client`(
+        isCancelled: Bool
+    ) async throws {
         let slow = Count()
         let server = try Self.server(slow: slow)
         defer { server.stop() }

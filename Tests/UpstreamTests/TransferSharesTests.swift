@@ -47,7 +47,7 @@ struct TransferSharesTests {
 
     @Test
     @ServiceLoop
-    func `an upstream that was only checked takes no share`() {
+    func `an upstream of settings that were only checked takes no share`() {
         func capacity(_ names: [String]) -> Int {
             let shares = TransferShares(of: 16)
             let kept = Transfers(shares.transfers(at: "kept"))
@@ -76,7 +76,7 @@ struct TransferSharesTests {
 
     @Test
     @ServiceLoop
-    func `a client can use seven eighths, then replaces its oldest transfer after 400 ms`() {
+    func `a client can use 7/8 of the transfers, then replaces its oldest after 400 ms`() {
         let transfers = Transfers(TransferShares(of: 16).transfers(at: "single"))
         #expect(transfers.fill(Self.client(1)) == 14)
         transfers.milliseconds = 399
@@ -104,7 +104,7 @@ struct TransferSharesTests {
 
     @Test
     @ServiceLoop
-    func `clients without a verified address together replace at most half`() {
+    func `clients without a verified address together replace at most half of the transfers`() {
         let transfers = Transfers(TransferShares(of: 16).transfers(at: "single"))
         #expect(transfers.fill(Self.client(0), most: 12) == 12)
         for number: UInt32 in 1...4 {
@@ -360,7 +360,7 @@ extension TransferSharesTests {
 
     @Test(arguments: [UpstreamError.rateLimited, .declined(.servFail, because: nil), .timedOut])
     @ServiceLoop
-    func `if one server is crowded and the other server fails, the query ends as crowded`(
+    func `if one server is crowded and the other fails, the error of the query is crowded`(
         error: UpstreamError
     ) async throws {
         let harness = UpstreamHarness()

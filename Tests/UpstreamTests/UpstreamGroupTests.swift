@@ -119,7 +119,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `the number of tries per query is bounded`() async throws {
+    func `the number of attempts per query is bounded`() async throws {
         let members = (0..<16).map { index in
             ScriptedUpstream("\(index)", in: harness) { _ in .fail(.broken("no"), 1) }
         }
@@ -138,7 +138,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a try ends at the upstream's timeout or at the query's deadline`() async throws {
+    func `an attempt ends at the upstream's timeout or at the query's deadline`() async throws {
         let one = ScriptedUpstream("one", in: harness, timeout: .milliseconds(500)) { _ in .silence
         }
         #expect(
@@ -237,7 +237,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a third datagram is sent if the server has replied to another query`() async throws {
+    func `a query is sent a third time if the server has replied to another query`() async throws {
         let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero) {
             $0 < 2 ? .silence : .answer(10)
         }

@@ -91,7 +91,7 @@ final class ScriptedUpstream: Forwarding {
     var numbers = UpstreamNumbers()
     var forgeries: UInt64 = 0
 
-    /// Reaction by query number.
+    /// Reaction to a query, by the number of the query.
     var script: (Int) -> Step
 
     /// Reaction to probes; if nil, the reaction to the next query.

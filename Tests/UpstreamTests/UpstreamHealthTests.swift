@@ -299,7 +299,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `a server that refuses the first question of a probe passes with the second`()
+    func `a probe succeeds if the server refuses the first question and answers the second`()
         async throws
     {
         let one = ScriptedUpstream("one", in: harness, isProtected: true) { _ in

@@ -139,7 +139,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "the last --config of the command line counts",
+        "the last --config of the command line is used",
         arguments: [
             ("/usr/sbin/httpdnsd\0", nil), ("httpdnsd\0--config\0/a b\0", "/a b"),
             ("httpdnsd\0--config=/a\0--config\0/b\0--log-level\0debug\0", "/b"),

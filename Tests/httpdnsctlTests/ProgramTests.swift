@@ -397,7 +397,7 @@ struct ProgramTests {
         #expect(refused.errors.contains("nothing listens on \(dead)\nhint: "))
     }
 
-    @Test("a closed connection: exit code 3; an invalid reply: 1")
+    @Test("a closed connection has the exit code 3, an invalid reply the exit code 1")
     func nonsense() async throws {
         let closing = try ScriptedDaemon { _ in .close }
         defer { closing.stop() }
@@ -518,7 +518,10 @@ struct ProgramTests {
         }
     }
 
-    @Test("shell completion knows lists, names and files", arguments: ["bash", "zsh", "fish"])
+    @Test(
+        "a completion script has the fixed lists, and calls httpdnsctl for other values",
+        arguments: ["bash", "zsh", "fish"]
+    )
     func completions(_ shell: String) async throws {
         let script = try await runControl("completion", shell).output
         #expect(script.contains("misses") && script.contains("fallback"))

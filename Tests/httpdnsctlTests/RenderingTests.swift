@@ -602,7 +602,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("names in billable calls without a route are those of probes")
+    @Test("in the billable calls of stats, names without a route are health probes")
     func probes() {
         var stats = Samples.stats
         stats.vendors[0].routes = [RouteCost(route: "", domain: "", names: 60)]

@@ -168,7 +168,7 @@ struct SetupMachineTests {
         #expect(try root.tree.state("/etc/resolv.conf") == before)
     }
 
-    @Test("a change with which the daemon no longer resolves names is undone")
+    @Test("if the daemon resolves no names after the change, the change is undone")
     func unresolved() throws {
         let root = try Self.root("resolved")
         let before = try root.image()
@@ -485,7 +485,7 @@ struct SetupMachineTests {
         #expect(!root.tree.exists(Paths.openresolvConfig))
     }
 
-    @Test("a leftover file of a systemd-resolved that no longer runs is no source of nameservers")
+    @Test("a file of systemd-resolved is no source of nameservers if systemd-resolved is gone")
     func leftoverLink() throws {
         let root = try Self.root("resolved")
         try root.write("systemd-resolve\n", to: "/proc/7/comm")
@@ -550,7 +550,7 @@ struct SetupMachineTests {
         }
     }
 
-    @Test("in the restored file, the servers of a lease do not replace those of the operator")
+    @Test("a restored file with the operator's servers does not get the servers of a lease")
     func chosen() throws {
         let root = try FakeRoot()
         try root.write("", to: "/etc/dhcp/dhclient-enter-hooks.d/debug")

@@ -284,7 +284,7 @@ struct SetupPlanTests {
         )
     }
 
-    @Test("programs use the daemon directly, because a network can announce domains")
+    @Test("with systemd-resolved, programs query the daemon directly by default")
     func resolvedDirect() throws {
         var facts = MachineSample.all[0].facts
         let plan = SetupPlan(for: facts, servers: Self.servers)
@@ -304,7 +304,7 @@ struct SetupPlanTests {
         #expect(stub == SetupPlan(for: facts, servers: Self.servers, keepsStub: true))
     }
 
-    @Test("settings of systemd-resolved are read in its order")
+    @Test("settings of systemd-resolved are read in the order that systemd-resolved uses")
     func resolvedSettings() throws {
         let root = try FakeRoot()
         try root.write(
@@ -709,7 +709,7 @@ struct SetupPlanTests {
         #expect(SetupServers.obstacle(at: disabled, hasSocket: true) == nil)
     }
 
-    @Test("only answering servers are used, unless forced")
+    @Test("setup uses only servers that answer, unless forced")
     func answering() {
         func servers(
             _ given: [ServerAddress],

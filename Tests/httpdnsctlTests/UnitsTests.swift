@@ -59,7 +59,7 @@ struct UnitsTests {
         #expect(Units.decimal(value, digits: digits) == text)
     }
 
-    @Test("a share of zero is no number")
+    @Test("a share of a total of 0 is shown as a hyphen")
     func percent() {
         #expect(Units.percent(1, of: 3) == "33.3 %")
         #expect(Units.percent(0, of: 0) == "-")

@@ -25,7 +25,7 @@ enum Repository {
         .deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    /// Files and folders, without build products.
+    /// Checked files and folders; build products are not checked.
     private static let ours = [
         "Sources", "Tests", "scripts", "systemd", "config", "man", ".ci",
         "Package.swift", "README.md", "CHANGELOG.md", ".swift-format",

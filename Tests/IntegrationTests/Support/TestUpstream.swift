@@ -23,7 +23,7 @@ final class TestUpstream: Sendable {
         }
     }
 
-    /// NSD has child processes, which only NSD can stop.
+    /// Stops NSD with a signal, because only NSD itself can stop its child processes.
     deinit { _ = try? program.stop() }
 
     private static func settings(
