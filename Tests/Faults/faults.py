@@ -29,17 +29,17 @@ class Fault:
     title: str
     begins: typing.Callable
     ends: typing.Callable = nothing
-    # Permitted seconds after the end: until names are answered again, and until the vendor answers them.
+    # Permitted seconds from the end of the fault until all names are answered, and until the vendor answers again.
     within: float = 1.0
     vendor_within: float = 1.0
     servers: tuple = ("httpdnsd",)
-    # True if the server process cannot answer.
+    # True if the process of the server cannot answer during the fault.
     is_absence: bool = False
     preload: bool = False
     holds: bool = False
     # Upstream protocol: udp, tcp or tls.
     scheme: str = "udp"
-    # Seconds; None for --seconds.
+    # Duration in seconds; None for the value of --seconds.
     lasts: typing.Optional[float] = None
 
 

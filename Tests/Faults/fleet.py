@@ -150,7 +150,7 @@ class Fleet:
         return found
 
     def settle(self):
-        """Waits until all machines share answers; returns the seconds."""
+        """Waits until all machines share answers; returns the waiting time in seconds."""
         begin = time.monotonic()
         while self.states() != {"connected": self.count}:
             if time.monotonic() > begin + 30:

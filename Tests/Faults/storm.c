@@ -175,7 +175,7 @@ static void ask(int index, int64_t due) {
     octets[0] = (uint8_t)(id >> 8), octets[1] = (uint8_t)id;
     const size_t length = query->sort == garbage ? put_garbage(octets, query->number)
                                                  : header + put_question(octets + header, query);
-    // A refusal belongs to an earlier query; the second try is for this one.
+    // send() may fail with the ICMP error of an earlier query. Then a second call sends this query.
     for (int tries = 0; tries < 2; tries++)
         if (send(sockets[index].fd, octets, length, 0) >= 0)
             return;

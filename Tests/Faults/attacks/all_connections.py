@@ -5,8 +5,8 @@ import tempfile
 import common
 import servers
 
-TITLE = "an upstream with four addresses over HTTP/1.1 answers no query"
-PROMISE = "names of another upstream over HTTPS are answered within 1 s meanwhile"
+TITLE = "an upstream over HTTP/1.1 with four addresses answers no query"
+PROMISE = "names of another upstream over HTTPS are answered within 1 s during the attack"
 PEERS = ()
 ADDRESSES = ("127.0.0.11", "127.0.0.12", "127.0.0.13", "127.0.0.14")
 

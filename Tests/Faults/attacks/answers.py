@@ -7,8 +7,8 @@ import threading
 
 import common
 
-TITLE = "odd answers of an upstream"
-PROMISE = "no failure looks like an empty answer, and replies have what the RFCs want"
+TITLE = "unusual answers of an upstream"
+PROMISE = "no failure becomes an empty answer, and replies have the records that the RFCs require"
 PEERS = ("unbound",)
 
 SETTINGS = {

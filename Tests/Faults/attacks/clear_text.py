@@ -10,8 +10,8 @@ import time
 import common
 import dns.message
 
-TITLE = "dead names of one client turn encryption off"
-PROMISE = "no name is asked in the clear while the encrypted upstream is in service"
+TITLE = "a client queries dead names, to make the daemon avoid its encrypted upstream"
+PROMISE = "no other name is sent in the clear while the encrypted upstream answers other names"
 PEERS = ()
 
 # Never set: CLOCK.wait(timeout) is the pause between queries.
@@ -104,7 +104,7 @@ def in_the_clear(programs, server, burst, pause, seconds, sources=()):
 
 
 def run(programs, server):
-    """Counts the names that the plain upstream saw at two rates, and at the first rate with overload."""
+    """Counts the names that the plain upstream saw: at two rates of dead names, and at the first rate with overload."""
     steady = in_the_clear(programs, server, 1, 0.1, 12)
     page = in_the_clear(programs, server, 4, 4, 12)
     loaded = in_the_clear(programs, server, 1, 0.1, 12, common.CLIENTS[:2])

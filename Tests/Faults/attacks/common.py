@@ -2,7 +2,7 @@
 """Shared parts of the attacks: a server under attack, its directory, and the command line.
 
 An attack is a module of this directory with `TITLE`, `PROMISE`, `PEERS` and `run(programs, server)`,
-which returns the figure as text and whether the promise holds.
+which returns the figure as text and whether the promise holds. A *dead name* is never answered by its server.
 """
 import argparse
 import asyncio
@@ -177,9 +177,9 @@ def certificate(directory):
 
 
 class EncryptedUpstream:
-    """A resolver over TLS that answers every name with an address, except names below dead.example.
+    """A resolver over TLS that answers every name with an address.
 
-    It never answers those; while `is_silent` is set, it answers nothing. Use it as a context manager.
+    It never answers names below dead.example, and no name while `is_silent` is set. Use it as a context manager.
     """
 
     def __init__(self, directory):
@@ -444,7 +444,7 @@ def connect(port, source):
 
 
 def victim(port, source, names, seconds, within=2):
-    """Sends queries for `names` evenly over `seconds` over UDP; returns the number of unanswered ones.
+    """Sends queries for `names` over UDP, evenly distributed over `seconds`; returns the number of unanswered names.
 
     An answer is NOERROR with an address, `within` seconds after the query.
     """

@@ -8,7 +8,7 @@ import subprocess
 
 import common
 
-TITLE = "16 `watch` clients on the control socket"
+TITLE = "16 `watch` clients occupy the control socket"
 PROMISE = "`status` and `reload` are answered"
 PEERS = ()
 

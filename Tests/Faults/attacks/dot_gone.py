@@ -6,8 +6,8 @@ import time
 import clear_text
 import common
 
-TITLE = "the encrypted upstream is gone"
-PROMISE = "the plain upstream answers the first name within 4.8 s and the next ones within 1 s"
+TITLE = "the encrypted upstream is silent or refuses connections"
+PROMISE = "the plain upstream answers the first name within 4.8 s, and each later name within 1 s"
 PEERS = ()
 
 

@@ -5,8 +5,8 @@ import socket
 import common
 import servers
 
-TITLE = "an upstream over TCP sends without end"
-PROMISE = "a name that needs no upstream is answered within 1 s meanwhile"
+TITLE = "an upstream over TCP sends messages without end"
+PROMISE = "a name that needs no upstream is answered within 1 s during the attack"
 PEERS = ()
 
 SETTINGS = """

@@ -15,8 +15,8 @@ import urllib.parse
 
 import common
 
-TITLE = "special-purpose addresses of public names"
-PROMISE = "none passes from an upstream (rebinding protection) or a vendor, in records and in hints"
+TITLE = "public names with special-purpose addresses"
+PROMISE = "no such address passes from an upstream (with rebinding protection) or a vendor, in records or in hints"
 PEERS = ("unbound",)
 
 ADDRESSES = [

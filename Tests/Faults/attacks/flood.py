@@ -8,7 +8,7 @@ import time
 
 import common
 
-TITLE = "a flood of new names over UDP, with a watchdog of 3 s"
+TITLE = "a flood of new names over UDP, with a watchdog timeout of 3 s"
 PROMISE = "the watchdog is notified in time"
 PEERS = ()
 

@@ -10,8 +10,8 @@ import dns.query
 from common import Server, main
 from vendors import Emulator, stranger
 
-TITLE = "a stranger forges the answers of a vendor over `channel: aes`"
-PROMISE = "no answer forged from one known block, no server of a forged /conf, answers labelled unprotected"
+TITLE = "an attacker without the key forges replies of a vendor over `channel: aes`"
+PROMISE = "no answer and no /conf forged from one known block is accepted; answers are labelled unprotected"
 PEERS = ()
 NAMES = 20
 KNOWN = "www.dnspod.cn.:6"  # the first block of the reply for the name that the attacker queried

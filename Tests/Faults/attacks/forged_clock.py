@@ -11,8 +11,8 @@ import dns.query
 from common import Server, main
 from vendors import stranger
 
-TITLE = "one forged 403 moves a vendor's clock to 2100"
-PROMISE = "no call is signed for more than 20 minutes ahead"
+TITLE = "one forged 403 has a date in 2100, to move the vendor's clock"
+PROMISE = "no signature of a call is valid for more than 20 minutes"
 PEERS = ()
 
 SETTINGS = """

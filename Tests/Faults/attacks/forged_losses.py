@@ -2,7 +2,7 @@
 """Two clients query names for which the first query is answered late; another client has many dead names."""
 import common
 
-TITLE = "two clients ask 60 names a second whose first copy is answered late; another client asks 200 dead names a second"
+TITLE = "two clients query 60 names a second (first reply after 0.6 s); another client queries 200 dead names a second"
 PROMISE = "at most 2 % of the other names of the client with dead names fail"
 PEERS = ()
 LATE, DEAD, LIVE, WARM_UP, SECONDS = 60, 200, 200, 8, 10

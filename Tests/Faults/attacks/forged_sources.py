@@ -8,8 +8,8 @@ import threading
 import common
 import servers
 
-TITLE = "65,536 forged addresses ask 35,000 new names a second over UDP"
-PROMISE = "programs on this machine and clients over TCP lose at most 5 %"
+TITLE = "queries for 35,000 new names a second over UDP from 65,536 forged addresses"
+PROMISE = "at most 5 % of names fail from this machine over UDP, and from another client over TCP"
 PEERS = ("unbound",)
 RATE, SENDERS, NAMES, STREAMS, SECONDS, WITHIN = 35000, 2, 160, 40, 8, 5
 LOCAL, REMOTE = "127.0.0.1", common.CLIENTS[2]

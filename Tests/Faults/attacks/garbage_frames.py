@@ -5,8 +5,8 @@ import time
 
 import common
 
-TITLE = "a TCP client sends garbage without end"
-PROMISE = "its connection is closed within 1 s, after less than 0.2 s of processor time"
+TITLE = "a TCP client sends messages without a valid query, without end"
+PROMISE = "the connection is closed within 1 s, after less than 0.2 s of processor time"
 PEERS = ("unbound",)
 
 SECONDS = 4

@@ -7,8 +7,8 @@ import threading
 
 import common
 
-TITLE = "chosen questions that share buckets of the cache"
-PROMISE = "120 of 120 chosen questions stay cached, and 2000 do not evict a popular name"
+TITLE = "questions that are chosen to share two buckets of the cache"
+PROMISE = "120 of 120 chosen questions stay cached, and 2,000 do not evict a popular name"
 PEERS = ("unbound",)
 
 GOLDEN, MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
@@ -111,7 +111,7 @@ def run(programs, server):
         first = [next(stream) for _ in range(KEPT)]
         for name, kind in first:
             ask(client, name, kind)
-        # In reverse: in the order of storage, an evicted entry that is stored again would evict the next one.
+        # In reverse order: in the order of storage, each query for an evicted entry would evict the next entry.
         before = upstream.asked
         for name, kind in reversed(first):
             ask(client, name, kind)

@@ -13,7 +13,7 @@ import dns.rcode
 from common import Server, main, pause
 from vendors import stranger
 
-TITLE = "a client asks a JSON API for dead names"
+TITLE = "a client queries dead names at a vendor of kind `json`"
 PROMISE = "no other name goes to a plain upstream"
 PEERS = ()
 NAMES = 60

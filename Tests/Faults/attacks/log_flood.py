@@ -7,8 +7,8 @@ import time
 
 import common
 
-TITLE = "an upstream that comes and goes fills the log"
-PROMISE = "at most 8 lines about one server in 12 s"
+TITLE = "a server alternately fails and recovers, to fill the log"
+PROMISE = "the log has at most 8 lines about the server in 12 s"
 PEERS = ()
 
 # Never set: waits with a timeout pace queries and replies.

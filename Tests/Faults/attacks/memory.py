@@ -2,8 +2,8 @@
 """Clients query answers of 64 KiB from a slow upstream over TCP, and do not read the replies."""
 import common
 
-TITLE = "one client fills memory over TCP"
-PROMISE = "resident memory at most 96 MiB"
+TITLE = "60 TCP connections with 100 queries each for answers of 64 KiB, which the client does not read"
+PROMISE = "the resident memory is at most 96 MiB"
 PEERS = ("unbound",)
 
 CONNECTIONS, QUERIES, RECORDS = 60, 100, 4000

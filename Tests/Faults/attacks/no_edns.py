@@ -9,7 +9,7 @@ import dns.exception
 import dns.message
 import dns.rcode
 
-TITLE = "an upstream without EDNS"
+TITLE = "an upstream rejects queries with EDNS"
 PROMISE = "every name is answered"
 PEERS = ("unbound",)
 

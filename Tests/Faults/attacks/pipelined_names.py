@@ -7,7 +7,7 @@ import time
 import common
 
 TITLE = "one TCP client pipelines local names on 16 connections"
-PROMISE = "another client's worst answer takes at most 300 ms"
+PROMISE = "another client's slowest answer takes at most 300 ms"
 PEERS = ("unbound",)
 
 CONNECTIONS, QUERIES, NAMES, SECONDS = 16, 400, 100, 6

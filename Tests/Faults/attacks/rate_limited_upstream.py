@@ -7,8 +7,8 @@ import time
 import common
 import servers
 
-TITLE = "one client asks 1,000 new names a second at an upstream that drops queries above 500"
-PROMISE = "after 6 s, at most 20 % of another client's names fail; none is asked in the clear"
+TITLE = "one client queries 1,000 new names a second; the upstream drops queries above 500 a second"
+PROMISE = "after 6 s, at most 20 % of another client's names fail; none is sent in the clear"
 PEERS = ("unbound",)
 RATE, LIMIT, WARM_UP, NAMES, SECONDS = 1000, 500, 6, 100, 10
 

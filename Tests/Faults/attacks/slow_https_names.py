@@ -7,8 +7,8 @@ import tempfile
 import common
 import servers
 
-TITLE = "three clients ask an honest upstream over HTTPS for 600 slow names a second"
-PROMISE = "other names of this upstream are answered within 1 s meanwhile"
+TITLE = "three clients query 600 slow names a second at an honest upstream over HTTPS"
+PROMISE = "other names of this upstream are answered within 1 s during the attack"
 PEERS = ()
 RATE, DELAY = 600, 2.5
 

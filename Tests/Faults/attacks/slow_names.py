@@ -9,8 +9,8 @@ import dns.exception
 import dns.message
 import servers
 
-TITLE = "slow names keep an encrypted upstream of few places busy"
-PROMISE = "no other name is asked in the clear"
+TITLE = "slow names at an encrypted upstream that processes few queries at a time"
+PROMISE = "no other name is sent in the clear"
 PEERS = ()
 SLOW, OTHERS, SECONDS = 60, 8, 6
 

@@ -4,8 +4,8 @@ import contextlib
 import itertools
 import common
 
-TITLE = "one TCP client takes all places of questions"
-PROMISE = "other clients lose at most 2 %"
+TITLE = "one client pipelines dead names over TCP"
+PROMISE = "at most 2 % of another client's names fail"
 PEERS = ("unbound",)
 
 CONNECTIONS, QUERIES, NAMES, SECONDS = 120, 100, 240, 8

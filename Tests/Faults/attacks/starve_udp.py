@@ -2,8 +2,8 @@
 """One client sends 3,000 queries a second over UDP for new names that are never answered."""
 import common
 
-TITLE = "one UDP client asks 3,000 dead names a second"
-PROMISE = "other clients lose at most 2 %"
+TITLE = "one client queries 3,000 dead names a second over UDP"
+PROMISE = "at most 2 % of another client's names fail"
 PEERS = ("unbound",)
 
 RATE, NAMES, SECONDS = 3000, 240, 12

@@ -3,8 +3,8 @@
 import contextlib
 import common
 
-TITLE = "two addresses hold all TCP connections"
-PROMISE = "another client is answered over TCP every time"
+TITLE = "two addresses hold all TCP connections, each with a pending query"
+PROMISE = "each query of another client over TCP is answered"
 PEERS = ("unbound",)
 
 CONNECTIONS, TRIES, SECONDS = 128, 40, 8

@@ -9,7 +9,7 @@ import common
 import dns.exception
 
 TITLE = "forged replies with wrong IDs"
-PROMISE = "at most 8 guesses a query over UDP, then TCP; all counted in the statistics"
+PROMISE = "after at most 8 guesses over UDP, the query is sent over TCP; all guesses are counted"
 PEERS = ()
 
 GUESSES = 1_000
