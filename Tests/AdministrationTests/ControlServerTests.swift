@@ -281,7 +281,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a client whose call does not arrive completely within the timeout is disconnected")
+    @Test("a client that does not send a complete call within the timeout is disconnected")
     @ServiceLoop
     func slow() async throws {
         var limits = LiveServer.timeless

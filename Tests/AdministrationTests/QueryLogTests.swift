@@ -65,7 +65,7 @@ struct QueryLogTests {
         #expect(diary.all.count == 3)
     }
 
-    @Test("queries that are lost to the log are counted and reported")
+    @Test("queries that the log misses are counted and reported")
     @ServiceLoop
     func tooMany() async throws {
         let log = log()
@@ -83,7 +83,7 @@ struct QueryLogTests {
         #expect(log.missed == 3 + UInt64(RecordRing.capacity + 5 - RecentReader.mostEvents))
     }
 
-    @Test("while the log is enabled, its queries are written every second")
+    @Test("while the query log is enabled, new queries are written every second")
     @ServiceLoop
     func looks() async throws {
         let log = log()

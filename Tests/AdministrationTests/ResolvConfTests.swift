@@ -68,7 +68,7 @@ struct ResolvConfTests {
         #expect(intact.isSetUp == true && intact.problem == nil)
         let changed = try found(journal.merging([resolvConf: "nameserver 192.0.2.1\n"]) { $1 })
         #expect(changed.problem?.contains("programs query 192.0.2.1") == true)
-        // Setup wrote the file with another address, and the file is unchanged since then.
+        // Setup wrote this file for a server with another address.
         let mark = "# Written by httpdnsctl setup for 192.0.2.1; revert\n"
         let front = mark + "nameserver 192.0.2.1\n"
         #expect(try found(journal.merging([resolvConf: front]) { $1 }).problem == nil)

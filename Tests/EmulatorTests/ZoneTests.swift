@@ -40,7 +40,7 @@ struct ZoneTests {
         #expect(!zone.isRegistered("example.org"))
     }
 
-    @Test func `a name with the word "empty" is registered, without records`() throws {
+    @Test func `a name that the zone marks as empty is registered`() throws {
         let zone = try Zone(text: text)
         #expect(zone.isRegistered("none.example.com"))
         #expect(zone.answer("none.example.com", .v4, for: nil) == .init())

@@ -378,7 +378,7 @@ struct UnitTests {
         #expect(run.code == 0 && (run.output + run.errors).isEmpty, "\(run.output)\(run.errors)")
     }
 
-    @Test("systemd stops to restart a daemon that crashes at each start")
+    @Test("systemd stops restarting a daemon that crashes at each start")
     func startLimit() throws {
         let unit = try Repository.text("systemd/httpdnsd.service")
         func number(_ option: String, _ unitOfTime: String = "") throws -> Int {

@@ -103,7 +103,10 @@ struct SettingsTests {
         #expect(try daemon.stop().status == 0)
     }
 
-    @Test("the error for a port in use names it, and the exit code is 1", arguments: [false, true])
+    @Test(
+        "the error for a port in use names the port, and the exit code is 1",
+        arguments: [false, true]
+    )
     func taken(isDatagram: Bool) throws {
         let socket = try Socket(isDatagram ? .datagram : .stream, bound: true)
         if !isDatagram { try socket.listen() }

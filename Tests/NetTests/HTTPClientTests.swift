@@ -151,7 +151,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a failed TLS handshake uses the time of its provider, and earns none`() async throws {
+    func `a failed TLS handshake is charged to its provider, and earns no time`() async throws {
         _ = try await client.send(secure("/hello"), deadline: patience)
         let earned = try #require(client.providers[""]?.meter.budget.level)
         #expect(earned <= .zero)

@@ -33,7 +33,7 @@ struct HTTPTimeoutTests {
 
     @ServiceLoop
     @Test(arguments: [(true, true), (true, false), (false, true)])
-    func `a timeout of a billed request is no dead connection if part of a reply has arrived`(
+    func `only a billed request with a partial reply times out as on a new connection`(
         isSentOnce: Bool,
         isAlive: Bool
     ) async throws {

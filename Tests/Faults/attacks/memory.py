@@ -2,7 +2,7 @@
 """Clients query answers of 64 KiB from a slow upstream over TCP, and do not read the replies."""
 import common
 
-TITLE = "60 TCP connections with 100 queries each for answers of 64 KiB, which the client does not read"
+TITLE = "TCP connections with 100 queries each for answers of 64 KiB, which the client does not read"
 PROMISE = "the resident memory is at most 96 MiB"
 PEERS = ("unbound",)
 
