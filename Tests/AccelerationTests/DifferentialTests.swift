@@ -118,8 +118,10 @@ private final class DifferentialHarness {
         }.map { Array(buffer[..<$0]) }
     }
 
-    /// Returns a query. If `isPlain` is true, the BPF program must answer it from its copy of a
-    /// complete answer, if there is one.
+    /// Returns a query.
+    ///
+    /// If `isPlain` is true and the BPF program has a copy of a complete answer, the program must
+    /// answer the query.
     func query() throws -> (octets: [UInt8], isPlain: Bool) {
         var (name, type) = known[random.below(known.count)]
         if random.once(in: 16) { type = UInt16(random.below(80)) }

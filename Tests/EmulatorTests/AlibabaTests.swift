@@ -167,7 +167,7 @@ struct AlibabaV1Tests {
         )
     }
 
-    @Test func `/ss accepts signatures for a limited time`() throws {
+    @Test func `the path /ss accepts signatures for a limited time`() throws {
         let emulator = try RunningEmulator(at: 1_632_912_372, "--set", "alibaba-secret=123456")
         let published = "n=abcdef2345&t=1632912372&s=de7be63a9f19cf11e9d455d7d4f23cb4"
         #expect(try emulator.get("/100000/ss?" + published).status == 200)

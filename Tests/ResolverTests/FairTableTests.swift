@@ -328,8 +328,7 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `unproven clients evict no proven clients that use less than half of the table`()
-    {
+    func `unproven clients evict no query of proven clients below half of the table`() {
         let questions = Questions()
         for number in 1...2 { questions.ask("local\(number)", by: UInt32(number)) }
         for number in 1...20 {
