@@ -99,7 +99,7 @@ package enum AnswerSource: UInt8, Sendable, CaseIterable {
 
     case upstream
 
-    /// This daemon: special-use names and settings.
+    /// This daemon: special names and settings.
     case local
 }
 

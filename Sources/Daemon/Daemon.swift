@@ -232,7 +232,7 @@ package final class Daemon {
         let recent = RecentReader.all(of: state.recent)
         let list = RecentList(recent, components.clocks, components.resolver.origins)
         let queries = list.latestMisses(Self.dumpedQueries)
-        logger.notice("latest queries not answered from the cache: \(queries.count)")
+        logger.notice("latest \(queries.count) queries that the cache could not answer:")
         for query in queries { QueryLog.log(query, to: logger) }
     }
 

@@ -67,7 +67,7 @@ struct Admin {
             var faults: [Fault] = []
             for line in lines { faults.append(try Fault(line)) }
             emulator.faults.replace(with: faults)
-            return Response(text: "faults in force: \(faults.count)\n")
+            return Response(text: "active faults: \(faults.count)\n")
         } catch {
             return Response(status: 400, text: "\(error), keeping the old faults\n")
         }

@@ -249,7 +249,7 @@ class Subject:
             before = counts
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.daemon.process.wait(0.1)
-        raise programs.Failure(f"{self.title}: the counts do not come to rest: {before}")
+        raise programs.Failure(f"{self.title}: the counts still change: {before}")
 
     @staticmethod
     def uncertain(units):

@@ -156,7 +156,7 @@ struct UsageFileTests {
         }
         #expect(use(durably: false)?.unitsToday == 5)
         #expect(use(durably: false)?.unitsToday == 10)
-        #expect(file.problem?.hasPrefix("usage is not stored: cannot create") == true)
+        #expect(file.problem?.hasPrefix("usage not stored: cannot create") == true)
         #expect(use(durably: true) == nil)
         #expect(file.problem?.hasPrefix("usage unknown: cannot create") == true)
         #expect(file.problem?.contains("$STATE_DIRECTORY") == true)

@@ -79,7 +79,7 @@ struct ReadmeTests {
         for line in typed.map({ $0[1].replacingOccurrences(of: #"'"'"'"#, with: "'") }) {
             #expect(recording.contains("$ \(line)\n"), "\(line)")
         }
-        #expect(recording.hasSuffix("All of it worked.\n"))
+        #expect(recording.hasSuffix("All checks passed.\n"))
     }
 
     @Test("the httpdnsctl verbs in README.md exist")

@@ -80,7 +80,7 @@ struct FleetTests {
         // The message of the third machine is sealed with another secret.
         try fleet.daemons[0].wait("stats") { $0["fleet", "rejected"].int == 1 }
         let log = fleet.daemons[0].program.errorText
-        #expect(log.contains("fleet: ignoring shared answers: forged"), "\(log)")
+        #expect(log.contains("fleet: ignoring a shared answer: forged"), "\(log)")
         try fleet.daemons[1].wait("status") { $0["fleet", "members"].int == 2 }
         let status = try JSON(fleet.daemons[1].control("status", "--json").output)
         #expect(status["fleet", "state"].string == "connected")

@@ -120,7 +120,7 @@ struct ReadmeTests {
                 Form(
                     "scripts/demo",
                     as: "scripts/demo --bin '\(programsPath)'",
-                    prints: "All of it worked."
+                    prints: "All checks passed."
                 ),
                 Form(
                     "scripts/install",
@@ -148,11 +148,11 @@ struct ReadmeTests {
                 Form("ask www.example.com AAAA", prints: "2001:db8::1"),
                 Form("httpdnsctl status", prints: "READY"),
                 Form("httpdnsctl explain www.example.com", prints: "httpdnsd.yaml:"),
-                Form("fault silent", prints: "faults in force: 1"),
+                Form("fault silent", prints: "active faults: 1"),
                 Form("ask www.example.com", prints: "192.0.2.1"),
                 Form("ask six.example.com AAAA", prints: "EDE: "),
                 Form("httpdnsctl status", ends: [4], prints: "DEGRADED"),
-                Form("fault", prints: "faults in force: 0"),
+                Form("fault", prints: "active faults: 0"),
             ],
             on: machine,
             after: line
@@ -160,7 +160,7 @@ struct ReadmeTests {
         try drills(on: machine, after: line)
         demo.send(SIGINT)
         let end = try demo.end()
-        #expect(end.status == 0 && end.output.contains("All of it worked."), "\(end.errors)")
+        #expect(end.status == 0 && end.output.contains("All checks passed."), "\(end.errors)")
     }
 
     private func drills(on machine: Machine, after line: String) throws {
@@ -200,7 +200,7 @@ struct ReadmeTests {
         for fault in faults {
             let end = try machine.run("\(line)\n\(fault)")
             #expect(
-                end.output.contains("faults in force: 1"),
+                end.output.contains("active faults: 1"),
                 "\(fault): \(end.output)\(end.errors)"
             )
         }

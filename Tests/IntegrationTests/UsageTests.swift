@@ -36,17 +36,20 @@ struct UsageTests {
         let status = try daemon.control("status")
         #expect(status.status == 4)
         let problem = "usage unknown: cannot create \(place): Not a directory; set $STATE_DIRECTORY"
-        #expect(status.output.contains("not used because of its budget: " + problem), "\(status)")
+        #expect(
+            status.output.contains("not called, because the budget cannot be checked: " + problem),
+            "\(status)"
+        )
         let end = try daemon.program.stop()
         #expect(end.errors.components(separatedBy: problem).count == 2, "\(end.errors)")
 
         let free = try self.daemon(emulator, scratch, state: place)
-        _ = try free.program.line(with: "usage is not stored: cannot create \(place)")
+        _ = try free.program.line(with: "usage not stored: cannot create \(place)")
         #expect(try free.dig("www.example.com", "A").data("A") == ["192.0.2.1"])
         let report = try free.control("status")
         #expect(report.status == 4)
         #expect(report.output.contains("snapshot of the cache: "), "\(report)")
-        #expect(try free.control("bill").output.contains("usage is not stored"))
+        #expect(try free.control("bill").output.contains("usage not stored"))
         try free.stop()
     }
 

@@ -477,7 +477,7 @@ struct SetupMachineTests {
         #expect(
             try root.liveRevert(fault: "program not found") == [
                 "'resolvconf -u' failed: program not found",
-                "/etc/resolv.conf had no nameserver besides the daemon: it has the last known "
+                "/etc/resolv.conf had no nameserver besides the daemon: added the last known "
                     + "servers of the network (192.0.2.1)",
             ]
         )

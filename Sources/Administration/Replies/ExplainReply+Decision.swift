@@ -127,7 +127,7 @@ extension Decision {
         let result =
             switch own?.stage {
             case .types: "answers: the query type is not a record type"
-            case .specialNames: "answers: special-use name, never forwarded"
+            case .specialNames: "answers: special name, never forwarded"
             case .nat64: "answers: the NAT64 prefix of this network (ipv4only.arpa)"
             case .suppressing: suppression
             case .hosts, nil: "no match"

@@ -69,7 +69,7 @@ extension VendorStatus {
         case .limit: "vendor \(name): backing off: all servers returned HTTP 429"
         case .budget:
             if let problem = rest?.error {
-                "vendor \(name): not used because of its budget: \(problem)"
+                "vendor \(name): not called, because the budget cannot be checked: \(problem)"
             } else {
                 "vendor \(name): \(budget?.title ?? "budget") spent: fallbacks answer until midnight "
                     + "UTC, or until `vendors.\(name).budget` is raised"

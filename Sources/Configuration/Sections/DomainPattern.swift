@@ -80,7 +80,7 @@ extension DomainPattern: CustomStringConvertible {
         if case .unescaped = error, text.contains(" ") {
             return Mismatch(
                 message: "`\(pattern.shortened)` is not a domain: it contains a space",
-                hint: "remove it, or write a list of domains: [a.example, b.example]"
+                hint: "remove the space, or write a list of domains: [a.example, b.example]"
             )
         }
         return Mismatch(message: "`\(pattern.shortened)` is not a domain: \(error)")

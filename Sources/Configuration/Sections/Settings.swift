@@ -248,7 +248,7 @@ extension Settings {
         },
         .section("hosts", \.hosts, HostsSettings.table) {
             """
-            Local names and addresses, which take precedence over routes and special-use names. A \
+            Local names and addresses, which take precedence over routes and special names. A \
             PTR query for an address returns its first name. `localhost` always means this \
             machine.
             """

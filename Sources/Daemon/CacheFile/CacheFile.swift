@@ -257,8 +257,8 @@ final class CacheFile {
         if summary.writtenAt > begin.wallTime {
             logger.warning(
                 """
-                cache: \(numbers.path): its time is \(summary.writtenAt - begin.wallTime) s ahead \
-                of this machine's clock, treating the snapshot as new
+                cache: \(numbers.path): written \(summary.writtenAt - begin.wallTime) s in the future \
+                by this machine's clock, treating the snapshot as new
                 """
             )
         }

@@ -132,8 +132,8 @@ extension Daemon {
         case .rejected(let reason):
             logger.warning(
                 """
-                fleet: ignoring shared answers: \(reason.rawValue); further such answers are only \
-                counted
+                fleet: ignoring a shared answer: \(reason.rawValue); more of them are counted, but \
+                not logged
                 """,
                 metadata: ["reason": "\(reason.rawValue)"]
             )

@@ -66,8 +66,8 @@ final class VendorLog {
         case .shareSpent(let rule):
             logger.warning(
                 """
-                vendor \(name): a client, or all clients whose addresses may be forged, reached \
-                their limit of the \(rule), trying the next vendor or the fallback for their names
+                vendor \(name): one client, or all unproven clients together, reached the limit of \
+                the \(rule), trying the next vendor or the fallback for their names
                 """,
                 metadata: ["vendor": "\(name)"]
             )
@@ -83,9 +83,9 @@ final class VendorLog {
             )
         case .usageUnknown(let problem, let rule):
             let consequence =
-                rule.onExceeded == .fallback ? "not used because of its" : "ignoring the"
+                rule.onExceeded == .fallback ? "not called" : "ignoring"
             logger.warning(
-                "vendor \(name): \(consequence) \(rule): \(problem)",
+                "vendor \(name): cannot check the \(rule), \(consequence): \(problem)",
                 metadata: ["vendor": "\(name)"]
             )
         }

@@ -66,7 +66,7 @@ final class HostsFiles {
             do throws(SocketError) {
                 result = try await WorkerThread.run(named: "hosts") { HostsReading(settings) }
             } catch {
-                logger.error("hosts: \(error), retrying in 10 s, until then the old table is used")
+                logger.error("hosts: \(error), keeping the old table, retrying in 10 s")
                 alarm?.bring(forward: Clock.now + Self.retry)
                 break
             }

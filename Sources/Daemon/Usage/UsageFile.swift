@@ -62,7 +62,7 @@ final class UsageFile: UsageStore {
             switch error {
             case .unavailable(let why):
                 let hint = "set $STATE_DIRECTORY to a directory in which the daemon can write"
-                problem = "usage \(durably ? "unknown" : "is not stored"): \(why); \(hint)"
+                problem = "usage \(durably ? "unknown" : "not stored"): \(why); \(hint)"
                 if !durably { return memory.update(vendor, today: today, durably: false, change) }
             case .failed(let why): problem = "usage unknown: \(why)"
             }

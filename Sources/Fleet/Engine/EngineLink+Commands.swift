@@ -4,10 +4,11 @@ internal import Net
 extension EngineLink {
     /// Sends commands together, with the timeout of the settings.
     ///
-    /// A timeout counts for the circuit breaker; an error reply closes the connections.
+    /// A timeout counts towards the circuit breaker; an error reply closes the connections.
     func send(_ list: [[UInt8]], _ completion: consuming Completion<Replies>) {
         guard let commands, !breaker.isOpen else {
-            return completion(.failure(.lost("the Redis server is not used")))
+            let reason = "not connected to the Redis server, or backing off after timeouts"
+            return completion(.failure(.lost(reason)))
         }
         let judged = completion.after { [weak self] (replies: Replies, completion) in
             self?.judge(replies)
@@ -18,10 +19,10 @@ extension EngineLink {
 
     /// Sends commands for which no client waits.
     ///
-    /// A timeout does not count for the circuit breaker; an error reply closes the connections.
+    /// A timeout does not count towards the circuit breaker; an error reply closes the connections.
     func sendWithoutWaiting(_ list: [[UInt8]], _ completion: consuming Completion<Replies>) {
         guard let commands else {
-            return completion(.failure(.lost("the Redis server is not used")))
+            return completion(.failure(.lost("not connected to the Redis server")))
         }
         let judged = completion.after { [weak self] (replies: Replies, completion) in
             if case .success = replies { self?.judge(replies) }

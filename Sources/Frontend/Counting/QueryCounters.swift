@@ -13,7 +13,7 @@ package enum QuerySource: Int, CaseIterable {
     case vendor
     case upstream
 
-    /// This daemon: special-use names, and query types that are not record types.
+    /// This daemon: special names, and query types that are not record types.
     case local
 
     /// Refused: the client is not allowed, or the class is not IN.

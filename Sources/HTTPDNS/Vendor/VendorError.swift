@@ -209,7 +209,7 @@ extension VendorError: CustomStringConvertible {
         case .clientBudget: "the client has used its part of the call budget"
         case .clientPace: "the client has reached its limit of calls per second"
         case .busy: "too many lookups are waiting"
-        case .clientBusy: "too many lookups of the client are waiting"
+        case .clientBusy: "the client has reached its limit of calls or of waiting lookups"
         }
     }
 

@@ -247,7 +247,7 @@ package final class UpstreamStage {
         case .paused:
             .failure(query, .noReachableAuthority, "an operator has paused the upstreams")
         case .declined(_, because: let code?):
-            .failure(query, code, "reported by the upstream")
+            .failure(query, code, "error reported by the upstream")
         case .exhausted, .crowded:
             .exhausted(query, isCrowded: error == .crowded)
         case .withdrawn, .noServer:

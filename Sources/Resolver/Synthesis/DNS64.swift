@@ -202,7 +202,7 @@ extension DNS64 {
                 authorities: message?.authorities ?? [],
                 lifetime: ttl,
                 variant: query.variant,
-                explanation: .synthesized("PTR of the IPv4 address in a NAT64 address"),
+                explanation: .synthesized("PTR record of the IPv4 address in the NAT64 address"),
                 provenance: provenance
             )
             completion(

@@ -91,7 +91,7 @@ struct ControlClient {
                 throw Failure(
                     message: "\(method.rawValue): no reply, and the daemon does not answer another "
                         + "call: \(error.message)",
-                    hint: "it is unknown if the call took effect: see journalctl -u httpdnsd",
+                    hint: "the call may have taken effect: see journalctl -u httpdnsd",
                     status: .unreachable
                 )
             }

@@ -269,7 +269,7 @@ extension Check {
         guard !upstreams.isEmpty else {
             return .ok(
                 "no upstream is configured: the daemon answers only names with a route to a "
-                    + "vendor, names in hosts, and special-use names"
+                    + "vendor, names in hosts, and special names"
             )
         }
         let isAllDown = upstreams.allSatisfy { $0.state == .down }

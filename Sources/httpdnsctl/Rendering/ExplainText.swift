@@ -7,7 +7,7 @@ enum ExplainText {
         for (index, step) in reply.steps.enumerated() {
             steps.add(
                 Table.Cell("\(index + 1)", .faint),
-                Table.Cell(step.stage == "special" ? "special use" : step.stage, .heading),
+                Table.Cell(step.stage == "special" ? "special names" : step.stage, .heading),
                 step.result,
                 notes: step.notes
             )

@@ -123,7 +123,7 @@ extension SetupMachine {
         guard !servers.isEmpty else { return nil }
         try write(servers, to: target, isDefault: now.kind != .link || target == nil)
         return
-            "\(Paths.resolvConf) had no nameserver besides the daemon: it has the last known "
+            "\(Paths.resolvConf) had no nameserver besides the daemon: added the last known "
             + "servers of the network (\(servers.joined(separator: ", ")))"
     }
 

@@ -5,9 +5,9 @@ import Control
 struct ExplainVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Show step by step how the daemon answers a name, and the cost.",
+        abstract: "Show each step of the answer to a name, and its cost.",
         discussion: """
-            Each line shows the result of one stage: entries of `hosts`, special-use names \
+            Each line shows the result of one stage: entries of `hosts`, special names \
             (RFC 6761), the route of the name with its place in the settings, the cache, and the \
             vendors or upstreams that the daemon would query. Without --live, the daemon sends no \
             query and makes no billable call.

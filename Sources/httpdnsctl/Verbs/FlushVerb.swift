@@ -22,7 +22,7 @@ struct FlushVerb: Verb {
               httpdnsctl flush www.example.com         all types of one name
               httpdnsctl flush www.example.com AAAA    only the type AAAA
               httpdnsctl flush --tree example.com      example.com and all names below
-              httpdnsctl flush --negative              entries without records
+              httpdnsctl flush --negative              negative entries (NXDOMAIN, NODATA)
               httpdnsctl flush --source tencent        answers of a vendor or an upstream
               httpdnsctl flush --all --soft            mark all entries stale
               httpdnsctl flush --fleet --tree example.com
@@ -47,7 +47,7 @@ struct FlushVerb: Verb {
     )
     var tree: String?
 
-    @Flag(name: .long, help: "Remove entries without records.")
+    @Flag(name: .long, help: "Remove negative entries (NXDOMAIN, NODATA).")
     var negative = false
 
     @Flag(name: .long, help: "Remove stale entries.")

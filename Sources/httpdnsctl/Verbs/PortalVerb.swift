@@ -9,7 +9,7 @@ struct PortalVerb: Verb {
         discussion: """
             A captive portal, such as that of a hotel, redirects all names to its login page until \
             you log in. This command sends names to the DNS servers of the network for a limited \
-            time, without using the cache: all names except those in `hosts`, special-use names, \
+            time, without using the cache: all names except those in `hosts`, special names, \
             routing domains of links, and routes with `fallback: none`. Answers from this time are \
             not stored.
 

@@ -42,7 +42,7 @@ struct SetupVerb: Verb {
     @Flag(
         name: .long,
         inversion: .prefixedNo,
-        help: "Programs use systemd-resolved, which queries the daemon."
+        help: "Keep systemd-resolved between the programs and the daemon."
     )
     var stub = false
 

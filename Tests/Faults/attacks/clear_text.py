@@ -109,7 +109,7 @@ def run(programs, server):
     page = in_the_clear(programs, server, 4, 4, 12)
     loaded = in_the_clear(programs, server, 1, 0.1, 12, common.CLIENTS[:2])
     figure = (f"{steady[0]} of {steady[1]} names in the clear at 10 dead names a second, "
-              f"{page[0]} of {page[1]} at four every 4 s, "
+              f"{page[0]} of {page[1]} at four dead names every 4 s, "
               f"{loaded[0]} of {loaded[1]} at 10 a second with pipelining clients")
     return figure, steady[0] + page[0] + loaded[0] == 0
 
