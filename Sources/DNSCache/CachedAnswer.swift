@@ -151,6 +151,6 @@ package struct CacheNumbers: Sendable, Equatable {
 
     package var expired: UInt64 = 0
 
-    /// Entries marked stale during their lifetime.
+    /// Entries that were marked stale before their TTL ended.
     package var markedStale: UInt64 = 0
 }

@@ -9,7 +9,7 @@ extension Daemon {
     /// Loads libcurl, OpenSSL and the system's certificates (6 MiB) on a thread, if needed.
     func prepareHTTP() {
         let (needsHTTP, needsTrust) = (components.needsHTTP, components.trustsSystem)
-        // A server of the network may use TLS.
+        // The servers of an upstream with `from` come from the network, and may use TLS.
         let mayNeedTLS = components.settings.upstreams.contains { $0.from != nil }
         guard starter == nil, needsHTTP || needsTrust || mayNeedTLS else { return }
         do throws(SocketError) {

@@ -58,7 +58,7 @@ final class NetworkReaction {
     /// Timer that marks the cache stale at the next time that `renewals` allows.
     private lazy var renewal = Alarm(components.clocks) { [weak self] in self?.markStale() }
 
-    /// Limit of removals after changes of the NAT64 prefix.
+    /// Limit on how often a changed NAT64 prefix removes synthesized answers from the cache.
     ///
     /// To replace a removed answer, a billed call can be necessary.
     private var removals = ChangeBudget(burst: 6, interval: .seconds(60))

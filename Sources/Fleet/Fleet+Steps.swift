@@ -141,8 +141,8 @@ extension Fleet {
             guard !flushes.covers(name, fetchedAt: value.fetchedAt, now: now) else {
                 throw .flushed
             }
-            // A `known` time in the future does not count: after a fail-over, the Redis clock can
-            // be behind.
+            // A `known` time in the future is ignored. After a failover, the clock of the new Redis
+            // server can be behind that of the old one; all new values would seem to be replays.
             if let known = names[key]?.fetchedAt, known <= now + FleetLimits.clockTolerance,
                 value.fetchedAt < known
             {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time from exec to the first answer.
 
-The first query is for a name that the authority must answer. *With a snapshot*: the daemon loads a hundred thousand
-answers, and its upstream is silent; *a name of the snapshot* is queried until it is restored, *its own name* is a name
-in the daemon's settings.
+The first query is for a name that only the upstream can answer. Two more measurements start httpdnsd with a snapshot of
+100,000 answers, and a silent upstream: the time until the daemon answers a name of the snapshot, and the time until it
+answers a name in its settings.
 """
 import socket
 

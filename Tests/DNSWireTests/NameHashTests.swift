@@ -15,7 +15,7 @@ struct NameHashTests {
         labels.flatMap { [UInt8($0.count)] + $0 } + [0]
     }
 
-    /// Questions that differ in type, prefix, length, high bits, zero words, or constants.
+    /// Families of questions that differ in one property: type, prefix, length, words or constants.
     private static var families: [(label: String, questions: [Chosen])] {
         let label = [UInt8](repeating: 0x61, count: 31)
         let constants: [UInt64] = [

@@ -15,7 +15,7 @@ struct ManyRoutesTests {
 
     /// Returns settings with one domain per route; if `changed`, every hundredth route differs.
     ///
-    /// Runs on a thread: all tests share the service loop.
+    /// Parses on a thread of its own: all tests share the service loop, which must not be blocked.
     private static func settings(changed: Bool) async throws -> Settings {
         try await WorkerThread.run(named: "settings") {
             var text = "upstreams:\n"

@@ -91,7 +91,7 @@ struct TencentRequestTests {
         )
     }
 
-    @Test("with anti-theft protection, names expire in ten minutes")
+    @Test("with anti-theft protection, a request has an expiry time in ten minutes")
     func expiry() throws {
         let names = try lookup("cloud.tencent.com", "www.qq.com", "www.dnspod.cn")
         let one = try #require(TencentVectors.requests.first { $0.label == "R4" })

@@ -111,7 +111,7 @@ final class ScriptedUpstream: Forwarding {
     private(set) var questions: [Question] = []
     private let harness: UpstreamHarness
 
-    /// Creates an upstream; the numbers of queries begin with 0.
+    /// Creates an upstream; `script` gets the number of each query, beginning with 0.
     init(
         _ name: String,
         in harness: UpstreamHarness,

@@ -295,7 +295,7 @@ struct RenderingTests {
                     connected after 4.5 ms, TLS ready after 9.0 ms, first octet after 17.5 ms
                 12.0 ms  hedge  tencent 192.0.2.2:443        -  -           -       under way
                 - cached www.example.com. A for 60 s
-                3 more not shown
+                3 more attempts and notes not shown
                 answer noerror from vendor (tencent/192.0.2.1:443), TTL 1 min after 18.2 ms
                     192.0.2.10
                     192.0.2.11

@@ -3,7 +3,7 @@ package import Control
 package import Logging
 package import Net
 
-/// Dispatcher of control calls, without sockets and clock.
+/// Dispatcher of control calls, which uses no sockets and no clock.
 package struct ControlDispatcher: Sendable {
     private let handler: any ControlHandling
     private let access: ControlAccess

@@ -197,7 +197,7 @@ extension Decision {
                 payee != nil
                     ? "queried in this order"
                     : plan.vendors.contains(where: \.isPassedOver)
-                        ? "no vendor responds: clients do not wait"
+                        ? "no vendor responds: the next step answers without waiting"
                         : "no vendor is queried: all are unavailable"
             }
         return ExplainStep("vendors", result, notes: notes)

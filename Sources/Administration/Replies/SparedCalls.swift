@@ -8,7 +8,7 @@ struct SparedCalls {
     private(set) var cached: [String: UInt64] = [:]
     private(set) var merged: [String: UInt64] = [:]
 
-    /// Calls avoided because the vendor had recently had no address of either family for the name.
+    /// Calls avoided because a recent call for both families found no address for the name.
     let paired: [String: UInt64]
 
     /// Calls avoided by answers of other machines of the fleet.

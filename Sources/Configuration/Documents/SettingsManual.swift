@@ -37,7 +37,7 @@ package enum SettingsManual {
         case section([Entry])
         case named([Example])
 
-        /// List; `live` has the default entries, and the array describes the options of an entry.
+        /// List; `live` is the default list, and the array describes the options of a list element.
         case list(live: YAMLNode, [Entry])
     }
 

@@ -92,11 +92,11 @@ extension UpstreamSettings: SettingsEntry {
             """
             Source of the servers, instead of `url`. `network`: the DNS servers of the networks \
             that this machine is connected to, from systemd-resolved, NetworkManager, resolvconf, \
-            dhcpcd, or /etc/resolv.conf (also as saved by `httpdnsctl setup`). If `from` is a \
+            dhcpcd, or /etc/resolv.conf (or its copy, saved by `httpdnsctl setup`). If `from` is a \
             path, the servers are those in this file (format of resolv.conf(5)). Changes take \
             effect without a reload. The servers from `from` are queried after all other \
-            upstreams. They are never queried for a route with `fallback: none`, because the \
-            settings do not contain their addresses. Routing domains of a link (`~corp.example`) \
+            upstreams. They are never queried for a route with `fallback: none`: such a route \
+            uses only configured servers. Routing domains of a link (`~corp.example`) \
             and search domains of a VPN become routes to the servers of the link. A configured \
             route for the same name has precedence if it is at least as specific, or has \
             `fallback: none`. After the link goes down, no server is queried for the names in its \

@@ -148,8 +148,8 @@ struct FlushList: Sendable {
 
     /// Returns true if a value of `name` was fetched before a flush.
     ///
-    /// Flushes with a time in the future have no effect: after a fail-over, the Redis clock can be
-    /// behind.
+    /// Flushes with a time in the future have no effect. After a failover, the clock of the new
+    /// Redis server can be behind that of the old one, and the flush would cover all new values.
     func covers(_ name: Name, fetchedAt: Int64, now: Int64) -> Bool {
         let latest = now + FleetLimits.clockTolerance
         return all <= latest && fetchedAt <= all

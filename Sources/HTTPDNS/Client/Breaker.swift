@@ -68,7 +68,7 @@ extension Breaker {
         self.pause = nil
     }
 
-    /// Records that attempt `number` ended without an answer or a 429.
+    /// Records that attempt `number` ended with neither an answer nor a 429.
     mutating func ended(_ number: UInt64) {
         if pause?.trial == number { pause?.trial = nil }
     }

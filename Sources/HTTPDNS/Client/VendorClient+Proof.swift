@@ -60,7 +60,7 @@ extension VendorClient {
         return SocketAddress(octets: pool.current.octets, port: facts.defaultPort) ?? pool.current
     }
 
-    /// Returns the price rules of the call; the weight is at least that of the settings.
+    /// Returns the price rules of a test call: those of the settings, with the higher of both weights.
     private func price(of each: ProofCase) -> PriceModel {
         guard settings.price != nil else { return each.vendor.price }
         var model = price

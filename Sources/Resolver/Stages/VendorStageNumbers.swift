@@ -2,7 +2,7 @@
 
 /// Counters of a ``VendorStage``.
 package struct VendorStageNumbers: Sendable, Equatable {
-    /// Queries without a call, by vendor: a recent call had returned no address of either family.
+    /// Queries that needed no call because a recent call for both families found no address, by vendor.
     package var pairedByVendor: [String: UInt64] = [:]
 
     package var paired: UInt64 { pairedByVendor.values.reduce(0, +) }

@@ -98,8 +98,9 @@ final class UpstreamTransfers {
 
     /// Adds a transfer of `client`; at a limit, the new transfer replaces an older one.
     ///
-    /// Returns nil at a limit if no older transfer can be replaced. A repetition replaces no
-    /// transfer, and also gets nil near a limit, where new queries may need the transfer.
+    /// Returns nil at a limit if no older transfer can be replaced. A repetition never replaces a
+    /// transfer. For a repetition, the limit is an eighth lower: the last transfers are for new
+    /// queries.
     ///
     /// - Parameters:
     ///   - client: nil for the daemon itself.

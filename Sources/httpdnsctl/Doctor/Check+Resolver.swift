@@ -118,7 +118,7 @@ extension Check {
         guard !machine.changedFiles.isEmpty else { return .ok("unchanged since the setup") }
         return .warning(
             "changed since the setup: " + machine.changedFiles.joined(separator: ", "),
-            fix: "httpdnsctl setup apply --force, or httpdnsctl setup revert"
+            fix: "httpdnsctl setup apply --force (writes them again), or httpdnsctl setup revert"
         )
     }
 

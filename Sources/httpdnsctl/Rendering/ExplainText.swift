@@ -83,7 +83,8 @@ enum ExplainText {
         var text = table.text(palette)
         for note in live.notes { text += palette.line("- " + note, indent: 2) }
         if live.leftOut > 0 {
-            text += palette.paint("\(Units.count(live.leftOut)) more not shown", .faint) + "\n"
+            let count = Units.count(live.leftOut)
+            text += palette.paint("\(count) more attempts and notes not shown", .faint) + "\n"
         }
         let (answer, records) = self.answer(live.answer)
         let took = live.answer.tookUs.map { " after \(Units.microseconds(UInt64($0)))" } ?? ""

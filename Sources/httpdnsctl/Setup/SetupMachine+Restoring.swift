@@ -78,7 +78,8 @@ extension SetupMachine {
     /// - If resolv.conf has no nameserver except the daemon, or is a link to a file that no
     ///   program maintains any longer, resolv.conf gets the last known servers of the network.
     ///
-    /// - Returns: a note about the servers that were written; nil for the servers of leases.
+    /// - Returns: a note about the servers that were written; nil if nothing was written, or the
+    ///   servers of leases.
     func completeNameservers(
         _ journal: SetupJournal,
         from known: KnownServers

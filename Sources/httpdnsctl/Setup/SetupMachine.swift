@@ -253,7 +253,7 @@ struct SetupMachine {
             && !ResolvConfText(now.text).networkServers.isEmpty
     }
 
-    /// Suffix of copies of files that were changed since the setup, and are replaced.
+    /// Suffix of the copy that preserves a file which was edited after the setup, and is replaced now.
     static let copySuffix = ".httpdnsd-replaced"
 
     private func keepCopies(of paths: [String]) throws(Failure) {
