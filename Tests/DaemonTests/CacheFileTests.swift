@@ -182,7 +182,7 @@ struct CacheFileTests {
         #expect(try run.entry("www.example.com")?.age == 600)
         #expect(try run.entry("gone.example.com") == nil)
         #expect(run.diary.all.count == 2)
-        #expect(run.diary.all[0].hasPrefix("warning: cache: \(path): its time is 86400 s ahead"))
+        #expect(run.diary.all[0].hasPrefix("warning: cache: \(path): written 86400 s in the future"))
     }
 
     @ServiceLoop
