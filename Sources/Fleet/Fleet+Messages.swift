@@ -26,13 +26,13 @@ extension Fleet {
 
     func take(_ key: FleetKey, _ sealed: [UInt8]) throws(FleetRejection) {
         guard let subject = names[key] else {
-            // This machine does not use the name: only checks that the message is authentic.
+            // This machine did not use the name recently, and only checks the authenticity.
             _ = try seal.open(sealed, for: key.digest)
             return
         }
         let known = subject.fetchedAt
-        // Redis also sends the messages of this machine back to it. Such a message has the time
-        // `known`, and is skipped.
+        // Redis also delivers the messages that this machine itself published. Their time is
+        // `known`, and they are skipped.
         guard let value = open(sealed, key, subject.name), value.fetchedAt != known, let now else {
             return
         }
@@ -72,7 +72,7 @@ extension Fleet {
         onFlush?(flush, .milliseconds(max(0, now - flush.at)))
     }
 
-    /// Flushes shared answers: all machines reject answers that were fetched before now.
+    /// Sends a flush to all machines, which then reject shared answers that were fetched before.
     ///
     /// - Parameter completion: receives true if Redis confirmed the flush.
     package func flush(

@@ -30,7 +30,8 @@ extension Fleet {
             "PX",
             "\(Int(milliseconds))"
         )
-        // Reads again: another machine may have stored its answer since the first read.
+        // The claim includes a second read, because another machine may have stored its answer
+        // since the first read.
         link.send(
             [claim] + reads(lookUp),
             Completion { [weak self] replies in
@@ -81,9 +82,9 @@ extension Fleet {
         link.sendWithoutWaiting([command], Completion { [weak self] in _ = self?.replies($0) })
     }
 
-    /// Returns the replies; nil after a failure or an error reply.
+    /// Returns the replies; nil if a reply is an error, or if the commands failed.
     ///
-    /// Counts timeouts.
+    /// Counts a timeout in `statistics`.
     func replies(_ replies: EngineLink.Replies) -> [RedisReply]? {
         switch replies {
         case .success(let list):
@@ -97,9 +98,10 @@ extension Fleet {
         return nil
     }
 
-    /// Returns the read commands.
+    /// Returns the commands that read the values for the keys of a lookup.
     ///
-    /// Each command reads one octet more than the limit: a value of that length is too long.
+    /// A command reads at most one octet more than the limit. ``FleetSeal`` rejects a value of that
+    /// length as too long.
     private func reads(_ lookUp: FleetLookUp) -> [[UInt8]] {
         lookUp.keys.map { key in
             RedisCodec.command("GETRANGE", key.value, "0", "\(FleetLimits.valueOctets)")
@@ -127,7 +129,7 @@ extension Fleet {
         return nil
     }
 
-    /// Decrypts a value; returns nil if the value is not acceptable.
+    /// Decrypts and checks a value; returns nil if the value is not usable.
     func open(
         _ sealed: [UInt8],
         _ key: FleetKey,

@@ -2,7 +2,7 @@
 package import DNSWire
 package import Net
 
-/// Client of the fleet: machines share the answers of vendors through a Redis server.
+/// Client of the fleet, in which machines share the answers of vendors through a Redis server.
 ///
 /// `Fleet.md` describes the protocol. If Redis fails, the caller calls the vendor, as without a
 /// fleet.
@@ -33,7 +33,7 @@ package final class Fleet {
         /// Answer that another machine shared, and its age in seconds.
         case value(FleetValue, age: UInt32)
 
-        /// This machine must call the vendor; with a ticket, it then reports the result (``end``).
+        /// This machine must call the vendor; a caller with a ticket then reports it (``end``).
         ///
         /// `stale` is a shared answer with an expired TTL, for use if no server answers.
         case call(Ticket?, stale: (value: FleetValue, age: UInt32)? = nil)
@@ -48,7 +48,7 @@ package final class Fleet {
     /// Receives answers from other machines, for names that this machine used recently.
     package var onPush: (@ServiceLoop (FleetValue, Name, _ view: String, _ age: UInt32) -> Void)?
 
-    /// Applies a flush of another machine to cached answers that are at least `age` old.
+    /// Applies a flush to cached answers that are at least `age` old.
     package var onFlush: (@ServiceLoop (FleetFlush, _ age: Duration) -> Void)?
 
     package var observer: (@ServiceLoop (FleetNotice) -> Void)?
@@ -57,7 +57,7 @@ package final class Fleet {
     /// Name under which other machines show this machine.
     package nonisolated let machine: MachineName
 
-    /// Percentage of the TTL, 0...9, by which this machine refreshes an answer earlier.
+    /// Percentage of the TTL (0...9) by which this machine refreshes earlier than configured.
     ///
     /// The percentage depends on the name of the machine. Usually one machine is first to refresh
     /// an answer, and sends the answer to the others before they refresh it.
@@ -200,7 +200,7 @@ package final class Fleet {
         clocks.now() + (question.patience.map { $0 + timeout } ?? FleetLimits.refreshWait)
     }
 
-    /// Reports the end of a vendor call; shares its answer, but not a failure (nil).
+    /// Reports the end of a vendor call, and shares the answer; a nil `value` means a failed call.
     package func end(_ ticket: Ticket, _ value: FleetValue?) {
         guard let lookUp = lookUps[ticket.key], lookUp.number == ticket.number else { return }
         lookUp.value = value.flatMap { stamped($0, at: lookUp.calledAt) }

@@ -13,7 +13,7 @@ package enum FleetLimits {
 
     static let replyOctets = 512 << 10
 
-    /// Maximum elements of a reply, at all nesting levels.
+    /// Maximum elements of a reply, in all nested lists together.
     static let replyElements = 256
 
     /// Maximum octets of a protocol line, such as an error.
@@ -31,7 +31,7 @@ package enum FleetLimits {
     /// Octets of messages that a machine reads in a burst.
     static let messageBurst = 1 << 20
 
-    /// Octets that are added to the length of each message, because short messages also cost time.
+    /// Octets that the rate limit adds to each message, because short messages also cost time.
     static let messageCost = 512
 
     /// Time limit of a connection, including TLS, authentication and the first commands.
@@ -40,7 +40,7 @@ package enum FleetLimits {
     /// Time limit of a write, and of a command for which no client waits.
     static let command: Duration = .seconds(1)
 
-    /// Time without any reply to a command after which the connection is replaced.
+    /// Age of the oldest command without a reply at which the connection is replaced.
     static let silence: Duration = .seconds(2)
 
     /// Duration of a connection after which `retry` starts again at the lower bound.
@@ -58,7 +58,7 @@ package enum FleetLimits {
     static let timeouts = 3
     static let shortSilence: Duration = .milliseconds(100)
 
-    /// Maximum milliseconds by which a shared answer can be older than the newest one of its key.
+    /// Maximum milliseconds by which a shared answer can be older than the newest of the same key.
     ///
     /// Older answers count as replays. The limit is not 0, because machines that call the vendor at
     /// the same time share their answers in any order.
@@ -67,15 +67,16 @@ package enum FleetLimits {
     /// Time between the heartbeats of a machine.
     static let heartbeat: Duration = .seconds(20)
 
-    /// Time from the connection to the second heartbeat.
+    /// Time from the start of a connection to the second heartbeat.
     ///
-    /// The second heartbeat counts the machines that connected at the same time.
+    /// The first heartbeat is immediate. The second one counts machines that connected at the same
+    /// time.
     static let secondHeartbeat: Duration = .seconds(1)
 
     /// Seconds for which a machine counts as a member after the last heartbeat.
     static let memberSeconds: Int64 = 60
 
-    /// Lifetime of the lease of the machine that calls the vendor; vendors answer within 3 s.
+    /// Lifetime of the lease of the machine that calls the vendor; a call takes at most 3 s.
     package static let lease: Duration = .seconds(4)
 
     /// Longest wait for the answer of another machine if no client waits for the answer.
@@ -84,7 +85,7 @@ package enum FleetLimits {
     /// Maximum milliseconds by which the time of a value or flush can be ahead of the Redis clock.
     static let clockTolerance: Int64 = 2_000
 
-    /// Maximum milliseconds by which the Redis clock can go back, for example after a fail-over.
+    /// Maximum milliseconds by which the Redis clock can go back, for example after a failover.
     static let clockStep: Int64 = 60_000
 
     /// Seconds for which an answer without addresses is shared.
@@ -114,7 +115,7 @@ package enum FleetLimits {
     /// Time from the start of a connection to the first confirmation.
     static let firstConfirmation: Duration = .seconds(3)
 
-    /// Highest number of machines in a calculation; a larger number from Redis is lowered to this.
+    /// Highest number of machines in a calculation; limits a larger number from Redis.
     package static let mostMembers = 1_000_000
 
     /// Maximum number of machines that the statistics of a vendor list by name.

@@ -33,7 +33,7 @@ package struct FleetStatistics: Sendable, Hashable {
 
     package var rejected: UInt64 { rejectedByReason.values.reduce(0, +) }
 
-    /// Commands that Redis refused, and connections that failed.
+    /// Connections that were lost other than by a timeout, for example after a refused command.
     package var errors: UInt64 = 0
 }
 

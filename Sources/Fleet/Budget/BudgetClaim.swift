@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Part of a shared budget that this machine can use: a state machine without clock or network.
+/// State machine for the part of a shared budget that this machine can use.
 ///
 /// A machine claims a part of each limit at Redis before it uses that part. Without Redis, a
-/// machine can use its claim and its share: the unclaimed amount divided by the number of machines.
+/// machine can use its claim and its share, which is the unclaimed amount divided by the number of
+/// machines. The state machine uses no clock and no network.
 package struct BudgetClaim: Sendable, Hashable {
     static let monthly = 2
 
@@ -89,7 +90,7 @@ package struct BudgetClaim: Sendable, Hashable {
 
     // MARK: - Events
 
-    /// Begins a new day with daily claims of zero; the monthly claim is zero only in a new month.
+    /// Begins a new day; resets the daily claims, and in a new month the monthly claim.
     package mutating func begin(day: Int64, month: Int64) {
         guard day != self.day else { return }
         let isSameMonth = month == self.month
@@ -100,7 +101,7 @@ package struct BudgetClaim: Sendable, Hashable {
         if isAlone { beginShares() }
     }
 
-    /// Returns the amount of each limit that is left for this machine; nil for no such limit.
+    /// Returns the amount of each limit that is left for this machine; nil for a missing limit.
     ///
     /// With Redis, this is the unused part of the claim, plus the amount that no machine has
     /// claimed. Without Redis, it is the unused part of the claim, plus the share.
@@ -141,7 +142,7 @@ package struct BudgetClaim: Sendable, Hashable {
     /// - Parameters:
     ///   - members: number of machines; 0 if not known.
     ///   - isSettled: false in the first minute of a connection, when Redis possibly does not know
-    ///     all machines and claims. Then neither `members` nor a sum of claims decreases.
+    ///     all machines and claims. In that time, neither `members` nor a sum of claims decreases.
     mutating func take(
         _ reply: [(claimed: UInt64, total: UInt64)?],
         members: Int,

@@ -219,8 +219,8 @@ package final class FleetBudget {
     /// Script that updates the claim of this machine; returns claim and sum of claims of each key.
     ///
     /// The first argument is the machine. Four arguments for each key follow: USED, WANTED, LIMIT
-    /// and the seconds to live. A claim is never below USED. A key of another type is replaced. The
-    /// time of the script does not depend on the number of machines.
+    /// and the seconds to live. A claim is never below USED. A key that is not a hash is replaced.
+    /// The time of the script does not depend on the number of machines.
     private static let script = """
         local r={} \
         for i,k in ipairs(KEYS) do \

@@ -35,7 +35,7 @@ struct EngineClock: Sendable, Hashable {
     /// ``FleetLimits/clockStep`` behind the highest accepted time.
     ///
     /// Exception: the highest accepted time was ahead of this machine's clock, and the new time is
-    /// closer to this clock (a correction). Then the new time must be at most
+    /// closer to this machine's clock (a correction). Then the new time must be at most
     /// ``FleetLimits/clockStep`` behind this machine's clock.
     mutating func falseStep(from former: Self, at now: Instant, wallSeconds: Int64) -> Int64? {
         let old = former.milliseconds(at: now) + former.ahead

@@ -3,8 +3,8 @@ internal import Net
 
 /// Connections to Redis: one for commands, one for the messages of other machines.
 ///
-/// Both connect to the same server. If one fails, both are replaced. A new server is used only if
-/// it accepts a write; a replica or a full server refuses writes.
+/// Both connections are to the same server. If one fails, both are replaced. A new server must
+/// accept a write before it is used, because a replica or a full server refuses writes.
 @ServiceLoop
 final class EngineLink {
     typealias Replies = RedisConnection.Replies
@@ -49,7 +49,7 @@ final class EngineLink {
     lazy var probe = Alarm(clocks) { [weak self] in self?.sendProbe() }
     lazy var heartbeat = Alarm(clocks) { [weak self] in self?.beat() }
 
-    /// Number of attempts: selects the server or Sentinel to try next.
+    /// Number of connection attempts, which selects the next server or Sentinel.
     private var turn = 0
 
     /// Server that is probed while the breaker is open.
@@ -157,8 +157,8 @@ final class EngineLink {
         (self.commands, self.messages) = (commands, messages)
         breaker = EngineBreaker()
         onFlushes?(flushes)
-        // `becomeConnected` claims budgets, for which `beat` must first read the number of
-        // machines.
+        // `becomeConnected` claims budgets, and a claim needs the number of machines. Therefore,
+        // `beat`, which reads this number, comes first.
         beat()
         heartbeat.set(clocks.now() + FleetLimits.secondHeartbeat)
         becomeConnected(server)
@@ -276,7 +276,7 @@ final class EngineLink {
         onChange?(reason)
     }
 
-    /// True if the other machines had time to connect to the present Redis server.
+    /// True if the other machines had enough time to connect to the current Redis server.
     var isSettled: Bool {
         guard case .connected = state else { return false }
         return clocks.now() - since >= .seconds(FleetLimits.memberSeconds)

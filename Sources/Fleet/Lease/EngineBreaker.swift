@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Circuit breaker of Redis: after consecutive timeouts, no client waits for the server.
+/// Circuit breaker of Redis; after consecutive timeouts, it opens, and no client waits for Redis.
 ///
 /// Commands that are sent together time out together. Therefore, the breaker opens only if the
 /// server has also been silent for ``FleetLimits/shortSilence``. Only a probe that is answered in

@@ -8,7 +8,7 @@ final class FleetLookUp {
     let question: Fleet.Question
     let number: UInt64
 
-    /// Keys of other usable values: a lookup of one family can use the value of both families.
+    /// Keys of other usable values; for one address family, the value of both families is usable.
     var others: [FleetKey] = []
 
     var machine = LeaseMachine()
@@ -57,7 +57,9 @@ final class FleetLookUp {
         }
     }
 
-    /// Adds a query; after the start of the vendor call, the query joins that call.
+    /// Adds a query; after the start of the vendor call, the query gets `call` without a ticket.
+    ///
+    /// The vendor client then merges the query with the call in flight.
     func add(_ completion: consuming Completion<Fleet.Answer>, until end: Instant) {
         guard waits else { return completion(.call(nil)) }
         waiting.append(Box(completion))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CRedis
 
-/// Codec of the Redis protocol: libhiredis, behind ``ReplyGuard``.
+/// Codec of the Redis protocol, based on libhiredis; ``ReplyGuard`` checks replies first.
 package enum RedisCodec {
     /// Loads libhiredis; returns the error text, or nil on success.
     package static func load() -> String? {

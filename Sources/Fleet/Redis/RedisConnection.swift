@@ -8,7 +8,7 @@ internal import Net
 final class RedisConnection {
     typealias Replies = Result<[RedisReply], EngineError>
 
-    /// Commands sent together, until their last reply.
+    /// Commands that were sent together, and the replies so far.
     private final class Exchange {
         let deadline: Instant
         let sent: Instant

@@ -3,8 +3,8 @@
 /// Filter that checks the lengths in replies before hiredis parses them.
 ///
 /// hiredis allocates as much memory as a length announces. The filter replaces a string that is too
-/// long by a nil reply (`$-1`). An error would end the connection, and any client of Redis could
-/// cause such an error by publishing a long message.
+/// long with a nil reply (`$-1`). The filter does not throw an error, because an error would end
+/// the connection, and any client of Redis could cause the error by publishing a long message.
 struct ReplyGuard: Sendable {
     private enum State: Sendable {
         /// The next octet is the type of an element.

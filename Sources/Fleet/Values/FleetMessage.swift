@@ -102,8 +102,8 @@ struct FlushList: Sendable {
 
     /// Adds a flush; returns false if the flush is known, or is too far in the future.
     ///
-    /// A flush also counts as known if a later flush of all names covers it. But a flush of all
-    /// names with a time in the future, from a Redis clock that was ahead, covers no other flush.
+    /// A flush counts as known if a later flush of all names covers it. Exception: a flush of all
+    /// names covers no other flush while its time is in the future (the Redis clock was ahead).
     ///
     /// Flushes more than ``FleetLimits/clockStep`` in the future are not added, and are removed
     /// from the list. If the list is too long, its oldest flush becomes a flush of all names.

@@ -7,7 +7,7 @@ package enum FleetRejection: String, Error, Hashable, CaseIterable {
 
     case unknownVersion = "unknown-version"
 
-    /// The tag is wrong: another secret or name was used to seal the text, or the text was changed.
+    /// The tag is wrong, because another secret or name was used, or the text was changed.
     case forged
 
     /// The content is authentic, but not a valid value or flush.
@@ -18,16 +18,16 @@ package enum FleetRejection: String, Error, Hashable, CaseIterable {
 
     case flushed
 
-    /// The value or message is old, and was sent again.
+    /// The value is too much older than a known value, or the flush message is too old.
     case replayed
 }
 
 /// Authenticated encryption with the secret of the fleet, and derivation of keys from the secret.
 ///
-/// HMAC-SHA256 is the only primitive: as the key stream in counter mode, and as the tag of nonce,
-/// ciphertext and context (encrypt-then-MAC).
+/// HMAC-SHA256 is the only primitive. In counter mode, it generates the key stream. The tag is the
+/// HMAC of nonce, ciphertext and context (encrypt-then-MAC).
 package struct FleetSeal: Sendable {
-    /// Returns the HMAC-SHA256 of a text with the secret.
+    /// Function that returns the HMAC-SHA256 of a text with the secret of the fleet.
     package typealias Code = @Sendable ([UInt8]) -> [UInt8]
 
     /// Purpose of an HMAC, as the first octet of the input.

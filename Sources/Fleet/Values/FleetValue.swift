@@ -34,7 +34,7 @@ package struct FleetValue: Sendable, Hashable {
     package var v6: Addresses?
     package var denial: Denial?
 
-    /// Server of the vendor: its address in 0, 4 or 16 octets, and its port.
+    /// Address of the vendor's server in 4 or 16 octets (0 octets if unknown), and the port.
     package var server: (address: [UInt8], port: UInt16) {
         get { (serverAddress, serverPort) }
         set { (serverAddress, serverPort) = newValue }
@@ -92,7 +92,7 @@ extension FleetValue {
         return octets + machine
     }
 
-    /// Decodes a value; throws if octets are left over.
+    /// Decodes a value; throws if octets are invalid, missing or left over.
     package init(octets: [UInt8]) throws(FleetRejection) {
         var reader = OctetReader(octets)
         guard try reader.byte() == Self.form else { throw .unknownVersion }
