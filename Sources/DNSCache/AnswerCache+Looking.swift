@@ -18,7 +18,7 @@ extension AnswerCache {
         }
     }
 
-    /// Returns the entry to serve if resolution fails.
+    /// Returns the newest NOERROR or NXDOMAIN entry, fresh or stale, to serve if resolution fails.
     ///
     /// `isHeld` is true if a cached failure delays the next resolution.
     package func lastResort(
@@ -42,9 +42,10 @@ extension [CacheEntry] {
 
 /// Incremental iteration over the entries of the cache.
 ///
-/// The iteration ends after one lap of the ring buffer, and may miss entries added meanwhile.
+/// The iteration ends after one lap of the ring buffer, and may miss entries that are added during
+/// the iteration.
 package struct CacheWalk {
-    /// Maximum number of entries to copy before the lock is released, after about 20 µs.
+    /// Maximum number of entries to copy while the lock is held, for about 20 µs.
     static let copies = 16
 
     private let cache: AnswerCache

@@ -8,7 +8,7 @@ internal import Locks
 package final class AnswerCache: Sendable {
     private let table: Lock<AnswerTable>
 
-    /// Hash function with a secret key, also for other tables of names that clients choose.
+    /// Hash function with a secret key; other tables with names from queries also use it.
     package let hash: NameHash
 
     /// Instant from which the cache counts time.
@@ -17,7 +17,7 @@ package final class AnswerCache: Sendable {
     /// Smallest and default size of a cache in octets.
     package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
 
-    /// Maximum number of entries to examine before the lock is released, after about 20 µs.
+    /// Maximum number of entries to examine while the lock is held, for about 20 µs.
     static let stride = 256
 
     /// Creates a cache of `limit` octets for entries and index, at least 256 KiB.
@@ -63,10 +63,10 @@ package final class AnswerCache: Sendable {
 
     /// Starts or ends a period in which the workers answer no query from the cache.
     ///
-    /// Meanwhile the resolver gets cached answers with ``bypassedAnswer(for:variant:now:)``.
+    /// In this period, the resolver gets cached answers with ``bypassedAnswer(for:variant:now:)``.
     ///
-    /// - Returns: at the start, the suspended mirror, which the caller must resume at the end; nil
-    ///   without a mirror, and at the end.
+    /// - Returns: the suspended mirror, which the caller must resume when the period ends; nil if
+    ///   there is no mirror, or if `isBypassed` is false.
     package func setBypassed(_ isBypassed: Bool) -> (any AnswerMirror)? {
         let mirror = isBypassed ? restingMirror() : nil
         table.withLock { $0.isBypassed = isBypassed }
@@ -91,7 +91,7 @@ package final class AnswerCache: Sendable {
     /// Returns false only if the cache has no entry with this hash, fresh or expired.
     package func mayContain(_ hash: UInt64) -> Bool { table.withLock { $0.mayContain(hash) } }
 
-    /// Stores an answer, unless its lifetime is 0 or the cache rejects answers of this size.
+    /// Stores an answer, unless its lifetime is 0, or the cache rejects it because of its size.
     ///
     /// - Parameter hash: the hash of the question; nil if unknown.
     package func insert(_ answer: CachedAnswer, hash: UInt64? = nil, now: Instant) {
@@ -128,9 +128,10 @@ package final class AnswerCache: Sendable {
         return table.withLock { $0.freshAnswer(for: question, variant: variant, now: now) }
     }
 
-    /// Returns the cached answer while the workers bypass the cache (``setBypassed(_:)``).
+    /// Returns the cached answer in a period in which the workers bypass the cache.
     ///
-    /// At other times, returns nil, because the workers have already searched the cache.
+    /// Outside such a period (``setBypassed(_:)``), returns nil, because the workers have already
+    /// searched the cache.
     package func bypassedAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -168,7 +169,7 @@ package final class AnswerCache: Sendable {
 
     func giveBack() -> Bool { table.withLock { $0.giveBack() } }
 
-    /// Reorders the records of a fresh answer: the records of `addresses` come first.
+    /// Moves the records of `addresses` to the start of a fresh answer.
     package func reorder(
         _ question: Question,
         variant: AnswerVariant,
@@ -225,7 +226,7 @@ package final class AnswerCache: Sendable {
         table.withLock(body)
     }
 
-    /// Calls `classify` for all entries; releases the lock between groups.
+    /// Calls `classify` for all entries; releases the lock between groups of entries.
     func walk(_ classify: (borrowing AnswerTable, Int) -> AnswerTable.Verdict) {
         var position: Int? = 0
         while let next = position {

@@ -20,10 +20,10 @@ package protocol AnswerMirror: AnyObject, Sendable {
     /// Removes a copy; no reply after this call uses the copy.
     func remove(name: RawSpan, type: UInt16, variant: AnswerVariant)
 
-    /// Calls `changes`, and applies all stores and removals of `changes` together.
+    /// Calls `changes`, and applies the calls of `store` and `remove` in `changes` together.
     func change(_ changes: () -> Void)
 
-    /// Stops replies until `resume` was called once for each `suspend`.
+    /// Stops the replies of the mirror until `resume` was called once for each `suspend`.
     func suspend()
 
     func resume()
@@ -65,7 +65,7 @@ package struct MirroredAnswer: Sendable {
 
     package let server: UInt16
 
-    /// Time from which TTLs count, in milliseconds since `AnswerCache.origin`; may be negative.
+    /// Time from which the TTLs count down, in ms since `AnswerCache.origin`; may be negative.
     package let storedAt: Int64
 
     /// Time of expiry, or of refresh if earlier, in milliseconds since `AnswerCache.origin`.
@@ -102,7 +102,7 @@ extension AnswerTable {
 
     package var hasOffers: Bool { !offers.isEmpty }
 
-    /// Returns true if this hit must queue the entry, so that the mirror stores a copy later.
+    /// Returns true if a hit on `entry` must queue it, so that the mirror stores a copy later.
     ///
     /// `entry` is the header before the hit.
     func wantsOffer(_ entry: EntryHeader) -> Bool {
@@ -140,7 +140,7 @@ extension AnswerTable {
 
     /// Returns true if the table has another answer to the same question for the same clients.
     ///
-    /// The mirror cannot decide which of the two answers to use, so it gets neither.
+    /// The mirror cannot decide which of the two answers to use, so the mirror gets neither.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)
@@ -250,7 +250,7 @@ extension AnswerCache {
         return (stride.hits, stride.next)
     }
 
-    /// Returns the name of each copied entry in wire form; nil if the entry was removed.
+    /// Returns the name of each copied entry in wire form; nil for an entry that the cache removed.
     package func names(of copies: [MirroredHits]) -> [[UInt8]?] {
         var names: [[UInt8]?] = []
         copies.inParts(of: 64) { copies in

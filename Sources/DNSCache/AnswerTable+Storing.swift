@@ -23,8 +23,8 @@ extension AnswerTable {
 
     /// Returns false for a large answer if large answers have used their share (``LargeAnswers``).
     ///
-    /// Always returns true if the insertion needs no eviction, and for an answer of a vendor,
-    /// because a later miss would cause another billed call.
+    /// Always returns true if the insertion needs no eviction. Always returns true for an answer of
+    /// a vendor, because a later miss would cause another billed call.
     private mutating func admits(_ header: EntryHeader, now: UInt64) -> Bool {
         let length = Int(header.length)
         let isVendors = header.source == AnswerSource.vendor.rawValue
@@ -35,7 +35,7 @@ extension AnswerTable {
     /// Stores an answer of a snapshot; returns false if the cache rejects the answer.
     ///
     /// The cache rejects an answer that is too large, too old, or not newer than a cached answer to
-    /// the same question. A cached failure is not such an answer. `age` is in seconds.
+    /// the same question. A cached failure causes no rejection. `age` is in seconds.
     mutating func restore(
         _ answer: CachedAnswer,
         age: UInt32,
@@ -88,7 +88,7 @@ extension AnswerTable {
         numbers.insertions &+= 1
     }
 
-    /// Removes the entries that `header` replaces; returns half of their hits.
+    /// Removes the entries that `header` replaces; returns half of their hits, for the new entry.
     private mutating func removeReplaced(
         by header: EntryHeader,
         _ name: [UInt8],
@@ -99,8 +99,8 @@ extension AnswerTable {
         while let reference = index.next(&probe) {
             let entry = ring[reference]
             guard isEntry(reference, header.hash, name.rawSpan, header.type) else { continue }
-            // Removes the mirror's copy even if the old entry stays: the mirror cannot choose
-            // between two entries for the same client.
+            // Removes the mirror's copy even if the old entry stays, because the mirror cannot
+            // choose between two entries for the same client.
             withdraw(reference)
             guard header.replaces(entry) else { continue }
             if !entry.isFresh(now) { numbers.expired &+= 1 }
@@ -159,9 +159,10 @@ extension AnswerTable {
         }
     }
 
-    /// Evicts an entry without a recent hit, or else a stale entry, or else any entry.
+    /// Evicts one of `references`, and counts the loss.
     ///
-    /// Of several such entries, evicts the oldest.
+    /// The first choice is an entry without a recent hit, the second a stale entry, the third any
+    /// entry. Of several entries of the same kind, the oldest is evicted.
     private mutating func removeOne(of references: [Int], now: UInt64) {
         let order = references.map { reference in
             let worth = ring[reference].price(now).map { -$0 } ?? .min

@@ -8,7 +8,7 @@ extension AnswerTable {
         /// Keep the entry, and remove its copy from the mirror.
         case withdraw
 
-        /// Keep the entry and end the call.
+        /// Keep the entry, and end this call of `walk`.
         case stop
 
         /// Keep the entry, and end its lifetime.

@@ -16,7 +16,7 @@ package struct AnswerTable: ~Copyable {
 
     var rotates: Bool
 
-    /// True if the workers answer no query from this table; entries are still stored.
+    /// True if the workers answer no query from this table, although entries are still stored.
     var isBypassed = false
 
     var hitsByServer: [UInt64] = [0]
@@ -54,7 +54,7 @@ package struct AnswerTable: ~Copyable {
 
     // MARK: - Answering
 
-    /// True if the table has an entry with this hash, or with a similar hash.
+    /// True if the table has an entry with this hash; can also be true for a similar hash.
     func mayContain(_ hash: UInt64) -> Bool {
         var probe = index.probe(hash)
         return index.next(&probe) != nil
@@ -125,7 +125,7 @@ package struct AnswerTable: ~Copyable {
         }
     }
 
-    /// Rotates addresses; not inlined, so that replies without rotation cost nothing.
+    /// Rotates addresses; not inlined, so that the function does not slow down other replies.
     @inline(never)
     private static func rotate(
         _ buffer: inout MutableRawSpan,

@@ -9,8 +9,8 @@ internal import CLinux
 ///     upper 32 bits: upper half of the hash
 ///     lower 32 bits: reference of the entry divided by 8, at least 1
 ///
-/// Linear hashing: while the index grows, an insertion splits 2 buckets, or up to 66 if both
-/// buckets of the entry are full.
+/// The index grows by linear hashing. During growth, an insertion splits 2 buckets, or up to 66 if
+/// both buckets of the entry are full.
 ///
 ///     (mask + 1) / 2 <= count <= mask + 1
 ///     slots of buckets from `count` on are 0
@@ -30,7 +30,7 @@ struct BucketIndex: ~Copyable {
     /// Maximum number of buckets, a power of two.
     private let most: Int
 
-    /// Number of the first bucket that uses no memory.
+    /// Number of buckets that may use memory; all later buckets use none.
     private var touched = Self.fewest
 
     private static var slotsPerBucket: Int { 8 }
@@ -136,8 +136,8 @@ struct BucketIndex: ~Copyable {
 
     /// Splits buckets if the load factor is high; call once per insertion.
     mutating func grow(for entries: Int, in ring: borrowing EntryRing) {
-        // Above 70 % load, both buckets of a hash may be full. A doubling, once begun, continues to
-        // its end, because unsplit buckets have twice the load.
+        // Above 70 % load, both buckets of a hash may be full. After a doubling has begun, each
+        // insertion continues it, because buckets that are not split yet have twice the load.
         let isWhole = count == mask + 1
         guard count < most, !isWhole || entries * 10 > count * Self.slotsPerBucket * 7 else {
             return

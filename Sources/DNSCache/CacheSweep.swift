@@ -24,7 +24,7 @@ package struct CacheSweep {
     private let picks: (borrowing AnswerTable, Int, _ now: UInt64) -> Bool
     private let action: Action
 
-    /// Latest storage time of selected entries, in milliseconds since `AnswerCache.origin`.
+    /// Latest storage time of selected entries, in ms since `AnswerCache.origin`; nil for no limit.
     private let youngest: Int64?
 
     /// Position in the ring buffer; nil if only unused memory must still be released.
@@ -103,8 +103,8 @@ package struct CacheSweep {
 
     /// True if the caller must no longer pause between steps.
     ///
-    /// Insertions move old entries to the head: after one lap of the ring buffer, a sweep with
-    /// pauses might never reach them.
+    /// Insertions move old entries to the head of the ring buffer. A sweep that still paused after
+    /// one lap might never reach these entries.
     package var isLate: Bool { youngest != nil && position.map { $0 >= lapEnd } ?? false }
 
     /// Runs one step; returns true if the sweep is not complete.

@@ -99,7 +99,7 @@ package enum AnswerSource: UInt8, Sendable, CaseIterable {
 
     case upstream
 
-    /// This daemon: special names and settings.
+    /// This daemon, for special names and for names in the settings.
     case local
 }
 

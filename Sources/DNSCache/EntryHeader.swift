@@ -117,7 +117,7 @@ extension EntryHeader {
     /// Age that no entry reaches: 68 years.
     private static var never: UInt32 { 0x7FFF_FFFF }
 
-    /// True if `age` has reached the refresh age and no refresh was requested.
+    /// True if `age` has reached the refresh age, and no hit has requested a refresh yet.
     func wantsRefresh(age: UInt64) -> Bool { age >= UInt64(refreshAt) }
 
     mutating func noteRefresh() { refreshAt |= ~Self.never }

@@ -197,9 +197,9 @@ struct EntryRing: ~Copyable {
 
     /// Moves the oldest entry to the head and returns its new reference.
     ///
-    /// The entry always fits, because its old octets become free. If it does not fit between the
-    /// head and the end of the block, it moves to the start of the block, and the octets after the
-    /// head are skipped; these octets are free already.
+    /// The buffer always has space, because the old octets of the entry become free. If the space
+    /// between the head and the end of the block is too small, the entry moves to the start of the
+    /// block. The skipped octets after the head are free already.
     mutating func renewOldest() -> Int {
         let old = reference(at: tail)
         let length = length(old)

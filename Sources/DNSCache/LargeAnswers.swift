@@ -9,7 +9,7 @@ struct LargeAnswers: Equatable {
     /// Size in octets above which an entry counts as large.
     static let threshold = 2 << 10
 
-    /// Milliseconds in which the whole share becomes free again, even without other insertions.
+    /// Milliseconds after which the whole share is free again, even if no other entry is inserted.
     static let period: UInt64 = 3_600_000
 
     private var used = 0

@@ -21,7 +21,7 @@ struct Pages: ~Copyable {
         unsafe start = block
     }
 
-    /// Returns true if the system allows a block of this size now.
+    /// Returns true if the system would map a block of this size now.
     static func fits(octets: Int) -> Bool {
         guard let block = unsafe map(octets) else { return false }
         unsafe munmap(block, octets)

@@ -13,7 +13,7 @@
 ///                 name in wire form, records }...; oldest first
 ///     end    = total number of entries (64); once, last
 enum SnapshotFormat {
-    /// Signature; its line ends reveal text-mode transfers, as in PNG.
+    /// Signature with line ends, which a transfer in text mode would change (as in PNG).
     static let mark: [UInt8] = [0x89, 0x48, 0x44, 0x4E, 0x53, 0x0D, 0x0A, 0x1A]
 
     /// Version to write; version 2 added the AD flag, version 3 the digests.
@@ -27,7 +27,7 @@ enum SnapshotFormat {
 
     static var blockHeaderOctets: Int { 9 }
 
-    /// Sizes at which a block ends; its encoding takes about 50 µs under the lock.
+    /// Sizes at which a block ends; to encode a block takes about 50 µs under the lock.
     static let block: (octets: Int, entries: Int) = (64 << 10, 256)
 
     /// Maximum octets of a payload: a full block and the largest entry.

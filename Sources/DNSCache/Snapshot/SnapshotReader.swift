@@ -14,7 +14,7 @@ package struct SnapshotReader {
     private let selection: Selection
     private let believes: (String) -> Bool
 
-    /// Selects the answers to store in the cache; depends on the header of the snapshot.
+    /// Filter for the answers to store in the cache; depends on the header of the snapshot.
     private var isSelected: (CachedAnswer) -> Bool = { _ in true }
 
     private var pending: [UInt8] = []
@@ -41,7 +41,7 @@ package struct SnapshotReader {
         case prologue, header, blocks, nothing
     }
 
-    /// Returns a filter for answers to store, given the settings' digests in the header.
+    /// Function that gets the digests of the settings, and returns a filter for answers to store.
     package typealias Selection = ([String: UInt64]) -> (CachedAnswer) -> Bool
 
     /// Creates a reader; without a cache, the reader only validates the file.

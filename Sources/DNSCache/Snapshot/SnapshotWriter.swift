@@ -19,7 +19,7 @@ package struct SnapshotWriter {
     private enum Phase {
         case header
 
-        /// The snapshot ends at position `end`; otherwise, fast insertions could make it endless.
+        /// The snapshot ends at position `end`, because fast insertions could make it endless.
         case entries(from: Int, end: Int)
         case end
         case nothing
@@ -134,7 +134,7 @@ extension AnswerTable {
         to octets: inout [UInt8],
         now: UInt64
     ) {
-        // Rounded up, so that no entry becomes younger.
+        // The age is rounded up, so that no entry becomes younger.
         let age = entry.age(now &+ 999)
         octets.append(bigEndian: entry.type)
         octets.append(entry.variant)
