@@ -17,8 +17,9 @@ struct LargeAnswers: Equatable {
 
     /// Returns false for a large entry if large entries have used their share.
     ///
-    /// The share is an eighth of the ring buffer. It becomes free again within one ``period``, and
-    /// earlier if other entries are inserted: seven octets of other entries free one octet.
+    /// The share is an eighth of the ring buffer. Used octets become free again within one
+    /// ``period``, and earlier if other entries are inserted: seven octets of other entries free
+    /// one octet.
     ///
     /// - Parameters:
     ///   - length: octets of the entry.

@@ -67,7 +67,7 @@ package struct CookieSecrets: Hashable, Sendable {
 
     package init(_ secret: CookieSecret) { current = secret }
 
-    /// Replaces the secret; the former secret stays valid until the next call.
+    /// Replaces the secret; the former secret stays valid until the next replacement.
     package mutating func renew(with secret: CookieSecret) {
         previous = current
         current = secret

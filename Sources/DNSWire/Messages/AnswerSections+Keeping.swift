@@ -24,8 +24,8 @@ extension AnswerSections {
 
     /// Validates sections of an untrusted file.
     ///
-    /// Offsets in errors count from the start of a message with `question`. Throws `reservedLabel`
-    /// if a name points into a TTL: a changed TTL would change the name.
+    /// Offsets in errors are offsets in a message with `question`. Throws `reservedLabel` if a name
+    /// points into a TTL, because the name would change with the TTL.
     package init(
         checking octets: [UInt8],
         of question: Question,

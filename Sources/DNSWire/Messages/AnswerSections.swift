@@ -2,8 +2,8 @@
 
 /// Part of a reply after the question, as the cache stores it.
 ///
-/// Compression pointers are offsets in a message with the uncompressed question. These pointers
-/// are therefore valid in the reply to each client.
+/// Compression pointers are offsets in a message with the uncompressed question. Therefore, these
+/// pointers are valid in the replies to all clients.
 package struct AnswerSections: Hashable, Sendable {
     package let octets: [UInt8]
     package let answerCount: UInt16

@@ -4,7 +4,7 @@ package enum BuildError: Error, Hashable {
     /// The data exceeds the limit minus the reserved octets.
     case messageFull
 
-    /// A later section already has records.
+    /// The data belongs before data that is already in the message.
     case misplaced
 
     case secondOPT

@@ -2,8 +2,8 @@
 
 /// Targets of compression pointers in a message (RFC 1035 §4.1.4).
 ///
-/// Invariant: targets are ascending offsets below 0x4000, at labels of complete names. So a pointer
-/// always leads to an earlier name.
+/// Invariant: targets are ascending offsets below 0x4000, at labels of complete names. Therefore, a
+/// pointer always leads to an earlier name.
 struct NameCompressor {
     private struct Target {
         var offset: UInt16

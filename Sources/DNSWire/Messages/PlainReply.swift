@@ -62,7 +62,7 @@ private struct Walk: ~Escapable {
     /// Octets before RDATA: a pointer (2) and the fixed fields (10).
     private static let prologue = 12
 
-    /// Maximum number of answer records; the checks take time in proportion to the number squared.
+    /// Maximum number of answer records, because the time of the checks grows with its square.
     private static let mostRecords = 24
 
     private static let mostOthers = 48
@@ -129,8 +129,8 @@ private struct Walk: ~Escapable {
         guard let (nameEnd, pointer) = extent(ofNameAt: start), nameEnd == end,
             nameCount < names.count
         else { return false }
-        // A pointer must lead to a label of an earlier name: other octets, such as a TTL, can
-        // change later.
+        // A pointer must lead to a label of an earlier name, because other octets, such as a TTL,
+        // can change later.
         if let pointer {
             guard (0..<nameCount).contains(where: { hasLabel(at: pointer, name: names[$0]) })
             else { return false }
@@ -152,7 +152,7 @@ private struct Walk: ~Escapable {
         return position == offset
     }
 
-    /// Checks the other sections; false for an extended RCODE or an EDNS option other than padding.
+    /// Checks the other sections; false if malformed, or if OPT has an RCODE or other options.
     private func skipOthers() -> Bool {
         let authorities = Int(message.uint16(at: 8))
         let count = authorities + Int(message.uint16(at: 10))

@@ -9,7 +9,7 @@ extension IPv6Address {
         self.init(text: Array(text.utf8)[...])
     }
 
-    /// Not generic, because unspecialised generic code is slow.
+    /// Parses `text`; not generic, because unspecialised generic code is slow.
     init?(text: ArraySlice<UInt8>) {
         guard 2...45 ~= text.count else { return nil }
         let colon = UInt8(ascii: ":")

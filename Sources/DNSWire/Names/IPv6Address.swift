@@ -36,7 +36,7 @@ extension IPv6Address {
         return octets
     }
 
-    /// The IPv4 address in ::ffff:0:0/96 (RFC 4291 §2.5.5.2).
+    /// IPv4 address of an IPv4-mapped address, ::ffff:0:0/96 (RFC 4291 §2.5.5.2); otherwise nil.
     package var mapped: IPv4Address? {
         guard high == 0, low >> 32 == 0xFFFF else { return nil }
         return IPv4Address(value: UInt32(truncatingIfNeeded: low))

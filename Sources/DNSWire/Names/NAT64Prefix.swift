@@ -26,8 +26,8 @@ package struct NAT64Prefix: Hashable, Sendable {
 
     /// Creates a prefix; nil if no NAT64 can have this prefix.
     ///
-    /// For example, loopback and link-local prefixes are rejected: DNS64 answers would send the
-    /// client's connections to the client itself or to its link.
+    /// For example, loopback and link-local prefixes are rejected. With DNS64 answers in these
+    /// prefixes, a client would connect to itself or to its link.
     package init?(_ prefix: IPPrefix) {
         guard case .v6(let network) = prefix.address, Self.lengths.contains(prefix.length),
             network.high != 0, !network.isLinkLocal, !network.isMulticast, network.low >> 56 == 0
@@ -115,9 +115,9 @@ extension NAT64Prefix {
 
     /// Finds the prefix in the AAAA records of `ipv4only.arpa` (RFC 7050 §3); nil for none.
     ///
-    /// An address can contain a well-known address at a second place by chance. Therefore, the
+    /// By chance, an address can contain a well-known address at a second place. Therefore, the
     /// result is the prefix that occurs most often. If several prefixes occur equally often, the
-    /// result is `current` if it is one of them, otherwise the first.
+    /// result is `current` if `current` is one of these prefixes, otherwise the first of them.
     package init?(discoveredIn addresses: [IPv6Address], current: NAT64Prefix? = nil) {
         let candidates = addresses.flatMap(Self.candidates)
         let counts = candidates.reduce(into: [:]) { $0[$1, default: 0] += 1 }

@@ -23,7 +23,7 @@ extension Name {
         try self.init(text: Array(text.utf8)[...])
     }
 
-    /// Not generic, because unspecialised generic code is slow.
+    /// Parses `text`; not generic, because unspecialised generic code is slow.
     package init(text: ArraySlice<UInt8>) throws(NameTextError) {
         let count = text.count
         guard count > 0 else { throw .empty }

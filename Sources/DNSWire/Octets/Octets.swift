@@ -24,7 +24,7 @@ extension [UInt8] {
 }
 
 extension [UInt8] {
-    /// Base64 (RFC 4648 §4); the module does not import Foundation.
+    /// Base64 text (RFC 4648 §4); implemented here because the module does not import Foundation.
     package var base64: String {
         let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var characters: [UInt8] = []

@@ -10,7 +10,7 @@ package struct WireReader: ~Escapable {
 
     /// Decoded names with many labels, by the target of their first pointer.
     ///
-    /// Without this table, thousands of records could each decode 127 labels.
+    /// Without this table, each of thousands of records could need the decoding of 127 labels.
     private var longNames: [Int: Name] = [:]
 
     @_lifetime(copy message)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keyed hash of a name and a type, for tables with keys that clients choose.
+/// Keyed hash of a name and a type, for tables in which clients choose the names.
 ///
 /// The hash is computed in three steps:
 ///
 /// 1. NH (UMAC, RFC 4418 §5.2) over the 64-bit words of the lower-cased name (RFC 4343), and over
 ///    type and length. NH is a sum of products. Two different questions have the same sum with
 ///    probability at most 2^-64.
-/// 2. A strongly universal multilinear hash of the two halves of the sum: chosen questions do not
-///    collide more often than random questions.
+/// 2. A strongly universal multilinear hash of the two halves of the sum. With this hash, chosen
+///    questions do not collide more often than random questions.
 /// 3. A bijective, non-linear mix, which breaks arithmetic progressions.
 package final class NameHash: Sendable {
     /// Secret words: two for type and length, then one per word of a name.

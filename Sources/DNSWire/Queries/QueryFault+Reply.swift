@@ -11,7 +11,7 @@ extension QueryFault {
         switch self {
         case .ignored, .unusual: return 0
         case .malformed: outcome = HeaderFlags.recursionAvailable | RCode.formErr.rawValue
-        // NOTIMP has no RA, which concerns recursive queries only (RFC 1035 §4.1.1).
+        // NOTIMP has no RA flag, because RA concerns recursive queries only (RFC 1035 §4.1.1).
         case .otherOpcode: outcome = RCode.notImp.rawValue
         }
         let hasOPT = buffer.bytes.extracting(0..<count).hasOPT

@@ -49,8 +49,8 @@ extension QueryFacts {
     ///
     /// Copies ID, RD, CD and the letter case of the question (0x20). AD is sent only to clients
     /// that understand AD (RFC 6840 §5.8). If space is short, only the code of the first extended
-    /// error is sent, or no extended error (RFC 8914 §3). If the records do not fit even then, the
-    /// reply has TC and no records (RFC 2181 §9).
+    /// error is sent, or no extended error (RFC 8914 §3). If the records do not fit even without
+    /// extended errors, the reply has TC and no records (RFC 2181 §9).
     ///
     /// - Precondition: `limit` is at least 512 and at most the size of `buffer`.
     package func reply(
@@ -132,7 +132,7 @@ extension QueryFacts {
         return unsafe reply(rcode: rcode.rawValue, explanation: option.span.bytes, in: &buffer)
     }
 
-    /// Writes the query's header and question to `buffer`; `reply` can then turn them into a reply.
+    /// Writes the query's header and question to `buffer`, which `reply` can convert into a reply.
     package func write(id: UInt16, _ name: Name, to buffer: inout MutableRawSpan) {
         buffer.store(id, at: 0)
         buffer.store(flags, at: 2)
@@ -142,7 +142,7 @@ extension QueryFacts {
         buffer.store(recordClass.rawValue, at: nameEnd + 2)
     }
 
-    /// AD if the query has AD or DO (RFC 6840 §5.7).
+    /// AD flag if the query has AD or DO (RFC 6840 §5.7), otherwise 0.
     private var wantedFlags: UInt16 {
         flags & HeaderFlags.authenticData | (dnssecOK ? HeaderFlags.authenticData : 0)
     }

@@ -2,7 +2,7 @@
 
 /// Positions of compressible names in the RDATA of a type (RFC 1035, RFC 3597 §4).
 ///
-/// The rest of the RDATA is copied unchanged.
+/// The other octets of the RDATA are copied unchanged.
 struct NamesInside {
     private let parts: [Part]
 

@@ -91,7 +91,7 @@ extension ServiceBinding {
         set(.ipv6Hint, addresses.flatMap(\.octets))
     }
 
-    /// Removes a parameter, also from the mandatory keys (RFC 9460 §8).
+    /// Removes a parameter, and its key from the list of mandatory keys (RFC 9460 §8).
     package mutating func remove(_ key: ServiceKey) {
         parameters.removeAll { $0.key == key }
         guard key != .mandatory, let value = value(of: .mandatory) else { return }
