@@ -47,7 +47,8 @@ extension Alibaba {
 
     /// Returns the member `data`, decrypted if the request was encrypted.
     ///
-    /// `mode` of the reply must be the encryption of the request: a forged reply can be plain text.
+    /// `mode` of the reply must be the encryption of the request, because a forged reply could be
+    /// plain text.
     private func data(of json: JSONValue) throws(VendorError) -> JSONValue {
         let mode =
             if let mode = json["mode"] {

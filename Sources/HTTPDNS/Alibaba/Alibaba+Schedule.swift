@@ -6,7 +6,7 @@ package import Net
 extension Alibaba: AddressScheduling {
     private static let scheduleRefresh = Duration.seconds(8 * 3_600)
 
-    /// Maximum age of a server list received without TLS: an attacker can forge such a list.
+    /// Maximum age of a server list received without TLS, which an attacker can forge.
     private static let unauthenticatedRefresh = Duration.seconds(600)
 
     package static func scheduleRefresh(usesTLS: Bool) -> Duration {
@@ -15,9 +15,9 @@ extension Alibaba: AddressScheduling {
 
     /// Returns the request `GET /{account}/ss`.
     ///
-    /// The signature is MD5, as in the example of the document, although its text names HMAC. The
-    /// document does not say if `t` is the expiry or the current time; a time one minute ahead is
-    /// valid as both.
+    /// The signature is MD5, as in the example of the document, although the text of the document
+    /// names HMAC. The document does not say if `t` is the expiry or the current time. A time one
+    /// minute ahead is valid as both.
     package func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,

@@ -21,7 +21,7 @@ package struct PriceModel: Sendable, Hashable {
     /// Units per item; 0 if the vendor is free.
     package var weight: UInt64
 
-    /// True if an item whose reply has no addresses is free, according to the price page.
+    /// True if an item without addresses in the reply is free, according to the price page.
     package var emptyIsFree: Bool
 
     /// False if the vendor does not publish its unit; ``item`` is then an assumption.
@@ -106,10 +106,10 @@ package struct PriceModel: Sendable, Hashable {
 
 extension PriceModel {
     package enum Fate: Sendable {
-        /// The request was not sent, or was refused by the vendor: not billed.
+        /// The request was not sent, or the vendor refused it; the request is not billed.
         case free
 
-        /// The request was sent, but the reply is missing or unreadable: possibly billed.
+        /// The request was sent, but the reply is missing or unreadable; it is possibly billed.
         case unknown
 
         case answered([VendorAnswer])
@@ -139,7 +139,7 @@ extension PriceModel {
 
     /// Returns the billed units of each name, in the order of the names in a request.
     ///
-    /// Unusable addresses, which the client drops, also count as addresses in the reply.
+    /// A reply with only unusable addresses, which are dropped, does not count as empty.
     package func units(of query: VendorQuery, _ fate: Fate) -> [UnitRange] {
         var isEmpty = true
         if case .answered(let answers) = fate {

@@ -43,9 +43,9 @@ package struct UsageRecord: Sendable, Hashable {
     /// Earlier days in chronological order.
     package var former: [Former] = []
 
-    /// Use on ``latestDay`` at the latest move of the clock to or from that day.
+    /// Use on ``latestDay`` when the clock last moved to or from that day.
     ///
-    /// `aheadOfMonth` is the use in units in the month of ``latestDay`` at the same time.
+    /// `aheadOfMonth` is the number of units used in the month of ``latestDay`` at the same time.
     package var ahead = UsageAmount.none
     package var aheadOfMonth: UInt64 = 0
 
@@ -138,11 +138,11 @@ package struct UsageRecord: Sendable, Hashable {
             day = today
         }
         // If `today` has no counts, the current counts continue. The counts in `former` are not
-        // added: a machine without a clock battery starts in the distant past, and the sum of all
-        // days after `today` would be too high.
+        // added: a machine without a clock battery starts with a time in the distant past, and the
+        // sum of all days since then would be too high.
         guard isFormer(today) else {
             if behind == nil {
-                // Forgets a `latestDay` after `day`: only a wrong clock has reached that day.
+                // Forgets a `latestDay` after `day`, which only a wrong clock has reached.
                 (latestDay, ahead, aheadOfMonth) = (day, use, unitsThisMonth)
                 behind = today
             } else if day == behind {
@@ -158,7 +158,7 @@ package struct UsageRecord: Sendable, Hashable {
             return
         }
         if !isLatest, behind == nil {
-            // Forgets `latestDay` as above: only a wrong clock has reached that day.
+            // Forgets `latestDay` as above, because only a wrong clock has reached that day.
             (latestDay, ahead, isLatest) = (day, .none, true)
         }
         behind = nil

@@ -8,7 +8,7 @@ struct AccountBreaker: Sendable, Hashable {
     enum Refusal: Sendable, Hashable {
         case byOperator
 
-        /// The vendor refused the account; from `until` on, a probe can start, or is in flight.
+        /// The vendor refused the account; a probe can start at `until`, or is in flight.
         case byVendor(VendorError, until: Instant)
     }
 
@@ -59,7 +59,7 @@ extension AccountBreaker {
         denial?.hasTrial = false
     }
 
-    /// Ends the back-off after a network change: a captive portal may have sent the refusal.
+    /// Ends the back-off after a network change, because the refusal may be from a captive portal.
     mutating func networkChanged(now: Instant) {
         guard let denial else { return }
         self.denial = Denial(error: denial.error, until: min(denial.until, now))

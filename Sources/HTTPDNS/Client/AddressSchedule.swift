@@ -3,7 +3,7 @@
 /// Schedule of requests for server addresses to a vendor's scheduling service.
 ///
 /// A request is due at start, when the addresses expire, after a network change, and soon after all
-/// servers failed. The back-off grows from one minute to one hour.
+/// servers failed. After failed requests, the back-off grows from one minute to one hour.
 package struct AddressSchedule: Sendable, Hashable {
     private let lifetime: Duration
 
@@ -44,7 +44,7 @@ extension AddressSchedule {
         return count
     }
 
-    /// Records the success of a request; returns false if the network has changed since its start.
+    /// Records the success of a request; returns false if the network changed during the request.
     package mutating func succeeded(
         _ number: Int,
         validFor: Duration?,
@@ -65,7 +65,7 @@ extension AddressSchedule {
         failures += 1
     }
 
-    /// Schedules an early request: all servers failed, or one denied service (`ServiceLevelDeny`).
+    /// Schedules an early request, after all servers failed or one returned `ServiceLevelDeny`.
     package mutating func serversFailed(now: Instant) {
         guard let next else { return }
         let soonest = latest.map { $0 + ClientLimits.refreshPause } ?? now

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Retry and hedging plan of one vendor call: a state machine.
+/// State machine that plans the retries and hedged requests of one vendor call.
 ///
-/// Each server is queried once, and again on a new connection if a reused connection failed.
-/// Because requests are billed, a plan queries at most `maximumServers`, not counting failures to
-/// connect.
+/// Each server is queried once. After the failure of a reused connection, the server is queried
+/// again on a new connection.
+/// Because requests are billed, a plan queries at most `maximumServers` servers, not counting
+/// failures to connect.
 package struct AttemptPlan: Sendable, Hashable {
     package enum Move: Sendable, Hashable {
         /// Send the request with this number to the server, on a new connection if `fresh`.
@@ -145,8 +146,8 @@ extension AttemptPlan {
     /// Sends a request, which lasts for `timeout` at most.
     ///
     /// ``deadline`` does not end the first request, because a cancelled request costs the vendor
-    /// the same work. Each later request ends at ``deadline``, or at the end of the first
-    /// request's `timeout` if this is later.
+    /// the same work. Each later request ends at ``deadline`` or at the end of the first request's
+    /// `timeout`, whichever is later.
     private mutating func ask(
         _ server: SocketAddress,
         fresh: Bool,

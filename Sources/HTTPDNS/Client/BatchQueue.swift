@@ -62,8 +62,8 @@ package struct BatchQueue: Sendable {
 
     /// Queue of names with equal families and parameters, oldest entry first.
     ///
-    /// After the removal of a name, its entries stay, but are invalid: their question and number
-    /// are not in `waiting`.
+    /// After the removal of a name, its entries stay, but are invalid. An entry is invalid if its
+    /// question and number are not in `waiting`.
     private struct Line: Sendable {
         let families: Families
         let parameters: RouteParameters?
@@ -178,8 +178,8 @@ extension BatchQueue {
     /// - Parameters:
     ///   - fit: returns true if the names fit into one call.
     ///   - isOld: returns true if a name has waited too long. If the oldest name of a queue has
-    ///     waited too long, the newest names are taken first. Oldest first, every name would wait
-    ///     until shortly before its deadline while a client queries too many names.
+    ///     waited too long, the newest names are taken first. Otherwise, while a client queries too
+    ///     many names, each name would get a call only shortly before its deadline.
     package mutating func nextBatch(
         _ shares: CallShares,
         fit: ([Name]) -> Bool,

@@ -73,7 +73,7 @@ extension Breaker {
         if pause?.trial == number { pause?.trial = nil }
     }
 
-    /// Closes the breaker after a network change: the vendor may limit calls by source address.
+    /// Closes the breaker after a network change; the 429 may be for the former source address.
     mutating func reset() {
         pause = nil
     }

@@ -9,12 +9,12 @@ extension Budget {
         case warn
     }
 
-    /// Returns this machine's part of a shared budget; nil if it can use the whole budget.
+    /// Function that returns this machine's part of a budget; nil if the whole budget is available.
     package typealias Share = @ServiceLoop (UsageRecord) -> Part?
 
     /// Part of one machine in a shared budget.
     package struct Part: Sendable, Hashable {
-        /// Limits of this machine; they grow when this machine needs a larger part.
+        /// Limits of this machine, which grow when the machine needs a larger part.
         package var limits: Limits
 
         /// Amounts that this machine can still use, including the part that it can still claim.

@@ -32,7 +32,7 @@ package struct Budget {
 
     private var day: Int64 = .min
 
-    /// Number of clearings of the reservation; a charge before a clearing is not refunded.
+    /// Number of times that the reservation was cleared; an earlier charge is not refunded.
     private var period: UInt64 = 0
 
     /// Reservation: part of the stored counts that no request has used yet.
@@ -125,8 +125,8 @@ extension Budget {
         begin(UsageRecord.day(wallSeconds))
         if reserved.covers(cheapest) { return false }
         if isShort, checkedAt != wallSeconds {
-            // Reads the stored counts again: another process may have returned its reservation, or
-            // an operator may have reset the counts.
+            // Reads the stored counts again, because another process may have returned its
+            // reservation, or an operator may have reset the counts.
             access { _ in false }
             checkedAt = wallSeconds
         }
@@ -135,7 +135,7 @@ extension Budget {
 
     /// True if requests beyond the budget are not sent.
     ///
-    /// Such a budget also forbids requests while its counts are unknown. Otherwise, each crash
+    /// This budget also forbids requests while the stored counts are unknown. Otherwise, each crash
     /// would restart the budget.
     private var isStrict: Bool { rule?.onExceeded == .fallback }
 
@@ -203,7 +203,7 @@ extension Budget {
         return !Rule.left(of: limits, record).covers(cheapest.less(reserved))
     }
 
-    /// Rule with the limits of this machine: of a shared budget, only the part of the machine.
+    /// Rule with the limits of this machine; for a shared budget, the limits of its part.
     private var limits: Rule? {
         guard let part else { return rule }
         return rule?.limited(by: part.limits)
@@ -339,7 +339,7 @@ extension Budget {
 extension Budget {
     private mutating func begin(_ today: Int64) {
         guard today != day else { return }
-        // If the clock was set back, the reservation stays in the counts of the later day.
+        // If the clock was set back, the unused reservation stays in the counts of the later day.
         let unused = today > day ? reserved.units : 0
         let isNewMonth = unused > 0 && UsageRecord.month(of: day) != UsageRecord.month(of: today)
         day = today

@@ -15,7 +15,7 @@ package struct CallShares: Sendable {
     /// Time of the latest change of `limit`.
     private var changedAt: Instant?
 
-    /// Minimum time between two increases; doubles after an increase above the vendor's limit.
+    /// Minimum time between two increases of `limit`; doubles after the vendor refuses an increase.
     private var pause = ClientLimits.growthPause
     private var hasGrown = false
 
@@ -36,7 +36,7 @@ package struct CallShares: Sendable {
         @inline(__always) get { limit - count }
     }
 
-    /// Number of further calls that can begin for proven clients, or for other clients.
+    /// Returns the number of further calls that can begin for proven clients, or for other clients.
     @inline(__always)
     func free(isProven: Bool) -> Int {
         isReserved && !isProven ? min(free, (limit + 1) / 2 - unproven) : free
@@ -126,7 +126,7 @@ extension VendorClient {
         (calls + lingering.filter(\.isExpired)).filter { !$0.isTrial }
     }
 
-    /// Stops counting `call` against `concurrent-calls`, and queues held names if possible.
+    /// Stops counting `call` against `concurrent-calls`; may queue names that are held for a retry.
     func free(_ call: VendorCall) {
         guard !call.isTrial else { return }
         shares.end(call.client)

@@ -21,7 +21,7 @@ package enum ClientLimits {
     /// Also the maximum age of a reply that shows that the vendor still replies.
     static let trialPatience = Duration.milliseconds(250)
 
-    /// Time after an answer of a server in which a limit of concurrent calls can explain a failure.
+    /// Time since a server's answer in which a failure can show a limit of concurrent calls.
     static let saturationEvidence = Duration.seconds(3)
 
     /// Maximum number of retries of a name that the vendor refused; the retries may be billed.
@@ -38,7 +38,7 @@ package enum ClientLimits {
 
     static let longestGrowthPause = Duration.seconds(8)
 
-    /// Maximum time that a queued name waits for a call in addition to `fallback-after`.
+    /// Maximum time, in addition to `fallback-after`, that a queued name waits for a call.
     static let queuePatience = Duration.milliseconds(400)
 
     /// Time without a reply to a call, while names are queued, after which a health probe begins.
@@ -47,7 +47,7 @@ package enum ClientLimits {
     /// Interval between checks that decide if an upstream can answer a queued name.
     static let queueCheck = Duration.milliseconds(100)
 
-    /// Ignored clock difference in seconds: the header `Date` has no fractions.
+    /// Clock difference in seconds to ignore, because the header `Date` has no fractions.
     static let tolerableSkew: Int64 = 2
 
     /// Largest clock correction in seconds over TLS, enough for a wrong time zone.
@@ -56,7 +56,7 @@ package enum ClientLimits {
     /// Largest clock correction in seconds without TLS, where `Date` can be forged.
     static let longestUnprotectedSkew: Int64 = 600
 
-    /// Interval between requests that are signed with the uncorrected local time, as a test.
+    /// Interval between test requests that are signed with the local time without correction.
     static let skewRetest = Duration.seconds(600)
 
     static let queuedNames = 4_096
@@ -90,8 +90,8 @@ package enum ClientLimits {
 
     /// Maximum number of requests that continue after the end of their call.
     ///
-    /// Calls that ended because their names expired are not included: they count against
-    /// `concurrent-calls`.
+    /// Requests of calls that ended because their names expired are not included. These calls count
+    /// against `concurrent-calls`.
     static let lingeringTries = 64
 
     /// Waiting time of a queued name after which newer names of the same client are sent first.

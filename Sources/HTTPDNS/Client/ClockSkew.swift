@@ -4,8 +4,8 @@
 ///
 /// A refused request is signed again with the time in the header `Date` of the reply. The offset of
 /// this time is stored only if the vendor then accepts the request. The offset is limited, because
-/// a request with a future time can be replayed until that time. At intervals, a request with the
-/// local time tests if the offset is still necessary.
+/// an attacker can replay a request with a future time until that time. At intervals, a request
+/// with the local time tests if the offset is still necessary.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
         case none
@@ -13,7 +13,7 @@ struct ClockSkew: Sendable, Hashable {
         /// Retry with this offset in seconds.
         case sign(Int64)
 
-        /// The offset is too large: no retry.
+        /// The offset is too large; the request is not retried.
         case refused(Int64)
     }
 

@@ -19,7 +19,7 @@ extension EndpointPool {
         return pool.takeOrder(now: now)
     }
 
-    /// Returns ``order(now:)``; is `mutating` because the pool would otherwise be copied.
+    /// Returns ``order(now:)``; is `mutating` to avoid a copy of the pool.
     mutating func takeOrder(now: Instant) -> Order {
         guard endpoints.contains(where: \.isSpecial) else {
             return .servers(inTurn)
@@ -31,7 +31,7 @@ extension EndpointPool {
         return .limited(until: endpoints.compactMap(\.breaker.openUntil).min() ?? now)
     }
 
-    /// Returns the servers for a health probe; the servers with a due check are first.
+    /// Returns the servers for a health probe; servers whose check is due come first.
     func trialOrder(now: Instant) -> [SocketAddress] {
         let candidates = returnCandidates(now)
         let order = candidates + rotation.filter { !candidates.contains($0) }
@@ -40,10 +40,10 @@ extension EndpointPool {
 
     /// Indexes of the servers, the current server first, with alternating families (RFC 8305 §4).
     ///
-    /// If there are scheduled servers, a call must reach a working server even if all scheduled
-    /// servers or all configured servers are silent. Therefore, the second server is a configured
-    /// server, and the first three servers include both kinds. Servers that have failed since their
-    /// latest answer come later.
+    /// If there are scheduled servers (from the vendor's scheduling service), a call must reach a
+    /// working server even if all scheduled servers or all configured servers are silent. For this
+    /// reason, the second server is a configured server, and the first three servers include both
+    /// kinds. Servers that have failed since their latest answer come later.
     var rotation: [Int] {
         let alternating = alternating
         guard hasScheduled else { return alternating }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Endpoint selection and failover for one vendor: a state machine.
+/// State machine for server selection and failover of one vendor.
 ///
-/// The queried name, not the server, may be the cause of a failure. Such a failure counts only if
-/// a later health probe fails and the server has not answered in the meantime. Each change of the
-/// current server begins an era. Attempts of earlier eras cannot change the current server.
+/// The queried name, not the server, can be the cause of many failures. A failure of this kind
+/// counts only if a later health probe fails and the server has not answered in the meantime. Each
+/// change of the current server begins an era. Attempts of earlier eras cannot change the current
+/// server.
 package struct EndpointPool: Sendable, Hashable {
     struct Endpoint: Sendable, Hashable {
         let address: SocketAddress
@@ -56,7 +57,7 @@ package struct EndpointPool: Sendable, Hashable {
     /// Servers in the order of ``rotation``.
     private(set) var inTurn: [SocketAddress] = []
 
-    /// Number of changes of the current server and of the network.
+    /// Number of eras, which begin with a change of the current server or of the network.
     private(set) var era: UInt64 = 0
 
     private var latest: UInt64 = 0
@@ -124,7 +125,7 @@ extension EndpointPool {
         endpoints[index].silent.insert(attempt.number)
     }
 
-    /// Records the end of `attempt`; returns a change of the current server.
+    /// Records the end of `attempt`; returns a change of the current server, otherwise nil.
     ///
     /// The caller must call this function once per attempt.
     package mutating func end(
@@ -180,8 +181,8 @@ extension EndpointPool {
 
     /// Ends a check of a server: makes that server current, or postpones the next check.
     ///
-    /// If another server answered first, the next check is also postponed: the checked server is
-    /// too slow. Calls to a slow server are hedged, and therefore billed twice.
+    /// If another server answered first, the next check is also postponed, because the checked
+    /// server is too slow. Calls to a slow server are hedged, and therefore billed twice.
     private mutating func probeEnded(
         _ attempt: Attempt,
         _ index: Int,
@@ -278,10 +279,11 @@ extension EndpointPool {
 
     /// Replaces the servers of the scheduling service; configured servers stay.
     ///
-    /// The list can be old or forged. So a current server that is configured or in the list stays
-    /// current. If the current server is not in the list, a check of the list is due.
+    /// The list can be old or forged. Therefore, a current server that is configured or in the list
+    /// stays current. If the current server is not in the list, a check of the listed servers is
+    /// due.
     ///
-    /// - Returns: true if a check of the list is due.
+    /// - Returns: true if a check of the listed servers is due.
     @discardableResult
     package mutating func schedule(_ scheduled: [SocketAddress], now: Instant) -> Bool {
         let old = endpoints

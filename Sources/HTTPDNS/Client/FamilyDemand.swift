@@ -2,9 +2,10 @@
 internal import DNSWire
 
 package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
-    /// Request both families if the second is free, or if clients want both; else one family.
+    /// Request both families if the second costs nothing, or if clients want both; else one family.
     ///
-    /// If the second is not free, both are requested only if the machine has IPv6 connectivity.
+    /// If the second family is not free, both families are requested only if the machine has IPv6
+    /// connectivity.
     case automatic = "auto"
 
     case both
@@ -57,7 +58,7 @@ struct FamilyDemand: Sendable {
         return all.isEmpty ? 1 : Double(both) / Double(all.count)
     }
 
-    /// Returns true if clients wanted the families in the last ``ClientLimits/demandMemory``.
+    /// Returns true if clients recently wanted all of `families` (``ClientLimits/demandMemory``).
     func includes(_ name: Name, _ families: Families, now: Instant) -> Bool {
         let key = key(of: name)
         guard let demand = recent[key] ?? older[key] else { return false }

@@ -11,7 +11,7 @@ package struct ProofCase: Sendable {
 
         case noAddress
 
-        /// A reply with this client address; a reply without a client address tests nothing.
+        /// A reply with this client address; a reply without a client address has no result.
         case client(IPAddress)
 
         /// An error status, or an error code of the vendor.
@@ -34,7 +34,7 @@ package struct ProofCase: Sendable {
 
     package var clockOffset: Int64 = 0
 
-    /// True if a reply can be parsed without a key.
+    /// True if the reply can be parsed without the account's key.
     package var isReadable = true
 
     package init(_ label: String, vendor: any Vendor, query: VendorQuery) {

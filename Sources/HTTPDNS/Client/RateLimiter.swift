@@ -24,8 +24,8 @@ struct RateLimiter: Sendable, Hashable {
 
     /// Returns true if `client` has reached its limit; other clients can still cause requests.
     ///
-    /// If `yields`, a quarter of the burst is reserved for clients with proven addresses.
-    /// This makes the bursts of `client` smaller, but does not change its average rate.
+    /// If `yields`, a quarter of the burst is reserved for clients with proven addresses. The
+    /// reservation makes the bursts of `client` smaller, but does not change its average rate.
     func forbids(_ client: ClientNetwork, yields: Bool, now: Instant) -> Bool {
         guard let perSecond else { return false }
         let free = free(perSecond, now) - (yields ? perSecond / 4 : 0)

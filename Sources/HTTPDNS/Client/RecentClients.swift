@@ -3,8 +3,9 @@ internal import DNSWire
 
 /// The two latest DNS clients of a vendor, which show if a client is the only one.
 ///
-/// The only client can use the whole budget and rate. With a second client, each can use at most
-/// three quarters (``FairShare``). A forged source address also counts as a second client.
+/// A client that is the only one can use the whole budget and rate. With a second client, each
+/// client can use at most three quarters (``FairShare``). A forged source address counts as a
+/// client.
 struct RecentClients: Sendable {
     private var last: (client: ClientNetwork, at: Instant)?
     private var former: (client: ClientNetwork, at: Instant)?

@@ -2,8 +2,9 @@
 
 /// Schedule of health probes.
 ///
-/// One probe is in flight at a time. Probes start at least ``ClientLimits/trialPause`` apart. But
-/// after each of the first `burst` - 1 failures in a row, the next probe can start immediately.
+/// At most one probe is in flight. Probes start at least ``ClientLimits/trialPause`` apart.
+/// Exception: after each of the first `burst` - 1 failures in a row, the next probe can start
+/// immediately.
 struct TrialSchedule: Sendable, Hashable {
     /// Consecutive failed probes after which the pause applies, at least 1.
     let burst: Int

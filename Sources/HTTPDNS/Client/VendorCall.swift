@@ -47,7 +47,7 @@ final class PendingName {
 
     var lookUps = ShortArray<PendingLookup>()
 
-    /// Present call with the name; nil before and after the call.
+    /// Current call with the name; nil before and after the call.
     var call: VendorCall?
 
     /// Time at which the name began to wait for a call; nil if its call started immediately.
@@ -92,7 +92,7 @@ final class VendorCall {
 
     var names: [PendingName]
 
-    /// DNS client that the call counts against; nil for the daemon itself.
+    /// DNS client whose shares the call uses; nil for the daemon itself.
     let client: ClientNetwork?
 
     var course: AttemptPlan
@@ -102,7 +102,7 @@ final class VendorCall {
 
     var failed: [FailedTry] = []
 
-    /// Latest failure that other calls in flight may have caused.
+    /// Latest failure that a limit of concurrent calls may have caused; nil if there was none.
     var saturation: VendorError?
 
     let isTrial: Bool
@@ -116,14 +116,15 @@ final class VendorCall {
 
     /// True if the call ended because its names expired, while requests were in flight.
     ///
-    /// The vendor still works on these requests, so the call counts until their end.
+    /// The vendor still works on these requests. Therefore, the call counts against
+    /// `concurrent-calls` until the requests end.
     var isExpired = false
 
     var start: Instant
 
     var suspectAt: Instant?
 
-    /// Number of times that all requests in flight were dropped; their results are ignored.
+    /// Number of times that all requests in flight were dropped; their late results are ignored.
     var round = 0
 
     var restarts = 0

@@ -8,7 +8,7 @@
 struct VendorCircuitBreaker: Sendable, Hashable {
     let limit: Int
 
-    /// Timeouts since the latest reply, not yet confirmed by a health probe.
+    /// Timeouts since the latest reply that a failed health probe has not confirmed yet.
     private var suspicions = 0
 
     private var tries = 0
@@ -44,7 +44,7 @@ extension VendorCircuitBreaker {
         if !hasReceived(since: start) { tries += 1 }
     }
 
-    /// Records that the health probe started at `start` got no reply.
+    /// Records that the health probe that started at `start` got no reply.
     mutating func confirmed(since start: Instant) {
         guard !hasReceived(since: start) else { return }
         tries += suspicions

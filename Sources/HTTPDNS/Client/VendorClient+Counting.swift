@@ -51,8 +51,8 @@ extension VendorClient {
 
     /// Records and returns the cost of a finished request, and refunds the rest of the charge.
     ///
-    /// - Parameter refunds: false if the reply can be forged: a forged refusal must not make billed
-    ///   calls free for the budget.
+    /// - Parameter refunds: false if the reply can be forged, because a forged refusal must not
+    ///   make a billed call free for the budget.
     func settle(
         _ question: some VendorRequest,
         _ receipt: Budget.Receipt,
@@ -136,10 +136,10 @@ extension VendorClient {
 }
 
 extension PriceModel.Fate {
-    /// Estimated fraction (0…1) of the units that would remain with ``ClientLimits/advisedTTL``.
+    /// Estimated fraction (0…1) of the units that would remain with the advised minimum TTL.
     ///
-    /// The estimate assumes that this is the minimum TTL, and that clients query the name all the
-    /// time.
+    /// The advised TTL is ``ClientLimits/advisedTTL``. The estimate assumes that clients query the
+    /// name all the time.
     fileprivate var shareAtAdvisedTTL: Double {
         guard case .answered(let answers) = self else { return 1 }
         var ttl = UInt32.max
@@ -154,7 +154,7 @@ extension PriceModel.Fate {
 }
 
 extension VendorError {
-    /// Returns the effect of a failed request on the bill: only replies with status 200 are billed.
+    /// Returns the effect of a failed request on the bill; only a reply with status 200 is billed.
     func fate(_ mayBeBilled: Bool) -> PriceModel.Fate {
         if case .serverStatus(let status, _) = self, status != 200 { return .free }
         return mayBeBilled ? .unknown : .free

@@ -15,10 +15,10 @@ protocol VendorRequest: Sendable {
     /// Requested names and families; nil for a free request.
     var query: VendorQuery? { get }
 
-    /// DNS client that the request counts against; nil for the daemon itself.
+    /// DNS client to which the request is charged; nil for the daemon itself.
     var client: ClientNetwork? { get }
 
-    /// False for health probes and refreshes, which the rate limit does not refuse.
+    /// False for requests that the rate limit does not refuse: probes, and for server addresses.
     var isPaced: Bool { get }
 
     func request(
@@ -192,7 +192,7 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         _ sent: Result<HTTPReply, HTTPError>
     ) -> Int64? {
         if let better = client.betterOffset(than: offset, error, sent) { return better }
-        // The vendor refused the test with the local time, so the next attempt uses the offset.
+        // The vendor refused the test request with the local time, so the next one uses the offset.
         guard isRetest, error.mayBeClockSkew else { return nil }
         return client.skew.offset
     }
@@ -262,7 +262,7 @@ extension VendorClient {
         request.version = settings.version
         request.proxy = settings.proxy
         request.wantsFreshConnection = fresh
-        // The transport must not repeat a billable request: each request needs its own charge.
+        // The transport must not repeat a billable request, because each one needs its own charge.
         request.isSentOnce = question.query != nil
         return (request, try pay(question, by: other))
     }
@@ -276,7 +276,7 @@ extension VendorClient {
         by other: PriceModel? = nil
     ) -> (VendorRequestResult<Question.Value>, UnitRange) {
         let result: VendorRequestResult<Question.Value>
-        // Unlike `Result.init(catching:)`, this needs no check of the executor.
+        // Unlike `Result.init(catching:)`, `do` needs no check of the executor.
         do throws(VendorError) {
             switch sent {
             case .success(let reply):

@@ -155,7 +155,7 @@ extension VendorClient {
         return true
     }
 
-    /// True if a name has no call because of the shares of its clients.
+    /// True if a name waits for a call because its clients have used their shares of the calls.
     package func waitsForShare(
         _ name: Name,
         _ families: Families,
@@ -168,12 +168,12 @@ extension VendorClient {
 
     /// Returns the reason why a name did not get a call.
     ///
-    /// `clientBusy` means that another client could get a call: a call is free, or a client of the
-    /// name already has calls in flight, and a client without calls comes first.
+    /// `clientBusy` means that another client could get a call. Either a call is free, or a client
+    /// of the name already has calls in flight, so that a client without calls would come first.
     ///
     /// - Parameters:
     ///   - clients: the waiting clients; nil if the name is held after a refused call.
-    ///   - free: the number of free calls; nil for all.
+    ///   - free: the number of free calls to assume; nil for the current number.
     private func waitReason(of clients: Set<ClientNetwork?>?, free: Int? = nil) -> VendorError {
         if isSilent || silence.hasFailedProbe { return .outOfTime }
         guard let clients else { return .busy }
@@ -306,8 +306,8 @@ extension VendorClient {
     /// True if a reply would probably arrive after the deadline of the name.
     ///
     /// The call would be billed in vain. A name with at least ``VendorLimits/fairWait`` left is
-    /// never too late: the slow names of one client can increase the median latency, and must not
-    /// prevent the calls of other clients.
+    /// never too late. Otherwise, one client with slow names, which increase the median latency,
+    /// could prevent the calls of other clients.
     private func isTooLate(_ name: PendingName, _ now: Instant) -> Bool {
         guard let deadline = name.lastDeadline, deadline - now < VendorLimits.fairWait else {
             return false
@@ -318,7 +318,7 @@ extension VendorClient {
 
     /// Fails the lookups of a refused call.
     ///
-    /// If the refusal concerns only the client of the call, names of other clients stay queued.
+    /// If only the client of the call is refused, names for which other clients wait stay queued.
     private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError, _ now: Instant) {
         var refused: [PendingName] = []
         for (question, others) in zip(batch.questions, batch.others) {
@@ -344,7 +344,7 @@ extension VendorClient {
         }
         let queued = pending.values.lazy.filter { $0.call == nil }
         let next = queued.compactMap(\.firstDeadline).min()
-        // Each search covers the whole queue; deadlines close together need only one search.
+        // Each search covers the whole queue, so deadlines close together share one search.
         queueAlarm.set(next.map { max($0, now + ClientLimits.queueGrain) })
     }
 }
@@ -378,7 +378,7 @@ extension VendorClient {
         }
     }
 
-    /// Cancels a lookup, except the last one for a name in a call: the call is already charged.
+    /// Cancels a lookup, except the last lookup for a name in a call, which is already charged.
     private func cancel(_ lookUp: PendingLookup) {
         guard let name = pending[lookUp.question],
             name.lookUps.contains(where: { $0 === lookUp }),

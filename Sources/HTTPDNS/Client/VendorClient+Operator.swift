@@ -26,7 +26,7 @@ extension VendorClient {
         gate.isPausedByOperator = true
     }
 
-    /// Permits calls again after a pause, a refusal of the account or a 429.
+    /// Permits calls again after a pause by the operator, a refusal of the account, or a 429.
     package func resume() {
         gate.resume()
         pool.resume()
@@ -45,8 +45,8 @@ extension VendorClient {
 
     /// Restarts all calls in flight after a network change, and resets the health of all servers.
     ///
-    /// The requests are sent again in the next iteration of the service loop. Before that, the
-    /// owner of the transport must drop its connections.
+    /// The requests are sent again in the next iteration of the service loop. Before the next
+    /// iteration, the owner of the transport must drop the connections of the transport.
     ///
     /// - Returns: the number of restarted calls.
     @discardableResult

@@ -9,7 +9,7 @@ extension VendorClient {
 
     /// Sends the call to the current server once, and charges it to the budget.
     ///
-    /// The result does not change the health of servers and account.
+    /// The result does not change the recorded health of servers and account.
     package func prove(_ each: ProofCase) async -> ProofResult {
         if let error = obstacle(clocks.now()) { return ProofResult(outcome: .failure(error)) }
         let inquiry = AddressInquiry(
@@ -53,14 +53,19 @@ extension VendorClient {
         )
     }
 
-    /// Returns the current server, with the default port if only one of call and settings uses TLS.
+    /// Returns the current server, with the port of the settings or the default port.
+    ///
+    /// The port is the default port if the test call uses TLS and the settings do not, or vice
+    /// versa.
     private func server(of each: ProofCase) -> SocketAddress {
         let facts = each.vendor.facts
         guard facts.usesTLS != self.facts.usesTLS else { return pool.current }
         return SocketAddress(octets: pool.current.octets, port: facts.defaultPort) ?? pool.current
     }
 
-    /// Returns the price rules of a test call: those of the settings, with the higher of both weights.
+    /// Returns the price rules of a test call: those of the settings, or else of its vendor.
+    ///
+    /// In the rules of the settings, a higher weight of the vendor replaces the configured weight.
     private func price(of each: ProofCase) -> PriceModel {
         guard settings.price != nil else { return each.vendor.price }
         var model = price

@@ -22,10 +22,10 @@ struct HeldNames: Sendable {
 extension VendorClient {
     /// True if a limit of concurrent calls is the likely cause of a failure.
     ///
-    /// Other calls must have earlier requests to the server in flight: if the server were broken,
-    /// these requests would have failed first. The queried name can cause all failures except
-    /// failures to connect. After such a failure, the server must also have answered within
-    /// ``ClientLimits/saturationEvidence``.
+    /// Other calls must have earlier requests to the server in flight, because these requests to a
+    /// broken server would have failed first. The queried name can cause all failures except
+    /// failures to connect. After a failure that the name can cause, the server must also have
+    /// answered within ``ClientLimits/saturationEvidence``.
     func isSaturation(
         _ error: VendorError,
         of server: SocketAddress,
@@ -96,7 +96,7 @@ extension VendorClient {
         sendQueued()
     }
 
-    /// Queues the held names after the end of `call`, if the vendor can now accept another call.
+    /// Queues the held names after the end of `call`, if the vendor may accept another call.
     ///
     /// If a limit of concurrent calls is the likely cause of the failure of `call`, the names stay
     /// held while other calls are in flight.
@@ -115,7 +115,7 @@ extension VendorClient {
 }
 
 extension VendorError {
-    /// Number of other calls in flight from which the error shows a limit of concurrent calls.
+    /// Minimum of other calls in flight at which the error shows a limit of concurrent calls.
     ///
     /// A 429 with fewer calls in flight shows a rate limit, which needs a pause instead.
     fileprivate var callsOfSaturation: Int { if case .limited = self { 4 } else { 1 } }

@@ -8,7 +8,7 @@ extension VendorClient {
     ///
     /// Budget, rate and clock offset are kept only for the same account, and the client address
     /// only for the same client subnet. The health of servers is not kept. Calls in flight continue
-    /// in `old`, but add to the counters here.
+    /// in `old`, but count in the statistics of this client.
     package func takeOver(from old: VendorClient, hasSameAccount: Bool) {
         old.settlePredecessor()
         predecessor = old

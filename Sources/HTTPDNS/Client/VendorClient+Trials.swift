@@ -5,7 +5,7 @@ internal import Net
 // MARK: - Health probes
 
 extension VendorClient {
-    /// True if queries that have another answer source should skip the vendor.
+    /// True if the vendor does not reply; queries with another answer source should then skip it.
     package var isSilent: Bool { silence.isSilent }
 
     /// True if the vendor responds, and if calls are permitted now.
@@ -19,8 +19,8 @@ extension VendorClient {
     /// Starts a health probe if one is due and permitted.
     ///
     /// The probe uses new connections. It queries the current server first (or the primary server
-    /// if its check is due), then the other servers. The rate limit does not refuse probes, because
-    /// a flood of names could then prevent probes.
+    /// if its check is due), then the other servers. The rate limit does not refuse probes.
+    /// Otherwise, a flood of names could prevent probes.
     ///
     /// - Parameter client: the client to which the probe is charged; nil for the daemon itself.
     package func beginTrial(of client: ClientNetwork? = nil) {
@@ -104,7 +104,7 @@ extension VendorClient {
     /// - A queued name waits for `delay` plus ``ClientLimits/queuePatience`` at most, because
     ///   clients can occupy all calls with other names.
     /// - If this vendor is protected and the fallback is not, a queued name waits until its
-    ///   deadline: the fallback would send the name in plain text.
+    ///   deadline, because the fallback would send the name in plain text.
     /// - A queued name does not wait if a health probe shows that the vendor does not reply.
     ///
     /// - Parameter isProtected: true if the next vendor or the upstreams are encrypted.
@@ -130,8 +130,8 @@ extension VendorClient {
             return nil
         }
         let check = min(end, now + ClientLimits.queueCheck)
-        // An expired call can be 2 s old: a reply since its start does not show that the vendor
-        // still replies.
+        // An expired call can be 2 s old. A reply since its start does not show that the vendor
+        // replies now.
         let recent = max(oldest.start, now - ClientLimits.trialPatience)
         if silence.hasReceived(since: recent) { return check }
         beginTrial(of: oldest.client)

@@ -146,7 +146,7 @@ extension VendorClient {
 
     private func refuse(_ error: VendorError, _ now: Instant) {
         let isNews = !gate.isRefused(at: now)
-        // Without TLS, the refusal can be forged, or come from a captive portal.
+        // Without TLS, the pause is short: the refusal can be forged, or from a captive portal.
         let pause =
             facts.usesTLS
             ? ClientLimits.refusalPause : VendorLimits.maximumUnauthenticatedRetryAfter
@@ -228,7 +228,7 @@ extension VendorError {
     /// - Another failure of the server counts only if a later health probe also fails.
     /// - A timeout does not count if the server had less time than ``VendorLimits/fairWait``.
     /// - A timeout or a lost connection does not count if a retry on a new connection follows.
-    /// - A 429 counts only in a health probe: in a call, the queried name may be the cause.
+    /// - A 429 counts only in a health probe, because in a call, the queried name may be the cause.
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,

@@ -2,7 +2,7 @@
 package import DNSWire
 package import Net
 
-/// HTTP client of one vendor: connects the state machines of this folder to the service loop.
+/// HTTP client of one vendor, which connects the state machines of this folder to the service loop.
 ///
 /// Several lookups can wait for one ``PendingName``, and several names for one ``VendorCall``. A
 /// call sends requests (tries) until one server answers.
@@ -54,7 +54,7 @@ package final class VendorClient {
         didSet { latestRecord = nil }
     }
 
-    /// Record of the latest request; a comparison is faster than a hash.
+    /// Record that was used last; to compare its address is faster than a search in `records`.
     private var latestRecord: ServerRecord?
 
     func record(of server: SocketAddress) -> ServerRecord? {
@@ -115,12 +115,13 @@ package final class VendorClient {
 
     lazy var refreshAlarm = Alarm(clocks) { [weak self] in self?.refreshAddresses() }
 
-    /// Creates a client; requests begin with lookups and ``start()``.
+    /// Creates a client, which sends no request before a lookup or ``start()``.
     ///
     /// - Parameters:
     ///   - source: the vendor's scheduling service, queried from ``start()`` on.
     ///   - usage: counts of the budget, shared with other processes.
-    /// - Precondition: there is at least one server or a `source`.
+    /// - Precondition: there is at least one server. With a `source`, the vendor has a scheduling
+    ///   service.
     package nonisolated init(
         name: String,
         vendor: any Vendor,
@@ -157,8 +158,8 @@ package final class VendorClient {
         )
         pace = RateLimiter(perSecond: settings.callsPerSecond)
         trials = TrialSchedule(burst: settings.retriesBeforeSwitch)
-        // All scheduled servers count as one server: after a failed scheduled server, a configured
-        // server is next (`EndpointPool.rotation`).
+        // All scheduled servers count as one server, because after a failed scheduled server, a
+        // configured server is next (`EndpointPool.rotation`).
         silence = VendorCircuitBreaker(
             limit: settings.retriesBeforeSwitch * (servers.count + (source == nil ? 0 : 1))
         )
@@ -283,7 +284,7 @@ extension VendorClient {
         /// Names share a call only if they had to wait for a free call.
         case waiting
 
-        /// Names of one loop iteration share a call: fewer calls, but one slow name delays all.
+        /// Names of one loop iteration share a call; saves calls, but one slow name delays all.
         case together
     }
 
@@ -310,7 +311,7 @@ extension VendorClient {
 
         case refused(VendorError, pause: Duration)
 
-        /// The vendor's clock is ahead by this number of seconds, which is more than `limit`.
+        /// Difference of the vendor's clock in seconds (positive: ahead), which exceeds `limit`.
         case clockRefused(Int64, limit: Int64)
 
         case budgetSpent(Budget.Rule)

@@ -5,7 +5,7 @@ package import Net
 package struct VendorStatistics: Sendable, Hashable {
     package var isProtected = true
 
-    /// Lookups; an ended lookup is also in `successes`, `empty`, `failures` or `cancelled`.
+    /// Lookups; an ended lookup also counts in `successes`, `empty`, `failures` or `cancelled`.
     package var calls: UInt64 = 0
 
     package var successes: UInt64 = 0
@@ -132,7 +132,7 @@ package struct ServerStatistics: Sendable, Hashable {
 
     package var failures: UInt64 = 0
 
-    /// Failed connections and probes since the latest answer: a queried name cannot cause these.
+    /// Failed connections and probes since the latest answer, which a queried name cannot cause.
     package var failuresInRow: UInt64 = 0
 
     package var lastError: VendorError?

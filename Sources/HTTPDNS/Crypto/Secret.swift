@@ -119,7 +119,7 @@ extension [UInt8] {
 }
 
 extension UnsafeMutableRawBufferPointer {
-    /// Overwrites the octets; a function of libc, because OpenSSL is possibly not loaded.
+    /// Overwrites the octets with a function of libc, because OpenSSL is possibly not loaded.
     fileprivate func wipe() {
         // SAFETY: base and count describe the buffer.
         if let baseAddress { unsafe explicit_bzero(baseAddress, count) }

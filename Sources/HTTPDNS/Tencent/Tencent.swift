@@ -35,7 +35,7 @@ package struct Tencent: Vendor {
 
     package var trialName: Name { .trial(origin.name ?? "www.dnspod.cn") }
 
-    /// Returns, after a 401, the codec with `expires` inverted: the account may require an expiry.
+    /// Returns the codec with `expires` inverted after a 401; the account may require an expiry.
     package func alternative(after error: VendorError) -> (any Vendor)? {
         guard case .unauthorized(status: 401, _) = error else { return nil }
         var other = self

@@ -24,9 +24,9 @@ struct TencentReply {
         self.isSealed = isSealed
     }
 
-    /// Returns the answers in a whole body; only the first record of each name counts.
+    /// Returns the answers in a whole body; only the first record of each name is used.
     ///
-    /// Names that the vendor omits are unregistered; their answers are empty.
+    /// A name that is not in the body is not registered with the vendor, and gets an empty answer.
     func answers(in body: ArraySlice<UInt8>) throws(VendorError) -> [VendorAnswer] {
         if isSealed { try Self.checkSealed(body) }
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
@@ -147,7 +147,8 @@ extension TencentReply {
 extension TencentReply {
     /// Returns the addresses of one family; nil without a valid address or TTL.
     ///
-    /// An invalid address is dropped; in an encrypted reply, it makes the whole family invalid.
+    /// An invalid address is dropped. In an encrypted reply, one invalid address makes the whole
+    /// family invalid.
     private func family(_ family: Families, in text: ArraySlice<UInt8>) -> AddressSet? {
         let comma = text.lastIndex(of: UInt8(ascii: ",")) ?? text.endIndex
         let items = text[..<comma].split(separator: UInt8(ascii: ";"))

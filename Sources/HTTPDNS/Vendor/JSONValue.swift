@@ -19,7 +19,7 @@ final class JSONDocument: Sendable {
 
         let kind: Kind
 
-        // `Int32` makes a node 16 instead of 32 octets: many replies need only one small
+        // With `Int32`, a node has 16 instead of 32 octets. Many replies then need only one small
         // allocation.
         private let lower: Int32
         private let upper: Int32

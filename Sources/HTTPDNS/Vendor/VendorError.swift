@@ -10,7 +10,7 @@ package enum VendorError: Error, Hashable {
     /// The signature has a wrong time; `vendorSeconds` is the Unix time by the vendor's clock.
     case wrongTime(status: Int, code: VendorCode, vendorSeconds: Int64? = nil)
 
-    /// The vendor rejected the request; every server would reject it.
+    /// The vendor rejected the request, as every other server would.
     case refused(status: Int, code: VendorCode)
 
     /// HTTP status 429; `retryAfter` is the header `Retry-After`.
@@ -47,7 +47,7 @@ package enum VendorError: Error, Hashable {
     /// The DNS client reached its share of `calls-per-second`.
     case clientPace
 
-    /// The queue is full, or the calls of other clients left no call.
+    /// The queue is full, or other clients use all calls.
     case busy
 
     /// The DNS client reached its share of the queue or of the calls in flight.
@@ -98,7 +98,7 @@ extension VendorError {
         }
     }
 
-    /// True if a retry with a corrected clock may help: a wrong time may cause a 401 or 403.
+    /// True if a wrong time may be the cause (also of a 401 or 403); a corrected clock may help.
     package var mayBeClockSkew: Bool {
         switch self {
         case .wrongTime: true

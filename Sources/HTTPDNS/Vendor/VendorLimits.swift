@@ -44,7 +44,7 @@ package enum VendorLimits {
     /// Largest TTL in seconds (RFC 2181 §8).
     package static let maximumTTL: UInt32 = .max >> 1
 
-    /// Largest TTL in seconds of an encrypted reply that can be forged: a week (RFC 8767 §4).
+    /// Largest TTL in seconds, a week, of an encrypted reply without authentication (RFC 8767 §4).
     static let maximumSealedTTL: UInt32 = 604_800
 
     /// Maximum seconds of `Retry-After`; a longer back-off is a mistake or an attack.

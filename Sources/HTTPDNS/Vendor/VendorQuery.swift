@@ -7,7 +7,7 @@ package struct VendorQuery: Sendable, Hashable {
 
     package var families: Families
 
-    /// Address to send, for which the vendor selects the answers instead of the source address.
+    /// Address to send, for which (not for the source address) the vendor selects the answers.
     package var clientSubnet: IPAddress?
 
     /// Parameters of the route; nil for the vendor's settings.

@@ -92,8 +92,8 @@ package struct Volcengine: Vendor, Redacted {
         v4.keep(found.filter { $0.octets.count == 4 })
         v6.keep(found.filter { $0.octets.count != 4 })
         v4.dropped += items.count - found.count
-        // The vendor may omit a family: a family without addresses is unknown if the other family
-        // has addresses.
+        // The vendor may omit a family. Therefore, a family without addresses is unknown if the
+        // other family has addresses.
         let isSilentAboutV4 = v4.addresses.isEmpty && !v6.addresses.isEmpty
         let isSilentAboutV6 = v6.addresses.isEmpty && !v4.addresses.isEmpty
         return [
