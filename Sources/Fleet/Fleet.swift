@@ -33,7 +33,7 @@ package final class Fleet {
         /// Answer that another machine shared, and its age in seconds.
         case value(FleetValue, age: UInt32)
 
-        /// This machine must call the vendor; with a ticket, the caller reports the end (``end``).
+        /// This machine must call the vendor; with a ticket, the caller then calls ``end(_:_:)``.
         ///
         /// `stale` is a shared answer with an expired TTL, for use if no server answers.
         case call(Ticket?, stale: (value: FleetValue, age: UInt32)? = nil)

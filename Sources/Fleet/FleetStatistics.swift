@@ -33,7 +33,7 @@ package struct FleetStatistics: Sendable, Hashable {
 
     package var rejected: UInt64 { rejectedByReason.values.reduce(0, +) }
 
-    /// Connections that were lost other than by a timeout, for example after a refused command.
+    /// Losses of the connection, except by a timeout; includes a failed first connection.
     package var errors: UInt64 = 0
 }
 

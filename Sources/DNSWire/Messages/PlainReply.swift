@@ -62,7 +62,7 @@ private struct Walk: ~Escapable {
     /// Octets before RDATA: a pointer (2) and the fixed fields (10).
     private static let prologue = 12
 
-    /// Maximum number of answer records, because the time of the checks grows with its square.
+    /// Maximum number of answer records; the checks take quadratic time.
     private static let mostRecords = 24
 
     private static let mostOthers = 48
@@ -152,7 +152,9 @@ private struct Walk: ~Escapable {
         return position == offset
     }
 
-    /// Checks the other sections; false if malformed, or if OPT has an RCODE or other options.
+    /// Checks the authority and additional sections; returns false if these are malformed.
+    ///
+    /// Returns false also if OPT has an extended RCODE, or an option other than padding.
     private func skipOthers() -> Bool {
         let authorities = Int(message.uint16(at: 8))
         let count = authorities + Int(message.uint16(at: 10))

@@ -28,7 +28,7 @@ package struct IPPrefix: Hashable, Sendable {
 
     /// Parses `192.0.2.0/24`, `2001:db8::/32`, or a single address.
     ///
-    /// Host bits must be zero, because the length in `192.0.2.1/24` is probably a mistake.
+    /// Host bits must be zero. For example, `192.0.2.1/24` is rejected as a probable mistake.
     package init?(_ text: some StringProtocol) {
         let pieces = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = pieces.first, let address = IPAddress(first) else { return nil }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keyed hash of a name and a type, for tables in which clients choose the names.
+/// Keyed hash of a name and a type, for tables of names that clients choose.
 ///
 /// The hash is computed in three steps:
 ///

@@ -4,9 +4,8 @@ package import Net
 /// State machine that plans the retries and hedged requests of one vendor call.
 ///
 /// Each server is queried once. After the failure of a reused connection, the server is queried
-/// again on a new connection.
-/// Because requests are billed, a plan queries at most `maximumServers` servers, not counting
-/// failures to connect.
+/// again on a new connection. Because requests are billed, a plan queries at most `maximumServers`
+/// servers, not counting failures to connect.
 package struct AttemptPlan: Sendable, Hashable {
     package enum Move: Sendable, Hashable {
         /// Send the request with this number to the server, on a new connection if `fresh`.

@@ -11,7 +11,7 @@ package struct ProofCase: Sendable {
 
         case noAddress
 
-        /// A reply with this client address; a reply without a client address has no result.
+        /// A reply with this client address; the result is open if a reply has no client address.
         case client(IPAddress)
 
         /// An error status, or an error code of the vendor.
@@ -55,7 +55,7 @@ package struct ProofResult: Sendable {
 }
 
 extension ProofCase {
-    /// Returns true if the expectation is met; nil without a reply.
+    /// Returns true if the expectation is met; nil if there is no reply, or nothing to compare.
     package func isMet(by result: ProofResult) -> Bool? {
         switch (expectation, result.outcome) {
         case (_, .failure(.transport(.tls))): expectation == .certificateError

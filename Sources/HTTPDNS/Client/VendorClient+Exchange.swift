@@ -18,7 +18,7 @@ protocol VendorRequest: Sendable {
     /// DNS client to which the request is charged; nil for the daemon itself.
     var client: ClientNetwork? { get }
 
-    /// False for requests that the rate limit does not refuse: probes, and for server addresses.
+    /// False for probes and requests for server addresses, which the rate limit never refuses.
     var isPaced: Bool { get }
 
     func request(

@@ -121,7 +121,7 @@ extension JSONReader {
 
     private static let comparedKeys = 16
 
-    /// Returns a number with one bit set, which depends on the key's length, first and last octet.
+    /// Returns a number with one bit set, chosen by the length, first and last octet of the key.
     private func mark(of key: Int) -> UInt64 {
         let range = nodes[key].range
         guard !range.isEmpty else { return 1 }
