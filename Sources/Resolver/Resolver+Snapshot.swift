@@ -20,11 +20,11 @@ extension Resolver {
         )
     }
 
-    /// Records the static hosts and routing domains, and returns a check for later changes.
+    /// Records the static hosts and routing domains, and returns a function that detects changes.
     ///
-    /// The caller calls this function before a snapshot is loaded, and the returned function
-    /// afterwards. After a change, the returned function returns a sweep that removes the invalid
-    /// restored answers; otherwise nil.
+    /// The caller calls this function before a snapshot is loaded, and the returned function after
+    /// the load. If the hosts or the domains have changed in between, the returned function returns
+    /// a sweep that removes the restored answers that are invalid after the change; otherwise nil.
     package func changesDuringLoad() -> @ServiceLoop () -> CacheSweep? {
         let (former, formerDomains) = (hosts, activeRoutes.domains)
         return { [self] in

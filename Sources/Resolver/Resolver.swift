@@ -45,7 +45,8 @@ package final class Resolver {
     /// Connects the stages.
     ///
     /// - Parameters:
-    ///   - standard: the default upstreams, for names on routes without upstreams.
+    ///   - standard: the default upstreams, for names without a route and for routes without
+    ///     upstreams.
     ///   - comparison: the comparison with the routes before a reload; nil if not yet computed.
     package init(
         routes: RouteTable,
@@ -79,8 +80,8 @@ package final class Resolver {
             clocks: clocks,
             prefixes: prefixes
         )
-        // Targets of CNAMEs are queried only at upstreams: an upstream's reply must never cause a
-        // billed call.
+        // Targets of CNAMEs are queried only at upstreams, because an upstream's reply must never
+        // cause a billed call.
         upstreams = UpstreamStage(policy: policy, statistics: statistics, clocks: clocks) {
             target in
             let match = activeRoutes.route(for: target.name)
@@ -170,7 +171,8 @@ package final class Resolver {
             let lastResort = serveStale.lastResort(query, hash: hash, match, now: now)
         {
             guard let delay = lastResort.delay else { return completion(lastResort.resolution) }
-            // The delay starts with the first client's query, so that later clients wait less.
+            // The delay of serve-stale starts with the first client's query, so later clients wait
+            // less.
             let end = min(deadline, (singleFlight.began(query) ?? now) + delay)
             let fallback = completion.after { (found: Resolution, completion) in
                 completion(lastResort.unless(found))
@@ -307,7 +309,7 @@ package final class Resolver {
 
     /// Discards failures and measurements of the former network.
     ///
-    /// Queries in flight continue; the vendor clients repeat the calls of these queries.
+    /// Queries in flight continue; the vendor clients repeat the HTTP calls of these queries.
     package func networkChanged() {
         vendors.forget()
         cacheWriter.networkChanged()

@@ -15,7 +15,7 @@ package enum ResolverLimits {
     /// Time limit for all vendors of a query; upstreams get the rest of `work`.
     static let vendors: Duration = .seconds(3)
 
-    /// Minimum interval between two checks of client deadlines, so that deadlines share timers.
+    /// Minimum interval between checks of client deadlines, so that deadlines share a timer.
     static let grain: Duration = .milliseconds(5)
 
     /// Seconds for which a failure is cached, to limit vendor calls for broken names.
@@ -28,13 +28,13 @@ package enum ResolverLimits {
     /// Also the minimum interval between two refreshes of a name in `prefetch.names`.
     static let shortestRefresh: UInt32 = 10
 
-    /// Maximum age of a router advertisement that stays valid when the network changes.
+    /// Maximum age of a router advertisement that remains valid after a change of the network.
     static let announcement: Duration = .seconds(3)
 
     /// Minimum time between two changes of the announced NAT64 prefix.
     static let announcementPause: Duration = .seconds(10)
 
-    /// Wait before the refresh of stale entries of a snapshot.
+    /// Time from the load of a snapshot to the refresh of its stale entries.
     static let refreshAfterStart: Duration = .seconds(60)
 
     /// Longest interval between retries for a name in `prefetch.names`.
@@ -42,7 +42,7 @@ package enum ResolverLimits {
     /// The interval doubles with each failure.
     static let longestRetry: Duration = .seconds(300)
 
-    /// Maximum TTL, in seconds, of an upstream's answer that a vendor's answer can soon replace.
+    /// Maximum TTL, in seconds, of an upstream's answer if a vendor may soon give a better answer.
     static let earlyLifetime: UInt32 = 30
 
     /// Maximum TTL of synthesized addresses without SOA, in seconds (RFC 6147 §5.1.7).

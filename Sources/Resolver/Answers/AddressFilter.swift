@@ -18,7 +18,7 @@ struct AddressFilter {
     /// Address types whose hints are removed from SVCB and HTTPS records.
     var suppressed: Set<RecordType>
 
-    /// NAT64 prefixes under which an address counts as the embedded IPv4 address.
+    /// NAT64 prefixes; an address in such a prefix is checked as its embedded IPv4 address.
     private let prefixes: [NAT64Prefix]
 
     private let hints: (_ target: Name) -> Hints

@@ -36,9 +36,10 @@ package struct AnswerPolicy: Sendable {
 
     package var synthesis = Synthesis.off
 
-    /// Prefix of the setting `nat64`; an address in the prefix counts as the embedded IPv4 address.
+    /// Prefix of the setting `nat64`; addresses in it are checked as their embedded IPv4 address.
     ///
-    /// Applies even if this machine does not use NAT64, because its clients may use NAT64.
+    /// The check applies even if this machine does not use NAT64, because its clients may use
+    /// NAT64.
     package var nat64: NAT64Prefix?
 
     package var rebinding = Rebinding()
@@ -51,7 +52,7 @@ package struct AnswerPolicy: Sendable {
         case fastest([ProbeRule])
     }
 
-    /// Names whose addresses are measured, and the TCP port of the measurement.
+    /// Names whose servers' connection times are measured, and the TCP port of the measurement.
     package struct ProbeRule: Sendable {
         package var names: RoutePattern
         package var port: UInt16

@@ -3,18 +3,18 @@ internal import Locks
 
 /// Registry of answer sources (vendor servers, upstreams) by number; thread-safe.
 ///
-/// A cache entry contains the number of its source. Numbers are never reused. An upstream has
-/// another number for each vendor that the upstream replaces as fallback. Cache hits with such a
-/// number count as avoided calls of the vendor.
+/// A cache entry contains the number of its source. Numbers are never reused. An upstream has an
+/// additional number for each vendor for which it answers as fallback. A cache hit with such a
+/// number counts as an avoided call of this vendor.
 package final class AnswerSourceRegistry: Sendable {
     /// Number of this daemon, the source of local answers.
     package static let itself: UInt16 = 0
 
     /// Number of all sources that are registered after all other numbers are in use.
     ///
-    /// A hostile network can use up the numbers by naming new DNS servers repeatedly. Answers with
-    /// this number therefore count as learned and unprotected, and each network change removes
-    /// them.
+    /// A hostile network can use up the numbers by repeatedly announcing new DNS servers. Answers
+    /// with this number are therefore regarded as unprotected answers of the network's servers, and
+    /// are removed after each network change.
     package static let unknown = UInt16.max
 
     /// Answer source, and the vendor whose call a cache hit avoids.
@@ -32,7 +32,7 @@ package final class AnswerSourceRegistry: Sendable {
 
         var believed: Set<String> = []
 
-        /// Upstreams with servers that come from the network or a file.
+        /// Names of the upstreams whose servers come from the network or a file.
         var learnedUpstreams: Set<String> = []
 
         var unprotectedVendors: Set<String> = []
@@ -113,7 +113,7 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the vendor whose call a cached answer of this source avoids; nil if there is none.
+    /// Returns the vendor whose call a cache hit of this source avoids; nil if it avoids none.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {
@@ -165,9 +165,11 @@ package final class AnswerSourceRegistry: Sendable {
 
     private static let unknownLabel = "?"
 
-    /// Returns the label of a source in snapshots: the vendor, if any, with a tab, then the name.
+    /// Returns the text that identifies a source in snapshots.
     ///
-    /// The vendor is first because long labels are truncated at the end.
+    /// The label is the vendor and a tab, if the source has a vendor, and then the name. A label of
+    /// synthesized answers begins with a tab. The vendor precedes the name, because long labels are
+    /// truncated at the end.
     package func label(_ number: UInt16) -> String {
         guard let origin = origin(number) else { return Self.unknownLabel }
         let label = origin.vendor.map { "\($0)\t\(origin.name)" } ?? origin.name

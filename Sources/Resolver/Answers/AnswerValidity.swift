@@ -49,9 +49,10 @@ struct NameSources: Equatable {
         servers = other.servers
     }
 
-    /// Returns a copy with `vendor` as the only vendor, for old settings that are unknown.
+    /// Returns a copy with `vendor` as the only vendor, for a comparison with unknown old settings.
     ///
-    /// - Parameter vendor: the vendor that answered or had no address; nil if unknown.
+    /// - Parameter vendor: the vendor that gave the cached answer or had no address; nil if
+    ///   unknown.
     func former(asking vendor: String?) -> NameSources {
         NameSources(self, vendors: vendor.map { [$0] } ?? [])
     }
@@ -135,7 +136,7 @@ struct AnswerValidity: Sendable {
         !parametersUnknown && old.parameters == new.parameters
     }
 
-    /// True if the old settings queried all of `vendors`, and these vendors give the same answers.
+    /// True if the old settings queried all `vendors`, and the new settings keep their answers.
     private func wereAsked(_ vendors: ArraySlice<String>, of old: ArraySlice<String>) -> Bool {
         vendors.allSatisfy { old.contains($0) && sameVendors.contains($0) }
     }

@@ -29,7 +29,7 @@ package struct Decision: Sendable {
     /// True if an equal query is in flight, which this query would join.
     package var isAsked = false
 
-    /// NAT64 prefix for synthesized addresses; nil if the name gets no such addresses.
+    /// NAT64 prefix for synthesized addresses; nil if no addresses are synthesized for the name.
     package var prefix: NAT64Prefix?
 
     package var plan = ResolutionPlan()
@@ -52,7 +52,7 @@ package struct Decision: Sendable {
         /// Local answer that prevents a query to a source.
         package var refusal: Resolution?
 
-        /// Vendors of the route; empty if the query is not for vendors.
+        /// Vendors of the route; empty if vendors do not resolve this query.
         package var vendors: [Candidate] = []
 
         package var firstAsked: VendorClient? { vendors.first(where: \.isAsked)?.client }
@@ -77,7 +77,7 @@ package struct Decision: Sendable {
         /// State of the vendor; only a vendor in the state `open` accepts queries.
         package let state: VendorStatistics.State
 
-        /// True if the vendor is skipped: the vendor does not respond, and another source exists.
+        /// True if the vendor is skipped because it does not respond and another source exists.
         package let isPassedOver: Bool
 
         /// True if a skipped vendor would be probed in the background.

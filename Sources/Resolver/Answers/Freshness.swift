@@ -14,7 +14,7 @@ package struct Freshness: Sendable, Equatable {
         /// Seconds after expiry during which an answer can be served.
         package var window: UInt32 = 86_400
 
-        /// Time that a client waits for a fresh answer before the stale answer; 0 for no wait.
+        /// Time to wait for a fresh answer before the client gets the stale answer; 0 for no wait.
         package var after: Duration = .milliseconds(300)
 
         /// TTL of stale records in seconds; RFC 8767 §4 recommends 30.

@@ -3,7 +3,7 @@ package import DNSWire
 
 /// Static hosts: names and addresses from hosts files and settings.
 package struct HostsTable: Sendable, Equatable {
-    /// Maximum number of names (about 30 MB); some block lists in hosts format have a million.
+    /// Maximum number of names, which use about 30 MB; some block lists have a million names.
     package static let mostNames = 200_000
 
     /// Maximum number of addresses per name; more addresses do not fit into a message.
@@ -18,7 +18,7 @@ package struct HostsTable: Sendable, Equatable {
     /// Names defined in the settings; hosts files cannot add addresses to them.
     private var fixed: Set<Name> = []
 
-    /// Lengths of all names, modulo 64, as bits: a name of another length needs no lookup.
+    /// Lengths of all names, modulo 64, as a bit set; a name with another length needs no lookup.
     private(set) var lengths: UInt64 = 0
 
     package private(set) var leftOut = 0
@@ -72,7 +72,8 @@ extension HostsTable {
 extension IPAddress {
     /// True if the table answers PTR queries for the address.
     ///
-    /// False for 0.0.0.0, 127.0.0.1, `::` and `::1`: block lists give them to all blocked names.
+    /// False for 0.0.0.0, 127.0.0.1, `::` and `::1`, because block lists map all their names to
+    /// these addresses.
     fileprivate var hasPointer: Bool {
         switch unmapped {
         case .v4(let address): !address.isUnspecified && address.value != 0x7F00_0001

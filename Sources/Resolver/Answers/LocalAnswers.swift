@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-/// Answers that the settings determine: no source is queried, and nothing is cached.
+/// Answers from static hosts and settings; no source is queried for them, and they are not cached.
 ///
 /// Workers answer from the cache before the resolver receives a query. Therefore cache entries must
 /// not contradict the settings. This includes entries of a snapshot, and results of queries that
@@ -13,7 +13,7 @@ final class LocalAnswers {
         didSet { lengths = hosts.lengths }
     }
 
-    /// Copy of `hosts.lengths`: Swift 6.3 copies a stored struct before a nonmutating call.
+    /// Copy of `hosts.lengths`, because Swift 6.3 would copy `hosts` before a nonmutating call.
     private var lengths: UInt64 = 0
 
     let suppressed: Set<RecordType>
@@ -37,7 +37,7 @@ final class LocalAnswers {
     /// False if `hosts` contains no name of this length, and thus not `name`.
     func mayBeStatic(_ name: Name) -> Bool { lengths & HostsTable.bit(of: name) != 0 }
 
-    /// Removes from a result the answers that the settings now determine.
+    /// Prevents the caching of results that contradict the static hosts or `suppressed`.
     func guardCache(against finding: inout ResolvedAnswer, _ query: Query) {
         if !finding.siblings.isEmpty { finding.siblings.removeAll { cover($0.question) } }
         if cover(query.question) {

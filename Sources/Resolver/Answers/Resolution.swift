@@ -141,7 +141,7 @@ package struct Provenance: Sendable, Equatable {
     /// True if another machine of the fleet shared the vendor's answer.
     package var isShared = false
 
-    /// Reason why an upstream answered for a vendor's name; nil if no upstream answered.
+    /// Reason why an upstream answered for a name with vendors; nil if no upstream answered.
     package var fallback: Fallback?
 
     package enum Fallback: UInt8, CaseIterable, Sendable {

@@ -11,14 +11,14 @@ package final class ResolverStatistics {
 
     nonisolated let vendorLatency = LatencyHistogram()
 
-    /// Time until an upstream answered, including earlier attempts that failed.
+    /// Time until an upstream answered, including the time of failed attempts before the answer.
     nonisolated let upstreamLatency = LatencyHistogram()
 
     var vendors = VendorStageNumbers()
 
     var refreshes = RefreshNumbers()
 
-    /// Queries answered with SERVFAIL because they were evicted or refused.
+    /// Queries answered with SERVFAIL because of a limit: evicted from a full table, or refused.
     var evicted: UInt64 = 0
 
     /// Queries that an upstream answered before the vendors (`fallback-after`).
@@ -30,7 +30,7 @@ package final class ResolverStatistics {
     /// Queries answered with the result of an equal query in flight.
     var merged: UInt64 = 0
 
-    /// `merged` by source number (`AnswerSourceRegistry`).
+    /// Values of `merged` for each source number (`AnswerSourceRegistry`).
     var mergedByOrigin: [UInt16: UInt64] = [:]
 
     package nonisolated init() {}

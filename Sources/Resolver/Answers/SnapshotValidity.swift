@@ -7,8 +7,9 @@ internal import HTTPDNS
 ///
 /// A snapshot contains digests of the settings at the time of writing. If all digests equal those
 /// of the current settings, all answers are valid. Otherwise `AnswerValidity` checks each answer.
-/// If routes or upstreams differ, the old sources of a name are unknown, except the source that
-/// answered. An answer that also depends on another source is then invalid.
+/// If routes or upstreams differ, only the source that gave an answer is known, not the other
+/// sources that the old settings had for the name. An answer that also depends on another source is
+/// then invalid.
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 
@@ -120,8 +121,8 @@ package struct SnapshotValidity: Sendable {
         case .local:
             return false
         case .vendor:
-            // A negative answer is invalid: the old settings possibly had no fallback, and the new
-            // fallback may have an address.
+            // A negative answer is invalid, because the old settings may have had no fallback, and
+            // the new fallback may have an address.
             guard answer.sections.answerCount > 0 else { return false }
             return match?.route.allowsPrivateAnswers ?? false
                 || reaches(answer).allSatisfy { $0 != .local }

@@ -5,8 +5,8 @@ internal import Net
 /// Servers and routes from the DNS settings of all links: a state machine without clock or I/O.
 ///
 /// When a link is removed, the names in its routing domains are held: they are not queried for
-/// ``ResolverLimits/domainHold``.  If the link returns soon, other servers have not seen the names.
-/// For a VPN with `~.`, all names without a routing domain are held.
+/// ``ResolverLimits/domainHold``. If the link returns within this time, no other server has seen
+/// the names. When a VPN with `~.` is removed, all names without a routing domain are held.
 struct NetworkPlan: Sendable, Hashable {
     typealias Server = LinkResolvers.Server
 
@@ -25,7 +25,7 @@ struct NetworkPlan: Sendable, Hashable {
         var heldUntil: Instant?
     }
 
-    /// Answers that a change makes invalid, and ignored routing domains.
+    /// Answers that a change of the links makes invalid, and ignored routing domains.
     struct Outcome: Sendable, Hashable {
         /// Domains that now have other servers.
         var domains: [Name] = []
@@ -192,7 +192,7 @@ struct NetworkPlan: Sendable, Hashable {
         return Array(surplus)
     }
 
-    /// Ends the holds that are due: other servers now get the names.
+    /// Ends the holds that are due; then other servers get the names.
     mutating func expire(now: Instant) -> Outcome {
         var outcome = Outcome()
         func isDue(_ end: Instant?) -> Bool { end.map { $0 <= now } ?? false }

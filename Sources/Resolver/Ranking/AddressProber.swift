@@ -30,7 +30,7 @@ package final class AddressProber {
     /// Timeout of a measurement; slower servers count as unreachable.
     static let timeout: Duration = .seconds(1)
 
-    /// Pause after a name, for each of its measured servers.
+    /// Pause per measured server of a name, before the next name is measured.
     ///
     /// With `concurrency` 4, at most 40 servers are measured per second.
     static let pause: Duration = .milliseconds(100)

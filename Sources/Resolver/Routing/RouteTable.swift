@@ -41,7 +41,7 @@ package struct Route: Sendable {
         /// Vendor parameters of the route; nil if the vendors' settings apply.
         package var parameters: RouteParameters?
 
-        /// Delay of the early fallback to upstreams if no vendor has answered; nil for none.
+        /// Delay before the early fallback to upstreams; nil for no early fallback.
         package var fallbackAfter: Duration?
 
         /// False if answers are not stored.
@@ -133,7 +133,7 @@ package struct RouteTable: Sendable {
 
         var hasVendors: Bool { !route.vendors.isEmpty }
 
-        /// True if vendors are queried for `query`: vendors resolve only addresses of hostnames.
+        /// True if vendors are queried for `query`; vendors resolve only addresses of hostnames.
         func asksVendors(_ query: Query) -> Bool {
             hasVendors && query.asksForAddress && query.question.name.isHostname
         }
@@ -260,7 +260,7 @@ extension RouteTable {
         /// True if every name maps to the same route index in both tables.
         let claimsAreSame: Bool
 
-        /// One pair of routes at the same index for each combination of old and new sources.
+        /// Routes with the same index in both tables, once for each pair of old and new sources.
         let pairs: [(old: Match, new: Match)]
     }
 

@@ -18,8 +18,9 @@ struct DenialFilter {
 
     /// Returns an upstream's answer to `query`, with NODATA in place of NXDOMAIN if necessary.
     ///
-    /// NXDOMAIN stays if the vendors have no address of the name, as `isVendorEmpty` or a cached
-    /// NXDOMAIN shows. If no vendor has answered, NXDOMAIN and NODATA stay, but are cached briefly.
+    /// NXDOMAIN stays if `isVendorEmpty` or a cached NXDOMAIN shows that the vendors have no
+    /// address of the name. If no vendor has answered, NXDOMAIN and NODATA stay, but are cached
+    /// briefly.
     ///
     /// - Parameters:
     ///   - match: the route of the name; without vendors the answer is not changed.
@@ -54,8 +55,8 @@ struct DenialFilter {
             cached.contains { !$0.isNegative }
             || siblings.contains { $0.resolution.sections.answerCount > 0 }
         let denied = cached.filter { $0.rcode == .nxDomain }.map(\.remaining).max() ?? 0
-        // If a vendor has answered, A and AAAA are queried at upstreams only if the vendors had no
-        // address.
+        // For A and AAAA, the vendors have no address: if a vendor had returned an address, the
+        // upstreams would not have been queried.
         let isDenied = query.asksForAddress || isVendorEmpty || denied > 0
         guard hasAddresses || !isDenied else {
             guard !query.asksForAddress, !isVendorEmpty else { return resolution }

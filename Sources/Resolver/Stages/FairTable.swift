@@ -5,7 +5,7 @@ internal import Upstream
 
 @ServiceLoop
 protocol FairEntry: AnyObject {
-    /// Client that has the entry, for its limits; nil for the daemon itself.
+    /// Client whose limits apply to the entry; nil for the daemon itself.
     var client: ClientNetwork? { get }
 
     var began: Instant { get }
@@ -33,17 +33,17 @@ package struct FairLimits: Sendable {
 
 /// Table with limits in total and per client, similar to unbound's jostle list.
 ///
-/// When the table is full, a new entry evicts the oldest entry of the largest client that has more
-/// than `FairLimits.share` entries.  If no client has so many, the new entry evicts the oldest
-/// entry of all verified clients.
+/// When the table is full, a new entry evicts the oldest entry of the client with the most entries,
+/// if this client has more than `FairLimits.share` entries. If no client has more, the new entry
+/// evicts the oldest entry of all verified clients.
 ///
 /// While clients without a verified address have at least half of the table, only entries of these
-/// clients are evicted, by the same rules.  Therefore a flood from forged addresses, which uses
-/// many addresses with few entries each, evicts no queries of this machine and of TCP clients.
+/// clients are evicted, by the same rules. Therefore a flood from forged addresses, which uses many
+/// addresses with few entries each, evicts no queries of this machine and of TCP clients.
 ///
-/// A new entry of a client at its own limit replaces the oldest entry of this client.  The same
-/// applies to the largest client when the table is full.  The new entry is refused if the oldest
-/// entry is younger than `LossWindow.grace`.
+/// A new entry of a client at its own limit replaces the oldest entry of this client. In a full
+/// table, the same applies to a new entry of the client with the most entries. In both cases, the
+/// new entry is refused if the client's oldest entry is younger than `LossWindow.grace`.
 ///
 /// The limit of a client shrinks while many queries of the client are lost (``LossWindow``).
 @ServiceLoop
@@ -105,7 +105,7 @@ struct FairTable<Entry: FairEntry> {
     private var user: ClientNetwork?
     private var sharedAt: Instant?
 
-    /// Time after the latest change of `user` for which the table counts as shared by clients.
+    /// Time after the latest change of `user` in which the table counts as used by several clients.
     private static var sharedTime: Duration { .seconds(600) }
 
     private static var mostReduced: Int { 256 }

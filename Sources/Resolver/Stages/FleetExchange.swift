@@ -36,19 +36,21 @@ package final class FleetExchange {
 
     /// Returns the view: a text with all facts that determine a vendor's answers, except the name.
     ///
-    /// Nil if answers of the route are not shared, or while `vendor.exit` is unknown.
+    /// Nil if answers of the route are not shared, or if neither `group` nor `vendor.exit` is
+    /// known.
     func view(of vendor: VendorClient, _ match: RouteTable.Match) -> String? {
         guard match.route.options.isShared, let view = views[vendor.name],
             let exit = group.map({ "group \($0)" }) ?? vendor.exit.map({ "\($0)" })
         else { return nil }
         var facts = [view, match.route.options.parameters?.text ?? "", exit]
-        // Part of the view, because a shared TTL has the bounds of the machine that shares it.
+        // The minimum TTL is part of the view, because the machine that shares an answer applies
+        // its own minimum to the TTL.
         let minimum = policy.of(match).positive.lowerBound
         if minimum > 0 { facts.append("minimum-ttl \(minimum)") }
         return facts.joined(separator: "\n")
     }
 
-    /// Returns the question that the fleet is asked; nil if the fleet is not used.
+    /// Returns the question for the fleet; nil if the fleet is not used.
     ///
     /// - Parameter patience: maximum time that a client waits; nil if no client waits.
     func question(
@@ -96,11 +98,11 @@ package final class FleetExchange {
 
     // MARK: - Values
 
-    /// Returns the form of a reply to share, with TTLs bounded by `policy`; nil to share nothing.
+    /// Returns the value to share for a reply, with TTLs bounded by `policy`; nil to share nothing.
     func value(of reply: VendorReply, _ policy: TTLPolicy) -> FleetValue? {
         let answer = reply.answer
-        // An answer with only unusable addresses is not shared: other machines would read it as
-        // a denial.
+        // An answer with only unusable addresses is not shared, because other machines would
+        // conclude that the name has no address.
         guard !answer.isEmpty || answer.dropped == 0 else { return nil }
         func addresses(_ set: AddressSet?) -> FleetValue.Addresses? {
             set.map { .init($0.addresses, ttl: policy.clamp($0.ttl, to: policy.positive)) }

@@ -15,7 +15,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Cache's hash of the question; 0 if the query is in no table of ``SingleFlight``.
     let hash: UInt64
 
-    /// Client that has reached a limit of vendor calls; other clients cannot join the query.
+    /// Payer that reached a limit of vendor calls; if set, other clients cannot join the query.
     var refused: ClientNetwork?
 
     /// Next query in the same list of ``PendingTable``.
@@ -32,9 +32,10 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Load of the client that started the query.
     var load: ClientLoad
 
-    /// Client that sent the query, for its limits; nil for the daemon.
+    /// Client whose limits apply to the query; nil for the daemon.
     ///
-    /// After an eviction, the client is another waiting client.
+    /// At first, this is the client that started the query; after an eviction, another waiting
+    /// client.
     var client: ClientNetwork?
 
     /// Expired answer from another machine, for use if no server answers.
@@ -49,7 +50,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Upstreams that were queried last; nil if no upstream was queried.
     var group: UpstreamGroup?
 
-    /// True if an attempt after the first got an upstream's answer.
+    /// True if the upstream's answer came from an attempt after the first.
     var wasRepeated = false
 
     /// Value of `CacheWriter.networksLeft` at the start.
@@ -116,11 +117,11 @@ final class PendingQuery: CancellationSignal, FairEntry {
         }
     }
 
-    /// Creates a query to which no waiting client was added.
+    /// Creates a query without waiting clients.
     ///
     /// - Parameters:
     ///   - payer: the client to which vendor calls are charged.
-    ///   - isAwaited: true if a client will wait; nil to assume this if `client` is not nil.
+    ///   - isAwaited: true if a client will wait; if nil, true for a `client` other than nil.
     init(
         _ query: Query,
         hash: UInt64 = 0,

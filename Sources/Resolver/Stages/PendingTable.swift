@@ -16,7 +16,7 @@ struct PendingTable {
     /// Hash function of the cache; its secret seed prevents attacks with colliding names.
     private let hash: NameHash
 
-    /// Limits of the queries.
+    /// Queries by client, with the limits of each client.
     var places: FairTable<PendingQuery>
 
     init(_ hash: NameHash, _ limits: FairLimits) {
@@ -32,7 +32,8 @@ struct PendingTable {
     ///
     /// Mutating to avoid a copy: Swift 6.3 copies a stored struct before a nonmutating call.
     ///
-    /// - Parameter refused: the value of ``PendingQuery/refused``.
+    /// - Parameter refused: the value of ``PendingQuery/refused`` that the returned query must
+    ///   have.
     mutating func find(
         _ query: Query,
         _ hash: UInt64,

@@ -7,7 +7,7 @@ package import Net
 /// Stage that refreshes cached answers before they expire, so that no client waits for them.
 ///
 /// The first cache hit after the refresh age (`prefetch.at`) requests a refresh. Vendor calls have
-/// a budget per minute. A name of vendors is not refreshed while none of its vendors accepts
+/// a budget per minute. A name with vendors is not refreshed while none of its vendors accepts
 /// queries.
 @ServiceLoop
 package final class Prefetcher {
@@ -105,7 +105,7 @@ package final class Prefetcher {
         alarm.set(nil)
     }
 
-    /// Continues the work of `old`, with its budget and its failure counts.
+    /// Continues the work of `old`, including its calls of the last minute and its failure counts.
     func takeOver(from old: Prefetcher) {
         window.takeOver(from: old.window)
         failures = old.failures
@@ -118,7 +118,7 @@ package final class Prefetcher {
 
     /// Clears failure counts, and checks all names after 1 s.
     ///
-    /// Before that, the new network may not be usable.
+    /// An earlier check could fail, because the new network may not be usable yet.
     func networkChanged() {
         failures = [:]
         lookAtNames(clocks.now() + .seconds(1))
@@ -154,7 +154,8 @@ package final class Prefetcher {
         var hasFailed = false
         for type in [RecordType.a, .aaaa] {
             let query = Query(question: Question(name: name, type: type))
-            // A name that static hosts cover is not removed, because static hosts can change.
+            // A name that static hosts cover is not queried now, but stays in `due`, because static
+            // hosts can change.
             guard !localAnswers.cover(query.question), isWanted(query) else { continue }
             if refreshTime(query) == nil, await attempt(query) == .failed { hasFailed = true }
             next = min(next, refreshTime(query) ?? clocks.now() + shortest)

@@ -52,7 +52,7 @@ final class ServeStale {
         return LastResort(resolution: Resolution(stale), delay: delay)
     }
 
-    /// Returns the cached entry, the sent TTL in seconds, and the answer's delay, for `explain`.
+    /// Returns the cached entry, its TTL for the client in seconds, and the delay, for `explain`.
     func preview(
         _ query: Query,
         _ match: RouteTable.Match?,

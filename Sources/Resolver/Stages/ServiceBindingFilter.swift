@@ -37,7 +37,7 @@ final class ServiceBindingFilter {
         self.prefixes = prefixes
     }
 
-    /// Returns the plan of a query for upstreams; sends nothing.
+    /// Returns the plan for a query that only upstreams resolve; sends nothing.
     func preview(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -56,7 +56,7 @@ final class ServiceBindingFilter {
 
     // MARK: - Local answers
 
-    /// Returns the local answer to an SVCB or HTTPS query for a vendor's name; nil to forward.
+    /// Returns the local answer to an SVCB or HTTPS query for a name with vendors; nil to forward.
     func refusal(_ query: Query, _ match: RouteTable.Match?) -> Resolution? {
         guard query.question.type.isServiceBinding, let match, match.hasVendors else {
             return nil
@@ -121,8 +121,8 @@ final class ServiceBindingFilter {
 
     /// Returns the hints for `target`.
     ///
-    /// If the queried name has vendors, but `target` has none, the hints are removed: for a name of
-    /// vendors, clients must not get addresses from an upstream.
+    /// If the queried name has vendors, but `target` has none, the hints are removed, because
+    /// clients must not get addresses from an upstream for a name with vendors.
     private func hints(
         _ target: Name,
         _ query: Query,

@@ -34,11 +34,10 @@ extension SingleFlight {
         return true
     }
 
-    /// Starts a new query for the first of `waiters`, and lets the others wait for it.
+    /// Starts a new query for the first of `waiters`, and lets the others wait for the new query.
     ///
-    /// `query` has ended for these waiters, but its result must not answer them.
-    ///
-    /// Clients at a limit of ``pending`` get SERVFAIL.
+    /// `query` has ended for these waiters, but its result must not answer them. Clients at a limit
+    /// of ``pending`` get SERVFAIL.
     func resolveAgain(_ query: PendingQuery, for waiters: [Waiter]) {
         let (question, hash) = (query.query, query.hash)
         let now = clocks.now()
@@ -69,8 +68,9 @@ extension SingleFlight {
         for waiter in waiters where !waiter.isOver && !refused.contains(waiter.client) {
             next.add(waiter)
         }
-        // `begin` is called in a later turn of the service loop: a limit may also prevent the call
-        // of `next`, and `begin` would then call this function recursively.
+        // `begin` is called in a later turn of the service loop. A limit may also prevent the
+        // vendor call of `next`, and a direct call of `begin` would then call this function
+        // recursively.
         if started == nil { ServiceLoop.task { [self] in begin(next) } }
     }
 }

@@ -5,7 +5,7 @@ package import Net
 
 /// Clients that wait while the cache is loaded from its snapshot.
 ///
-/// A client gets the snapshot's answer when the entry is loaded; a stale answer also waits for the
+/// A client gets the snapshot's answer when its entry is loaded; a stale answer also waits for the
 /// serve-stale delay. A client gets a failure only at the client's deadline, or if the snapshot has
 /// no answer. ``ResolverLimits/waiting`` limits the clients, because a query waits longer here than
 /// in ``SingleFlight``.
@@ -110,7 +110,7 @@ package final class SnapshotWaiters {
         check()
     }
 
-    /// Adds a client; if a limit refuses the client, calls `completion` and returns nil.
+    /// Adds a client; if a limit refuses the client, completes with SERVFAIL and returns nil.
     ///
     /// - Parameters:
     ///   - client: the client, for its limits; nil for a query of the daemon.

@@ -3,8 +3,9 @@ internal import DNSWire
 
 /// Names and types that are answered locally and never forwarded.
 ///
-/// A route for a special name overrides the local answer: networks can have their own `home.arpa`.
-/// A route for `.` overrides no local answer: its vendors must not get `localhost` or `onion`.
+/// A route for a special name overrides the local answer, because networks can have their own
+/// `home.arpa`. A route for `.` overrides no local answer, because the vendors of this route must
+/// not get `localhost` or `onion`.
 package enum SpecialNames {
     // MARK: - Types
 
@@ -88,7 +89,7 @@ package enum SpecialNames {
             return denial(question, zone: resolverZone, rcode: .noError)
         }
         if name.labelCount == 1, question.type.isAddress || question.type.isServiceBinding {
-            // Not forwarded: hosts files and search lists resolve single labels.
+            // Not forwarded, because hosts files and search lists resolve names with one label.
             return denial(question, zone: .root)
         }
         return nil

@@ -14,7 +14,7 @@ package final class UpstreamStage {
 
     private var numbers: [ObjectIdentifier: (server: any Forwarding, number: UInt16)] = [:]
 
-    /// Element of `numbers` that was used last; most answers are from one server.
+    /// Element of `numbers` that was used last, stored because most answers are from one server.
     private var latest: (server: any Forwarding, number: UInt16)?
 
     package nonisolated var latency: LatencyHistogram { statistics.upstreamLatency }

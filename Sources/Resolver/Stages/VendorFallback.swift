@@ -12,8 +12,8 @@ internal import Net
 /// an early answer immediately, with a short TTL. A later answer of the vendors replaces the early
 /// answer in the cache.
 ///
-/// A name with a cache entry has no early fallback: at a refresh, an upstream's answer must not
-/// replace a vendor's answer.
+/// A name with a cache entry has no early fallback, because an upstream's answer must not replace a
+/// vendor's answer at a refresh.
 @ServiceLoop
 final class VendorFallback {
     private let pending: PendingQuery
@@ -38,7 +38,7 @@ final class VendorFallback {
     private var upstreamAnswer: Resolution?
     private var hasAskedUpstreams = false
 
-    /// True if the early fallback began because of the share of `pending.payer`.
+    /// True if the early fallback began because a limit of a client prevented a vendor call.
     private var isEarlyOfClient = false
     private var isOver = false
     private var timer: (any Cancellable)?
@@ -62,7 +62,7 @@ final class VendorFallback {
 
     private var query: Query { pending.query }
 
-    /// Limit that prevented a call to a vendor that could have given another result.
+    /// Limit that prevented a vendor call, if that call could have changed the result.
     private var limit: VendorStage.Limit? {
         if case .empty? = vendorResult { vendorsLeft.callLimit } else { vendorsLeft.limit }
     }
@@ -145,7 +145,8 @@ final class VendorFallback {
         pending.trace?.note("no vendor has answered yet: querying upstreams")
         isEarlyOfClient = isOfClient || resolution.vendors.waitsForShare(query.question, match)
         if isEarlyOfClient, let delay = match.route.options.fallbackAfter {
-            // Clients that have waited for less than `delay` may have a share that is not used up.
+            // Clients that joined within the last `delay` may still have their own share of the
+            // vendor's calls, and get a new query.
             pending.table?.separate(pending, since: denials.clocks.now() - delay)
         }
         askUpstreams()
@@ -299,7 +300,7 @@ final class VendorFallback {
 }
 
 extension VendorStage.Result {
-    /// Returns the result of two vendors without an answer.
+    /// Combines the results of two vendors without an answer; `empty` has precedence over `failed`.
     fileprivate func merged(with other: VendorStage.Result) -> VendorStage.Result {
         if case .failed = self { other } else { self }
     }

@@ -21,7 +21,8 @@ struct VendorReplyPolicy {
 
     /// Interprets the reply `answer` to `question`.
     ///
-    /// - Parameter age: seconds since another machine fetched the answer; 0 for an own call.
+    /// - Parameter age: seconds since another machine fetched the answer; 0 for a reply to this
+    ///   machine.
     init(
         _ answer: VendorAnswer,
         to question: Question,

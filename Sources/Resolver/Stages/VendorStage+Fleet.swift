@@ -48,7 +48,8 @@ extension VendorStage {
 
     /// Returns the function to call after a vendor call; nil without a fleet.
     ///
-    /// The function shares the reply. If there is no reply, other machines stop waiting.
+    /// The function shares the reply. If there is no reply to share, the function ends the wait of
+    /// the other machines.
     private func ended(
         _ ticket: Fleet.Ticket?,
         _ question: Fleet.Question?,

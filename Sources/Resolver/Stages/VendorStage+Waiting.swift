@@ -6,25 +6,26 @@ internal import Net
 // MARK: - Slow vendors
 
 extension VendorStage {
-    /// Vendors of a route that did not get a query yet, and results of the other vendors.
+    /// Vendors that did not get the query yet, and the limits that prevented earlier calls.
     @ServiceLoop
     final class RemainingVendors {
         /// Vendors that did not get the query yet, in order.
         var clients: ArraySlice<VendorClient>
 
-        /// Limit that prevented a call; a limit of the client has precedence.
+        /// Limit that prevented a call; `ofClient` has precedence over `ofVendor`.
         private(set) var limit: Limit?
 
-        /// Limit of the queue or of the calls in flight that prevented a call.
+        /// Like `limit`, but only for limits of the queue and of the calls in flight.
         ///
-        /// After such a limit, the empty reply of a next vendor is not cached, or only briefly.
-        /// After a limit of the budget or the call rate, it is cached as usual: otherwise, each
-        /// query for the name would cause a billed call to the next vendor.
+        /// If such a limit prevented a call, an empty reply of a later vendor is not cached, or
+        /// only briefly. After a limit of the budget or the call rate, an empty reply is cached as
+        /// usual, because else each query for the name would cause a billed call to the later
+        /// vendor.
         private(set) var callLimit: Limit?
 
-        /// True if an unprotected vendor replied after a limit prevented a call to a protected one.
+        /// True if an unprotected vendor replied because a protected vendor could not be called.
         ///
-        /// The limit is a limit of the client on the queue or on the calls in flight.
+        /// The reason is a limit of the client on the protected vendor's queue or calls in flight.
         private(set) var isLessProtected = false
 
         private var lacksProtected = false
@@ -52,7 +53,7 @@ extension VendorStage {
         let match: RouteTable.Match
         let vendors: RemainingVendors
 
-        /// Deadline of all vendors.
+        /// Time at which the attempts with all vendors end.
         let end: Instant
 
         /// End of the wait for an answer of another machine; nil if no client waits.
@@ -70,7 +71,7 @@ extension VendorStage {
         return next
     }
 
-    /// True if a vendor did not get the query because of the shares of the waiting clients.
+    /// True if a vendor was not called because its waiting clients have used up their shares.
     func waitsForShare(_ question: Question, _ match: RouteTable.Match) -> Bool {
         let parameters = match.route.options.parameters
         return match.route.vendors.contains {

@@ -19,7 +19,7 @@ package final class VendorStage {
     /// Exchange with the other machines of the fleet; nil without a fleet.
     package var fleet: FleetExchange?
 
-    /// Names for which a vendor had no address of either family; further queries need no call.
+    /// Names for which a call found no address of either family; further queries need no call.
     private var knownEmpty = RecentNames<Provenance>(limit: 4_096)
 
     /// Vendor that recently had an address of a name, and the TTL of the address in seconds.
@@ -72,7 +72,7 @@ package final class VendorStage {
         /// A limit of the client that started the query; other clients may still call the vendor.
         case ofClient
 
-        /// The limit of the vendor's call rate, queue or calls in flight.
+        /// A limit of the vendor on the call rate, the queue or the calls in flight.
         case ofVendor
     }
 
@@ -82,7 +82,7 @@ package final class VendorStage {
     ///
     /// - Parameters:
     ///   - vendors: vendors of the route that did not get the query yet.
-    ///   - isCovered: true if a stale answer is cached; then no client waits for the fleet.
+    ///   - isCovered: true if a stale answer is cached; then the query does not wait for the fleet.
     func ask(
         _ query: PendingQuery,
         _ match: RouteTable.Match,
@@ -176,13 +176,14 @@ package final class VendorStage {
             cancellation: query,
             found
         )
-        // The clients that joined the query before this call also have a share of the calls.
+        // Also queues the name for the clients that joined the query before this call: their shares
+        // may permit the call.
         for waiter in query.waiters where waiter.payer != query.payer && !waiter.isOver {
             if let client = waiter.payer { join(query.query, match, of: client) }
         }
     }
 
-    /// True if the first of `vendors` is skipped: the vendor is silent, and another source exists.
+    /// True if the first of `vendors` is skipped because it is silent and another source exists.
     private func passesOver(
         _ vendors: ArraySlice<VendorClient>,
         _ match: RouteTable.Match
@@ -287,8 +288,8 @@ package final class VendorStage {
                 statistics.vendors.droppedByVendor[vendor.name, default: 0] += judgement.dropped
             }
         }
-        // If a limit of the client prevented a call to another vendor, that vendor may have an
-        // address, and other clients may get it.
+        // If a limit of the client prevented a call to another vendor, the result is not recorded:
+        // that vendor may have an address, which other clients may get.
         if judgement.isNothing, reply.families == .both, limit != .ofClient {
             // Until this time, a query for the other family needs no call.
             knownEmpty.insert(
@@ -307,7 +308,7 @@ package final class VendorStage {
         return .answered(ResolvedAnswer(resolution, siblings: judgement.siblings))
     }
 
-    /// Records that a vendor has an address for a name.
+    /// Records the vendor and the TTL of an answer with addresses, if the vendor can pair families.
     private func note(_ answer: VendorAnswer, of vendor: VendorClient, _ name: Name) {
         guard vendor.facts.pairsFamilies,
             let set = answer.v4?.addresses.isEmpty == false ? answer.v4 : answer.v6,

@@ -79,7 +79,7 @@ package final class NAT64 {
 
     private var pace = NetworkWatch.Pace()
 
-    /// Earliest time of the next change to another discovered prefix.
+    /// Time before which no other discovered prefix replaces the current prefix.
     private var nextChange: Instant?
 
     /// Time of the latest change of `announced`.
@@ -225,7 +225,7 @@ extension NAT64 {
     }
 
     private func tested(_ families: NetworkStack) {
-        // The next query, not a timer, repeats the test: without clients no packet is sent.
+        // The next query, not a timer, repeats the test, so that no packet is sent without clients.
         testDue = families == .dual ? nil : clocks.now() + ResolverLimits.stackTest
         guard families != stack else { return }
         stopDiscovery()
@@ -291,7 +291,8 @@ extension NAT64 {
     private func found(_ prefix: NAT64Prefix, _ server: any Forwarding, _ ttl: UInt32) {
         signal = nil
         failures = 0
-        // Conflicting servers must not change the prefix often: a change removes cached answers.
+        // Conflicting servers must not change the prefix often, because each change removes cached
+        // answers.
         let now = clocks.now()
         if prefix != current?.prefix {
             if let earliest = nextChange, now < earliest {

@@ -5,7 +5,7 @@ internal import Net
 package import Upstream
 
 extension Resolver {
-    /// Resolves an A query with cache and deduplication; calls are charged to `outer.payer`.
+    /// Resolves an A query with cache and deduplication; `outer.payer` is charged for vendor calls.
     func resolveAddresses(
         _ query: Query,
         for outer: PendingQuery,
