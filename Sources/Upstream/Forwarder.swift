@@ -21,7 +21,7 @@ package final class Forwarder: Forwarding {
 
     private var ednsTestedAt: Instant?
 
-    /// Attempts in flight; empty unless a network change can remove the server.
+    /// Attempts in flight if a network change can remove the server; otherwise empty.
     private var inFlight: [ObjectIdentifier: Attempt] = [:]
     private let isLearned: Bool
     private var isWithdrawn = false
@@ -147,7 +147,7 @@ extension UpstreamReply {
 extension Message {
     /// True if the server does not support EDNS (RFC 6891 §6.1.3, §7).
     ///
-    /// FORMERR or NOTIMP in a reply with an OPT record is not about EDNS.
+    /// A FORMERR or NOTIMP reply with an OPT record has another reason than EDNS.
     fileprivate var rejectsEDNS: Bool {
         rcode == .badVers || edns == nil && (rcode == .formErr || rcode == .notImp)
     }
@@ -157,7 +157,8 @@ extension Message {
         switch rcode {
         case .noError where isReferral: UpstreamError(self)
         case .noError, .nxDomain: nil
-        // The substituted name is too long: a final answer, proven by the DNAME (RFC 6672 §2.2).
+        // With a DNAME, YXDOMAIN is a final answer: the substituted name is too long (RFC 6672
+        // §2.2).
         case .yxDomain where answers.contains { $0.type == .dname }: nil
         default: UpstreamError(self)
         }

@@ -86,7 +86,7 @@ package struct UpstreamNumbers: Sendable, Equatable {
     /// Failures by `UpstreamError.kind`.
     package var failures: [String: UInt64] = [:]
 
-    /// Queries repeated over TCP.
+    /// UDP queries that were repeated over TCP.
     package var tcpRetries: UInt64 = 0
 
     /// Messages from the upstream's address that match no query.

@@ -91,7 +91,7 @@ package final class LearnedUpstream: Forwarding {
 }
 
 extension UpstreamNumbers {
-    /// Sums the counters of servers; `consecutiveFailures` is the lowest of all queried servers.
+    /// Sums counters of servers; `consecutiveFailures` is the lowest value of all queried servers.
     init(summing all: [UpstreamNumbers]) {
         self.init()
         for numbers in all { add(numbers) }

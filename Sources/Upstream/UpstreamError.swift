@@ -18,7 +18,7 @@ package enum UpstreamError: Error, Hashable {
 
     /// The server returned an HTTP status other than 200 and 429.
     ///
-    /// Some servers limit the rate with 503, so this error alone does not show an outage.
+    /// Some servers limit the rate with status 503, so this error alone does not show an outage.
     case httpStatus(Int)
 
     /// The connection was lost or the reply was invalid.
@@ -41,7 +41,9 @@ package enum UpstreamError: Error, Hashable {
     /// A limit of this daemon or machine was reached; the server is not at fault.
     case exhausted(String)
 
-    /// A limit of queries in flight refused or ended this query; the server does not get it again.
+    /// A limit on queries in flight refused or ended this query.
+    ///
+    /// The server does not get the query again; other servers may get it.
     case crowded
 }
 
@@ -91,7 +93,7 @@ extension UpstreamError: CustomStringConvertible {
         }
     }
 
-    /// True if the same query is not sent to the server again.
+    /// True if the server must not get the same query again.
     var isFinal: Bool { if case .httpStatus = self { false } else { isDecline } }
 
     var isOurs: Bool { if case .exhausted = self { true } else { false } }

@@ -13,10 +13,10 @@ package struct UpstreamExchange {
     private let letterCase: LetterCase?
 
     package enum Transport {
-        /// UDP: off-path attackers must guess random ID and letter case (0x20; RFC 5452 §9.2).
+        /// UDP; off-path attackers must guess a random ID and letter case (0x20; RFC 5452 §9.2).
         case datagram
 
-        /// TCP: ID 0, which the connection replaces.
+        /// TCP, with ID 0; the connection replaces this ID.
         case stream
 
         /// DoT and DoH: like TCP, with padding that hides the length of the name (RFC 8467).
@@ -82,16 +82,16 @@ package struct UpstreamExchange {
     package enum Validation {
         /// Not a reply to this query; ignored.
         ///
-        /// Otherwise, a forged reply could end the exchange (RFC 5452 §9.1).
+        /// Therefore, a forged reply cannot end the exchange (RFC 5452 §9.1).
         case foreign
 
-        /// Truncated reply: the query must be repeated over TCP (RFC 7766 §5).
+        /// Truncated reply; the query must be repeated over TCP (RFC 7766 §5).
         case truncated
 
         /// Reply with unreadable records, or only an error header; repeat the query over TCP.
         ///
-        /// The reply may be forged. It is not ``foreign``, because a client can cause such replies
-        /// with records in a domain of its own.
+        /// The reply may be forged, but is not counted as ``foreign``, because a client can cause
+        /// such replies with records in the client's own domain.
         case doubtful
 
         /// Complete reply with changed letter case, and therefore possibly forged.
@@ -104,7 +104,8 @@ package struct UpstreamExchange {
 
     /// Validates octets in a borrowed buffer.
     ///
-    /// The question is compared without decoding: the first name of a message is not compressed.
+    /// The question is compared without decoding, because the first name of a message is not
+    /// compressed.
     func validate(_ octets: Span<UInt8>) -> Validation {
         let (received, question, end) = (octets.rawSpan, query.question, query.questionEnd)
         if received.byteCount == Self.nameStart, isBareError(received) { return .doubtful }
@@ -128,7 +129,7 @@ package struct UpstreamExchange {
         return keepsCase ? .reply(.message(reply)) : .otherCase(reply)
     }
 
-    /// True for a header with FORMERR or NOTIMP, the ID of the query, and no counts.
+    /// True for a header with FORMERR or NOTIMP, the ID of the query, and all section counts 0.
     ///
     /// A server that cannot parse a query may send such a header. Over UDP the header could be
     /// forged, so the query is repeated over TCP.
@@ -138,7 +139,7 @@ package struct UpstreamExchange {
             && header.octets8(at: 4) == 0 && (rcode == .formErr || rcode == .notImp)
     }
 
-    /// Returns a reply received over a stream, where letter case is irrelevant; nil if unmatched.
+    /// Returns a reply from a stream, where letter case is irrelevant; nil if it does not match.
     package func judgeStream(_ octets: [UInt8]) -> UpstreamReply? {
         switch validate(octets) {
         case .reply(let reply): return reply
@@ -164,8 +165,8 @@ private struct LetterCase {
 
     /// Sets the case of each letter of a name.
     ///
-    /// The name must start at offset 7 or later: for a short name, the octets before it are also
-    /// read.
+    /// The name must start at offset 7 or later, because eight octets are read at a time: for a
+    /// short name, these octets begin before the name.
     func apply(to buffer: inout MutableRawSpan, _ name: Range<Int>) {
         for offset in stride(from: 0, to: name.count, by: 8) {
             let octets = octets(offset, of: name, in: buffer.bytes)
@@ -176,7 +177,7 @@ private struct LetterCase {
 
     /// True if each letter of a received name has the case of these bits.
     ///
-    /// Apart from the case, the names are known to be equal.
+    /// The caller has already checked that the names are equal apart from the case.
     func isKept(in message: RawSpan, _ name: Range<Int>) -> Bool {
         for offset in stride(from: 0, to: name.count, by: 8) {
             let octets = octets(offset, of: name, in: message)

@@ -36,7 +36,7 @@ package enum UpstreamLimits {
     /// Minimum timeout of a probe, and of an attempt that causes a probe when it times out.
     ///
     /// If the configured timeout of the server is shorter, attempts with that timeout also cause a
-    /// probe. A connection without data for this time may be at fault.
+    /// probe. A connection that gets no data for this time is possibly broken.
     static let fairWait: Duration = .milliseconds(500)
 
     /// Minimum interval between probes of one server.
@@ -50,7 +50,7 @@ package enum UpstreamLimits {
 
     /// Time without an answer after which a server that returns errors to probes counts as down.
     ///
-    /// Until then, a rate limit of the server may be the reason for the errors.
+    /// Before this time has passed, a rate limit of the server may be the reason for the errors.
     static let declineTolerance: Duration = .seconds(600)
 
     /// Initial back-off, which doubles with each failed probe, up to `longestRest`.
@@ -115,27 +115,27 @@ package enum UpstreamLimits {
 
     /// Maximum delay in detecting that a probe timed out.
     ///
-    /// After a longer delay the probe is discarded: the daemon was too busy.
+    /// After a longer delay, the result of the probe is ignored, because the daemon was too busy.
     static let lateness: Duration = .milliseconds(50)
 
     /// Time for which new queries are sent over one socket.
     static let socketLifetime: Duration = .milliseconds(100)
 
-    /// Number of sent queries from which a socket stays open while no query is outstanding.
+    /// Number of sent queries after which a socket stays open even if no query is outstanding.
     static let queriesOfBusySlot = 4
 
-    /// Time for which queries share a connection after the server did not accept another one.
+    /// Time for which queries share a connection after the server did not accept another.
     ///
-    /// For the same time, a client counts as busy after one of its queries was overdue.
+    /// A client with an overdue query is treated as a busy client for the same time.
     static let sharingTime: Duration = .seconds(10)
 
     /// Maximum number of clients with overdue queries that are known for each server.
     static let slowClients = 256
 
-    /// Number of queries of a batch that leave over one socket.
+    /// Number of queries of a batch that are sent over one socket before the next socket is used.
     static let queriesTogether = 8
 
-    /// Number of unmatched messages that close a socket and move the socket's queries to TCP.
+    /// Number of unmatched messages after which a socket is closed, and its queries move to TCP.
     static let foreignReplies = 8
 
     /// Maximum delay of a timeout, so that queries share timers.
@@ -154,9 +154,10 @@ package enum UpstreamLimits {
     /// Minimum age of a transfer before a new transfer of the same client can replace it.
     static let transferGrace: Duration = .milliseconds(400)
 
-    /// Time without a reply over HTTPS after which a connection is opened.
+    /// Time without a reply over HTTPS after which a new connection is opened.
     ///
-    /// After half of this time, a query of the daemon itself shows whether a connection is silent.
+    /// After half of this time, a query of the daemon itself tests whether an open connection is
+    /// silent.
     static let silence: Duration = .seconds(1)
 
     /// Number of cancelled or expired queries after which new queries use another connection.

@@ -9,7 +9,7 @@ struct AttemptPlan: Sendable, Hashable {
         /// Index in the group, in the order of the settings.
         var server: Int
 
-        /// Number of the upstream; several servers of an upstream have one number.
+        /// Number of the upstream, which all servers of the upstream share.
         var upstream = 0
 
         var role = ServerRole.ordinary
@@ -36,7 +36,7 @@ struct AttemptPlan: Sendable, Hashable {
     }
 
     enum Move: Sendable, Hashable {
-        /// Query a server; the `Int` numbers the attempt.
+        /// Query a server; the first `Int` is the number of the attempt.
         ///
         /// `since` is the start of the previous attempt at this server; nil if there was none.
         case ask(Int, server: Int, until: Instant, since: Instant?)
@@ -82,9 +82,9 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// True if the latest datagram repeated the query to a server that had not replied.
     ///
-    /// Then no hedged query follows: if all datagrams were sent at short intervals, a short outage
-    /// could lose all of them. The next datagram is sent after the timeout, or earlier if a
-    /// queried server replies to another query or to a probe.
+    /// Then no hedged query follows, because a short outage could lose all datagrams that are sent
+    /// at short intervals. The next datagram is sent after the timeout, or earlier if a queried
+    /// server replies to another query or to a probe.
     private var waitsForReply = false
 
     /// Time of the first attempt.
@@ -174,7 +174,7 @@ struct AttemptPlan: Sendable, Hashable {
                 || isLast(candidate) { $0.isDown })
     }
 
-    /// True for a spare server until all servers of the VPN have returned an error response.
+    /// True for a spare server while a server of the VPN has not returned an error response.
     private func isSurplus(_ candidate: Int) -> Bool {
         candidates[candidate].role == .spare
             && candidates.contains { $0.role == .first && !refused.contains($0.server) }
@@ -339,7 +339,7 @@ extension AttemptPlan {
         if server.isProtected,
             candidates.indices.contains(where: { !candidates[$0].isProtected && isLeft($0) })
         {
-            // Leaves the rest of the time to an unprotected server.
+            // Leaves the remaining time to an unprotected server.
             let (part, whole) = UpstreamLimits.protectedShare
             left = left * part / whole
         }

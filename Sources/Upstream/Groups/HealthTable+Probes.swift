@@ -6,7 +6,7 @@ extension Query {
     /// Health probe `. IN NS`, which a resolver can answer from its root hints.
     static let probe = Query(question: Question(name: .root, type: .ns))
 
-    /// Questions of samples (``LossSamples``): the IPv4 addresses of the root servers.
+    /// Questions of samples (``LossSamples``): A queries for the names of the root servers.
     static let samples = "abcdefghijklm".map { letter in
         guard let name = try? Name("\(letter).root-servers.net") else {
             preconditionFailure("invalid probe name")

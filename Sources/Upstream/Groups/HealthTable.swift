@@ -127,8 +127,8 @@ package final class HealthTable {
 
     func answered(_ server: any Forwarding, _ page: Page, began: Instant, now: Instant) {
         let (isSlow, rests) = page.health.answered(in: now - began, now: now)
-        // Measured only for protected servers: the round trip determines the timeout of probes, and
-        // a failed probe permits the use of unprotected servers.
+        // Only the round trip of protected servers is measured. It determines the timeout of
+        // probes, and a failed probe of a protected server permits the use of unprotected servers.
         let isDue = isSlow && server.isProtected && !page.health.isProbed
         if isDue, page.health.isUnmeasured(at: now) { measure(server) }
         reportForgeries(of: server, page)
@@ -228,7 +228,7 @@ extension HealthTable.News: CustomStringConvertible {
         }
     }
 
-    /// Event in one word, the key for rate-limiting log lines.
+    /// Event in one word, which is the key of the limit on repeated log lines.
     package var kind: String {
         switch self {
         case .rests: "backoff"

@@ -6,17 +6,18 @@ internal import Net
 package enum ClientLoad: Sendable {
     case normal
 
-    /// Many queries in flight: the servers that get a query also get samples (``LossSamples``).
+    /// Many queries in flight; a server that gets one of them also gets samples (``LossSamples``).
     case high
 
-    /// The client's limit is reduced: like `high`, but each server gets each query only once.
+    /// Reduced limit of the client; like `high`, but each server gets each query only once.
     case excessive
 }
 
-/// Estimate of the share of queries that a server drops, from samples: probes that are sent once.
+/// Estimate of the share of queries that a server drops, from the replies to samples.
 ///
-/// The samples use the questions of `Query.samples` in turn. With equal questions, a server could
-/// limit the replies (Response Rate Limiting), which is no overload.
+/// A sample is a probe that is sent only once. The samples use the questions of `Query.samples` in
+/// turn. If all questions were equal, a server could limit the replies (Response Rate Limiting)
+/// without being overloaded.
 ///
 /// Unanswered queries of clients do not prove that a server is overloaded. Clients choose the
 /// names, and the authoritative servers of a name can be silent, or answer only some copies of a
@@ -72,7 +73,8 @@ struct LossSamples {
 
     /// Returns true if more than 1/8 of the samples was lost; nil if the server answers no samples.
     ///
-    /// A server without any reply is not overloaded, but fails or does not answer sample queries.
+    /// A server that answers no samples has failed, or does not answer the questions of samples;
+    /// this does not show an overload.
     func areLost(at now: Instant) -> Bool? {
         guard let answeredAt, now - answeredAt < UpstreamLimits.sampleLifetime else { return nil }
         return lost > 1_024 / 8

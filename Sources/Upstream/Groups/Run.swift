@@ -59,7 +59,7 @@ final class Run: Attempt {
         perform(move, .first, now)
     }
 
-    /// Begins a query that has only `untrusted` servers: the query waits for probes of the servers.
+    /// Begins a query that has only `untrusted` servers, and therefore waits for their probes.
     func begin(_ now: Instant, _ untrusted: [Int]) {
         latestError = roster.pages[untrusted[0]].health.failure ?? latestError
         let probed = untrusted.filter { roster.pages[$0].health.isRecheckable(at: now) }

@@ -213,7 +213,7 @@ extension ServerHealth {
             declines += 1
             guard rest != nil || declines >= UpstreamLimits.declinesBeforeRest else { return false }
         } else if !isDown, !isSilent(since: began) {
-            // The server has replied since the start of the probe: only the probe was lost.
+            // The server has replied since the start of the probe, so only the probe was lost.
             return false
         }
         declines = 0

@@ -66,12 +66,13 @@ package final class UpstreamGroup {
 
     /// Result of a query.
     ///
-    /// A failure is, in this order: `crowded`, the first error response, the latest other error.
+    /// The error is the first available of these: `crowded`, the first error response, the latest
+    /// other error.
     package typealias Outcome = Result<Reply, UpstreamError>
 
     /// Queries servers until one server answers or `deadline` passes.
     ///
-    /// SERVFAIL, REFUSED, NOTIMP and FORMERR are failures: the next server may answer.
+    /// SERVFAIL, REFUSED, NOTIMP and FORMERR are failures, because the next server may answer.
     ///
     /// - Parameters:
     ///   - load: the load of the client.
@@ -141,7 +142,7 @@ package final class UpstreamGroup {
 
     /// True if servers of the group drop queries, and no other server of the group answers instead.
     ///
-    /// Only servers with recent samples count, that is, servers that get queries of clients with a
+    /// Only servers with recent samples are considered: those that got queries of clients with a
     /// high load.
     package func dropsQueries(now: Instant) -> Bool {
         var drops = false

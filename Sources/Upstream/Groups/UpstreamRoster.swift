@@ -8,7 +8,7 @@ final class UpstreamRoster {
     let roles: [ServerRole]
     let pages: [HealthTable.Page]
 
-    /// Number of the upstream of each server: the index of the first server of the upstream.
+    /// For each server, the number of its upstream: the index of the upstream's first server.
     let upstreams: [Int]
 
     /// Sum of the versions of each ``LearnedUpstream`` in the group.

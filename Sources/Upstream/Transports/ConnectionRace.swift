@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-/// Query on several connections to a server; the first reply counts.
+/// Query that is sent on several connections to a server; the first reply is used.
 ///
 /// A server that limits connections may refuse a new connection, close it or let it wait. The
 /// server may still answer on an earlier connection.

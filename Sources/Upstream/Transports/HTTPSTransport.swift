@@ -167,7 +167,7 @@ package final class HTTPSTransport: UpstreamTransport {
                 return send(exchange, for: attempt, transfer, isFresh: isFresh, isRepeated: true)
             }
             if let transfer {
-                // The result of a probe does not count, because probes use other connections.
+                // The result of a probe is not noted, because probes use other connections.
                 note(sent)
                 transfers.end(transfer)
                 transfer.request = nil

@@ -40,7 +40,7 @@ final class PipelinedConnection {
 
     private let hasGreeting: Bool
 
-    /// Time until `wasServed`; nil before.
+    /// Time from the start of opening until `wasServed` became true; nil before.
     private(set) var openingTime: Duration?
 
     /// Shortest time from a query to its reply.
@@ -134,7 +134,8 @@ final class PipelinedConnection {
         switch outcome {
         case .ready:
             guard var reply = entry.reply else { throw end ?? .timedOut }
-            // Frees the reply: the cancellation signal retains the entry until the resolution ends.
+            // Frees the reply, because the cancellation signal retains the entry until the
+            // resolution ends.
             entry.reply = nil
             reply[0] = query[0]
             reply[1] = query[1]
@@ -211,8 +212,8 @@ extension PipelinedConnection {
 
     /// Returns the query that delays all later queries if the server answers in order; nil if none.
     ///
-    /// This is the oldest unanswered query, possibly cancelled or expired, if the connection has
-    /// received no data after it for `fairWait` and for twice the shortest time to a reply.
+    /// This is the oldest unanswered query, which may be cancelled or expired. It is overdue if no
+    /// data arrives after it for the longer of `fairWait` and twice the shortest time to a reply.
     func overdue(at now: Instant) -> Pending? {
         guard let oldest, let lastReceived else { return nil }
         let wait =
@@ -321,7 +322,7 @@ extension PipelinedConnection {
         entry.waiter.resume(.ready)
     }
 
-    /// Counts an unmatched message, and ends the connection at ``UpstreamLimits/foreignReplies``.
+    /// Counts an unmatched message; after ``UpstreamLimits/foreignReplies``, ends the connection.
     ///
     /// On a connection, only the server can send such a message.
     private func noteForeign() {

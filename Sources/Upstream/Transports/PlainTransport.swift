@@ -104,7 +104,7 @@ extension PlainTransport {
         }
     }
 
-    /// Sends a probe, unless a probe is in flight or the server replied to a probe recently.
+    /// Sends a probe of the letter case, unless one is in flight or was answered recently.
     private func testCase(until deadline: Instant) {
         let now = clocks.now()
         if let caseTestedAt, now - caseTestedAt < UpstreamLimits.caseTestSpacing { return }

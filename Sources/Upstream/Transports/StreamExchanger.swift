@@ -4,8 +4,8 @@ internal import Net
 
 /// Exchanger of queries with one server over persistent connections, one for each `Purpose`.
 ///
-/// Clients with many queries in flight or with slow names use a separate connection: large or slow
-/// replies for these clients could delay the replies for other clients and to probes.
+/// Clients with many queries in flight or with slow names use a separate connection, because large
+/// or slow replies for these clients could delay probes and the replies for other clients.
 @ServiceLoop
 final class StreamExchanger {
     /// Established connections.
@@ -36,8 +36,8 @@ final class StreamExchanger {
 
     /// Purposes that use the connection of another purpose (`host`) for their queries until a time.
     ///
-    /// A purpose is added if the server, which limits the number of connections, did not accept a
-    /// connection for it, and removed after a reply on a connection of its own.
+    /// A purpose is added if the server, which limits connections, accepts no separate connection
+    /// for it. The purpose is removed after a reply on a separate connection.
     private var sharing: [Purpose: (host: Purpose, until: Instant)] = [:]
 
     /// True if a reply has arrived before the reply to an earlier query on the same connection.
@@ -203,8 +203,8 @@ final class StreamExchanger {
 
     /// Finds clients whose queries delay other queries, if the server answers in order.
     ///
-    /// If busy clients have no connection, the delayed connection becomes theirs. The next query of
-    /// another client then opens a new connection.
+    /// If there is no connection for busy clients, the delayed connection becomes that connection.
+    /// The next query of another client then opens a new connection.
     private func noteSlowClients() {
         guard !answersOutOfOrder else { return }
         let now = clocks.now()

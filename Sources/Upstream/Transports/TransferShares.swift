@@ -16,8 +16,9 @@ package final class TransferShares {
 
     /// Returns the transfers of the upstream with `url`, which all its servers share.
     ///
-    /// An upstream counts until its last server releases the transfers. Therefore, upstreams of
-    /// former settings, or of settings that were only checked, do not reduce the share of others.
+    /// An upstream is counted in the shares until its last server releases the transfers. Upstreams
+    /// of former settings, or of settings that were only checked, therefore do not reduce the
+    /// shares of other upstreams.
     func transfers(at url: String) -> UpstreamTransfers {
         if let known = upstreams[url]?.transfers { return known }
         upstreams = upstreams.filter { $0.value.transfers != nil }
@@ -99,8 +100,8 @@ final class UpstreamTransfers {
     /// Adds a transfer of `client`; at a limit, the new transfer replaces an older one.
     ///
     /// Returns nil at a limit if no older transfer can be replaced. A repetition never replaces a
-    /// transfer. For a repetition, the limit is an eighth lower: the last transfers are for new
-    /// queries.
+    /// transfer. For a repetition, the limit is an eighth lower, because the last transfers are for
+    /// new queries.
     ///
     /// - Parameters:
     ///   - client: nil for the daemon itself.
@@ -171,7 +172,8 @@ final class UpstreamTransfers {
 
     /// Returns the transfer to replace if the upstream, not the client, has reached its limit.
     private func replaceable(_ share: Int) -> Transfer? {
-        // Clients without a proven address count together: one host can forge many addresses.
+        // Clients without a proven address are counted together, because one host can forge many
+        // addresses.
         let isCrowd = unverified > share / 2
         let largest = clients.values.lazy.filter { !isCrowd || !$0.isVerified }
             .max { $0.count < $1.count }

@@ -143,7 +143,7 @@ final class UDPSocketSlot: DatagramReceiving {
     /// First outstanding query; ``Attempt/next`` links the others.
     private var waiting: Attempt?
 
-    /// IDs of all queries on this socket: a late or duplicated reply does not count as forged.
+    /// IDs of all queries of this socket, which distinguish late or duplicated from forged replies.
     private var ids = InlineArray<64, UInt16>(repeating: 0)
 
     /// Number of queries that the socket has sent, at most the count of `ids`.
@@ -278,7 +278,7 @@ final class UDPSocketSlot: DatagramReceiving {
         return chosen.reversed()
     }
 
-    /// Counts an unmatched message, and closes the socket at ``UpstreamLimits/foreignReplies``.
+    /// Counts an unmatched message; after ``UpstreamLimits/foreignReplies``, closes the socket.
     ///
     /// After that many messages, an attacker possibly knows the port of the socket.
     private func noteForeign() {

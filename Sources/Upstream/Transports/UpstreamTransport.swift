@@ -4,8 +4,8 @@ package import Net
 
 /// Transport to one server, which sends a query and returns the matching reply.
 ///
-/// A transport matches ID and question. ``Forwarder`` checks the content. ``Forwarding`` describes
-/// the members that have the same names.
+/// A transport checks that ID and question of a reply match the query. ``Forwarder`` checks the
+/// content of the reply. ``Forwarding`` describes the members that have the same names.
 @ServiceLoop
 package protocol UpstreamTransport: AnyObject, Sendable {
     nonisolated var isProtected: Bool { get }
