@@ -4,8 +4,9 @@ internal import Synchronization
 
 /// Access policy of the listeners, which a reload replaces.
 ///
-/// A worker compares an atomic version number for each batch, and copies the policy under a lock
-/// only after a change. A new policy applies to every query sent after the reload.
+/// For each batch, a worker compares an atomic version number with that of its copy of the policy.
+/// Only after a change, the worker copies the policy under a lock. A new policy applies to every
+/// query sent after the reload.
 package final class AccessPolicy: Sendable {
     package struct Snapshot: Sendable {
         var access: AccessList

@@ -30,7 +30,7 @@ struct ClientQueue<Element> {
     private var current: Line?
     private var left = 0
 
-    /// Queue of the latest `append`, possibly empty; the next `append` often has the same client.
+    /// Queue of the latest `append`, kept because the next `append` often has the same client.
     private var latest: Line?
 
     private(set) var count = 0

@@ -22,7 +22,7 @@ package final class RateLimit: Sendable {
     /// Number of slots in the table, 8 octets each; a power of 2.
     private static let places = 16_384
 
-    /// Nanoseconds; the maximum burst is the number of queries that the limit allows in this time.
+    /// Maximum burst, as the time in nanoseconds in which the limit allows this number of queries.
     private static let burst: UInt64 = 1_000_000_000
 
     private let origin: Instant

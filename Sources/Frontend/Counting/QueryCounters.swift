@@ -13,7 +13,7 @@ package enum QuerySource: Int, CaseIterable {
     case vendor
     case upstream
 
-    /// This daemon: special names, and query types that are not record types.
+    /// This daemon: `hosts`, special names, suppressed families, and types that are not forwarded.
     case local
 
     /// Refused: the client is not allowed, or the class is not IN.
@@ -65,7 +65,7 @@ package final class QueryCounters: Sendable {
 
     let truncated = Atomic<UInt64>(0)
 
-    /// Replies that the kernel rejected.
+    /// Replies that the kernel did not accept for sending.
     let unsent = Atomic<UInt64>(0)
 
     /// Latency of cache hits, from the arrival of the query to its reply.

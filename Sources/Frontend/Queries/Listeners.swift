@@ -17,8 +17,8 @@ package struct Listeners {
 
     /// Binds TCP and UDP to the same address and port.
     ///
-    /// TCP is bound first because its port is exclusive: a second daemon fails here instead of
-    /// receiving a part of the datagrams.
+    /// TCP is bound first because its port is exclusive. Therefore a second daemon fails here,
+    /// instead of receiving a part of the datagrams.
     ///
     /// - Parameter isAbsent: true to allow an address that no interface has.
     package init(

@@ -62,7 +62,7 @@ package final class QueryHandler {
         /// The message is not a query; no reply is sent.
         case nothing
 
-        /// The cache has no answer; the caller calls `resolve` or `find`.
+        /// The cache has no answer; the caller must call `resolve` or `find`.
         case question(Open)
     }
 
@@ -198,7 +198,7 @@ package final class QueryHandler {
         }
     }
 
-    /// Looks up the query again: another query may have stored the answer since the worker's miss.
+    /// Looks up the query again, because another query may have stored the answer meanwhile.
     private func cachedReply(_ plain: PlainQuery, _ origin: QueryOrigin) -> [UInt8]? {
         let limit = limit(plain, origin)
         let hit = withScratch { buffer in
@@ -302,8 +302,8 @@ package final class QueryHandler {
 
     /// Writes a truncated reply into `scratch`, so that the client repeats its query over TCP.
     ///
-    /// Over TCP, the client's address is proven. Then queries from forged addresses do not count
-    /// against the limits of the client.
+    /// Over TCP, the client's address is proven. Queries from forged addresses are not counted
+    /// against the limits of a proven client.
     private func truncate(_ facts: QueryFacts) -> Int {
         QueryCounters.add(1, to: counters.truncated)
         return withScratch { buffer in
@@ -350,7 +350,7 @@ package final class QueryHandler {
 
     /// Counts and records an answered query.
     ///
-    /// `scratch` has the reply or, if the caller renders the reply later, the query.
+    /// `scratch` contains the reply; if the caller renders the reply later, the query.
     private func note(
         _ resolution: Resolution,
         _ plain: PlainQuery,

@@ -7,7 +7,7 @@ enum QueryValidation {
 
     case answered(length: Int, QuerySource, QueryOutcome)
 
-    /// Query for the hit path; `isProven` if a valid cookie proves the address (RFC 7873 §5.2.5).
+    /// Query for the hit path; `isProven` is true if it has a valid cookie (RFC 7873 §5.2.5).
     case query(QueryFacts, isProven: Bool)
 
     /// Query that the hit path does not parse; the service loop parses it with `Message`.

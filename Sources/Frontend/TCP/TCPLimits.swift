@@ -25,10 +25,12 @@ enum TCPLimits {
     /// Octets of unread queries and unsent replies above which a session is closed.
     static let heldPerSession = 512 << 10
 
-    /// Octets of one client's sessions above which its largest session is closed.
+    /// Octets held for all sessions of a client, above which its largest session is closed.
     static let heldPerClient = 4 << 20
 
-    /// Octets of all sessions above which the largest session of the largest client is closed.
+    /// Octets held for all sessions, above which the largest client loses its largest session.
+    ///
+    /// The largest client is the client with the most octets.
     static let held = 12 << 20
 
     /// Octets of replies rendered at a time; a reply of up to 64 KiB may exceed this limit.

@@ -148,8 +148,9 @@ final class TCPSession {
 
     /// Reads the available octets, answers the complete messages and writes the replies.
     ///
-    /// - Parameter toEnd: true to read until the socket is empty. Needed if the event for the end
-    ///   of the stream has possibly occurred: an edge-triggered event occurs only once.
+    /// - Parameter toEnd: true to read until the socket is empty. This is necessary if the event
+    ///   for the end of the stream has possibly occurred, because an edge-triggered event occurs
+    ///   only once.
     private func serve(toEnd: Bool) {
         guard isReading else { return }
         let messages = handler.streams

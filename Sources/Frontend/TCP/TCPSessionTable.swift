@@ -4,7 +4,7 @@ package import Net
 
 /// Table of all TCP sessions, with limits on their number and memory.
 ///
-/// A new client is always accepted: at a limit, the client with the most sessions or octets loses a
+/// A new client is always accepted. At a limit, the client with the most sessions or octets loses a
 /// session.
 @ServiceLoop
 package final class TCPSessionTable {
@@ -56,8 +56,8 @@ package final class TCPSessionTable {
     }
 
     private func evict(_ isCandidate: (TCPSession) -> Bool) {
-        // Prefers idle sessions: their clients can connect again (RFC 7766 §6.2.3) and lose no
-        // query.
+        // Prefers idle sessions, because their clients can connect again (RFC 7766 §6.2.3) and lose
+        // no query.
         let oldest = sessions.values.lazy.filter(isCandidate)
             .min { ($0.isIdle ? 0 : 1, $0.lastActive) < ($1.isIdle ? 0 : 1, $1.lastActive) }
         guard let oldest else { return }
@@ -92,7 +92,7 @@ package final class TCPSessionTable {
 
     // MARK: - Octets
 
-    /// Adds `change` to the octets held by `session`, then closes sessions until all limits hold.
+    /// Adds `change` to the octets held by `session`, then closes sessions above the limits.
     func update(_ session: TCPSession, by change: Int) {
         guard sessions[ObjectIdentifier(session)] != nil else { return }
         charge(session, change)

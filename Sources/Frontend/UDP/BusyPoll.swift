@@ -14,7 +14,7 @@ struct BusyPoll {
     /// Duration of one poll: slightly longer than a client needs to wake up and send a query.
     static let time: Duration = .microseconds(20)
 
-    /// Maximum wait that counts as quick while polling is off: `time` plus the wake-up.
+    /// Maximum wait that counts as quick while polling is off: `time` plus the time to wake up.
     static let soon: Duration = .microseconds(40)
 
     private static let price = 4

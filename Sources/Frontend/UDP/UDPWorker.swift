@@ -56,7 +56,7 @@ package final class UDPWorker: Sendable {
         var queries = PlainQueries()
         var rules = AccessPolicy.Copy(of: rules)
         var busyPoll = BusyPoll()
-        // Empty between the batches, but its memory is used again.
+        // The array is empty between the batches; its memory is reused.
         var queued: [Miss] = []
         var idleSince = Clock.now
         var failures = 0
@@ -64,8 +64,8 @@ package final class UDPWorker: Sendable {
             let count = receive(&batch, busyPoll, idleSince)
             guard count > 0 else {
                 failures += 1
-                // Transient errors (an ICMP message, an interrupted call) need no pause. A
-                // permanent error must not occupy a processor.
+                // Transient errors (an ICMP message, an interrupted call) need no pause. With a
+                // permanent error, the loop without a pause would occupy a processor.
                 if failures > Self.mostFailures { WorkerThread.pause(milliseconds: 10) }
                 continue
             }
