@@ -17,7 +17,7 @@ internal import Resolver
 final class Accelerator: ManagedAccelerator {
     package nonisolated let counters = QueryCounters()
 
-    /// Recent queries; one record has all answers of the kernel to one question in one second.
+    /// Recent queries; one record counts the kernel's answers to one question in one second.
     package nonisolated let recent = RecentQueries()
 
     private(set) var kernel: KernelAnswers?
@@ -65,8 +65,8 @@ final class Accelerator: ManagedAccelerator {
 
     /// Creates the thread that loads the BPF program, before the daemon drops its capabilities.
     ///
-    /// The thread waits for `start`: the kernel needs 50 ms of CPU time to verify the program, and
-    /// this would delay the first answers on a machine with one processor.
+    /// The thread waits for `start`, because the verification of the program takes the kernel 50 ms
+    /// of CPU time, which would delay the first answers on a machine with one processor.
     func load(_ settings: Settings, in dependencies: Dependencies) throws(StartError) {
         guard settings.accelerate.loopback != .off else {
             obstacle = "accelerate.loopback is off"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Limit of a costly reaction to network changes.
+/// Limit on how often the daemon reacts to network changes, if the reaction is costly.
 ///
-/// If changes are frequent, the first `burst` reactions follow immediately, and later reactions
-/// once per `interval`. Changes are frequent if, for example, a link flaps.
+/// The first `burst` reactions are immediate; further reactions are allowed once per `interval`.
+/// This matters if changes are frequent, for example because a link flaps.
 struct ChangeBudget: Sendable, Hashable {
     let burst: Int
     let interval: Duration
@@ -17,7 +17,7 @@ struct ChangeBudget: Sendable, Hashable {
         self.interval = interval
     }
 
-    /// Counts one reaction; returns nil, or the next allowed time if none is allowed now.
+    /// Counts one reaction and returns nil; if none is allowed now, returns the next allowed time.
     mutating func spend(_ now: Instant) -> Instant? {
         let after = max(restored ?? now, now) + interval
         let admitted = after - interval * burst

@@ -113,7 +113,7 @@ package final class Daemon {
             let socket = try controlSocket()
             try accelerator.load(components.settings, in: dependencies)
             dropCapabilities()
-            // Hosts files are read before the first query: their answers have priority.
+            // Hosts files are read before the first query, because their answers have priority.
             await hosts.start()
             if components.settings.upstreams.contains(where: { $0.from == .network }) {
                 await network.learnResolvers(dependencies)
@@ -170,7 +170,8 @@ package final class Daemon {
             // Reloads in a task, so that signals are handled while the disk does not respond.
             ServiceLoop.task { [self] in _ = await reload() }
         }
-        // The health check would fail after `drain` has stopped the workers.
+        // The watchdog ends first, because its health check would fail after `drain` has stopped
+        // the workers.
         watchdog.cancel()
         await drain()
         control.cancel()
@@ -238,8 +239,8 @@ package final class Daemon {
 
     /// Opens the control socket.
     ///
-    /// At the start, this function runs before `dropCapabilities`: only a privileged process can
-    /// give the socket to any group.
+    /// At the start, this function runs before `dropCapabilities`, because only a privileged
+    /// process can give the socket to any group.
     private func controlSocket() throws(StartError) -> ControlSocket {
         let settings = components.settings.control
         do throws(SocketError) {

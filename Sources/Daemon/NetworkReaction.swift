@@ -37,7 +37,7 @@ final class NetworkReaction {
     private let translation: AddressTranslation
     private var pace = NetworkWatch.Pace()
 
-    /// Earliest time of the next test of the address families after a change of the DNS servers.
+    /// Time before which a change of the DNS servers starts no test of the address families.
     private var nextTest: Instant?
     private lazy var test = Alarm(components.clocks) { [weak self] in self?.testFamilies() }
 
@@ -226,8 +226,8 @@ final class NetworkReaction {
 
     /// Removes answers that depend on the NAT64 prefix.
     ///
-    /// Above the limit of removals, negative and synthesized answers of vendors stay cached: to
-    /// replace them, billed calls would be necessary.
+    /// Above the limit of removals, negative and synthesized answers of vendors stay cached,
+    /// because their replacement would need billed calls.
     func removeTranslated() {
         let later = removals.spend(components.clocks.now())
         removal.set(later)

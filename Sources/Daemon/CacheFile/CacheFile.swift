@@ -211,7 +211,7 @@ final class CacheFile {
         }
     }
 
-    /// Leaves the file unchanged from now on: the path in the settings may be wrong.
+    /// Leaves the file unchanged from now on, because the path in the settings may be wrong.
     private func refuse() {
         isOther = true
         fail(

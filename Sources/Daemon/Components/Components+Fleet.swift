@@ -170,6 +170,6 @@ extension Daemon {
 extension UsageRecord {
     fileprivate var month: Int64 { Self.month(of: day) }
 
-    /// Counts in the order of the limits of a shared budget.
+    /// Numbers of calls and units, in the order of the limits of a shared budget.
     fileprivate var amounts: [UInt64] { [callsToday, unitsToday, unitsThisMonth] }
 }

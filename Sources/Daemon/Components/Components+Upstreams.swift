@@ -21,7 +21,8 @@ extension Components {
         _ dependencies: Dependencies,
         succeeding old: Components?
     ) throws(StartError) -> (upstreams: [any Forwarding], http: UpstreamHTTP?) {
-        // Separate HTTP client: vendors and upstreams must not exhaust each other's connections.
+        // Separate HTTP client, because vendors and upstreams must not exhaust each other's
+        // connections.
         var http = old?.upstreamHTTP
         if http == nil, all.contains(where: { $0.from == nil && $0.url.scheme == .https }) {
             http = UpstreamHTTP(

@@ -135,7 +135,8 @@ struct Components {
     func comeIntoForce(_ dependencies: Dependencies, _ logger: Logger) {
         startLearning(dependencies, logger)
         nat64.servers = { [network, upstreams] in
-            // The network's own resolvers come first: the NAT64 prefix belongs to the network.
+            // The network's own resolvers come first, because the NAT64 prefix belongs to the
+            // network.
             network.servers + upstreams.filter { !($0 is LearnedUpstream) }.flatMap(\.servers)
         }
         nat64.targets = { [settings] in
@@ -155,9 +156,9 @@ struct Components {
 package enum StartError: Error, CustomStringConvertible {
     case listen(SocketAddress, SocketError)
 
-    /// The first address cannot be bound: this daemon uses the same port at the second address.
+    /// The first address cannot be bound, because this daemon has its port at the second address.
     case listenBeside(SocketAddress, SocketAddress)
-    /// The first address cannot be bound: sockets from systemd use the same port at the others.
+    /// The first address cannot be bound, because systemd's sockets have its port at the others.
     case passedElsewhere(SocketAddress, [SocketAddress])
 
     case passed(SocketError)
@@ -180,7 +181,7 @@ package enum StartError: Error, CustomStringConvertible {
     case stopping
     case system(SocketError)
 
-    /// 1 if a later start can succeed; 78 (`EX_CONFIG`) if only other settings or permissions help.
+    /// Exit code: 78 (`EX_CONFIG`) if only other settings or permissions help; otherwise 1.
     package var exitCode: Int32 {
         switch self {
         case .listen(_, let error): error.isForbidden ? 78 : 1

@@ -7,7 +7,7 @@ internal import Resolver
 
 /// Reader of the hosts files, which reads them again after changes.
 ///
-/// A missing file counts as empty.
+/// A missing file is treated as empty.
 @ServiceLoop
 final class HostsFiles {
     /// Maximum octets of a hosts file; longer files are ignored.

@@ -81,8 +81,8 @@ final class ListenerManager {
     /// - A default address that the machine lacks is skipped if another address remains. With
     ///   passed sockets, a default address that the daemon has no permission to bind is also
     ///   skipped.
-    /// - An address set in `listen` is bound even if the machine lacks the address: an interface
-    ///   may get the address later.
+    /// - An address set in `listen` is bound even if the machine lacks the address, because an
+    ///   interface may get the address later.
     ///
     /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.
     func bind(_ settings: Settings) throws(StartError) -> Bound {

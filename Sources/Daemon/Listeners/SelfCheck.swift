@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// Health check: the daemon queries its own addresses.
 ///
-/// A worker may hang, or a socket may have no reader, although the service loop runs.
+/// The check detects a hung worker or a socket without a reader, even if the service loop runs.
 @ServiceLoop
 final class SelfCheck {
     private enum Standing {
@@ -40,14 +40,14 @@ final class SelfCheck {
 
         /// True if a worker with unread datagrams has read none of them since ``noteUnread()``.
         ///
-        /// Each socket must make progress: a busy worker does not prove that another worker runs.
+        /// Each socket is checked, because a busy worker does not prove that another worker runs.
         var hasHungWorker: Bool {
             unread.contains { socket, before in
                 socket.batches.load(ordering: .relaxed) == before && socket.hasUnreadDatagrams
             }
         }
 
-        /// True if no worker hangs, and load explains a lost check: many queries, or a full buffer.
+        /// True if no worker hangs, and many queries or a full buffer explain a lost check query.
         var showsProgress: Bool { !hasHungWorker && (hasReceivedOthers || hasFullBuffer) }
 
         /// True if replies did not fit into the send buffer during the check.
@@ -93,8 +93,8 @@ final class SelfCheck {
 
     /// Queries all listen addresses; returns true if all addresses pass within `time`.
     ///
-    /// An address that has never answered, or is overloaded, passes: a restart of the daemon would
-    /// not help.
+    /// An address that has never answered, or is overloaded, passes, because a restart of the
+    /// daemon would not help.
     func passes(_ listeners: [Listeners], within time: Duration) async -> Bool {
         var checks: [Check] = []
         for listener in listeners {
@@ -253,7 +253,7 @@ private final class OneQuestion: DatagramReceiving {
 }
 
 extension SocketAddress {
-    /// Address to query; nil if this machine lacks the address: a query would leave the machine.
+    /// Address to query; nil if the machine lacks it, because a query would leave the machine.
     fileprivate var ownTarget: SocketAddress? {
         guard isUnspecified else { return SettingsEnvironment.process.isLocal(self) ? self : nil }
         let loopback: [UInt8] =

@@ -36,7 +36,7 @@ extension Daemon {
     /// Checks the settings file, or another text, in the same way as a reload.
     ///
     /// Unlike a reload, does not bind addresses, and does not read hosts files. A check and a
-    /// reload do not overlap: each needs memory for a second set of routes.
+    /// reload do not overlap, because each needs memory for a second set of routes.
     package func check(_ other: (text: String, file: String)?) async -> ReloadOutcome {
         await settingsQueue.turn { [self] in
             let (outcome, discarded) = await checked(other)

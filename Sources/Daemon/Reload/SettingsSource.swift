@@ -7,9 +7,9 @@ package struct SettingsSource: Sendable {
     /// Loads the settings; may block on the disk.
     package let load: @Sendable () throws(SettingsErrors) -> Settings
 
-    /// Parses `text` instead of the settings file, with the drop-ins of the settings file.
+    /// Parses `text` instead of the settings file, but with the drop-ins of the settings file.
     ///
-    /// Error messages call the text `file`.
+    /// `file` is the name of the text in error messages.
     package let check: @Sendable (_ text: String, _ file: String) throws(SettingsErrors) -> Settings
 
     package init(file: String) {

@@ -6,7 +6,7 @@ internal import Net
 ///
 /// The text has a header, a line with the identifier, and a line for each vendor: `DAY MONTH
 /// MEMBERS`, then `LIMIT CLAIM SUM-OF-CLAIMS` for each of three limits, then `NAME`. An unset limit
-/// is `- - -`. An invalid line is ignored: the machine then has no claim for the vendor.
+/// is `- - -`. An invalid line is ignored; the machine then has no claim for the vendor.
 @ServiceLoop
 final class FleetStateFile {
     private let file: SharedFile

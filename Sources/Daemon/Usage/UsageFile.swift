@@ -17,7 +17,7 @@ final class UsageFile: UsageStore {
     private let file: SharedFile
     private let memory = UsageMemory()
 
-    /// Content that this daemon last wrote, and its records, so that it is not parsed again.
+    /// Content that this daemon last wrote, and its records, so that equal content is not parsed.
     private nonisolated let latest = Lock<([UInt8], [String: UsageRecord])>(([], [:]))
 
     private(set) var problem: String?
@@ -40,7 +40,8 @@ final class UsageFile: UsageStore {
         do throws(SharedFile.Fault) {
             result = try file.change { [latest] octets in
                 let (known, knownRecords) = latest.withLock { $0 }
-                // Before the first write, `known` is empty; an empty file is damaged, not known.
+                // Before the first write, `known` is empty. An empty file is damaged, and must not
+                // match `known`.
                 let isKnown = !known.isEmpty && octets.elementsEqual(known)
                 guard var records = isKnown ? knownRecords : Self.records(octets) else {
                     return (nil, nil)
