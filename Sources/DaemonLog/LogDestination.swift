@@ -28,7 +28,7 @@ struct LogDestination: Sendable {
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {
-                // Another process may have made standard error non-blocking.
+                // Waits, because another process may have made standard error non-blocking.
                 var event = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
                 // SAFETY: one pollfd is written.
                 unsafe poll(&event, 1, -1)

@@ -85,7 +85,7 @@ package final class LogSink: Sendable {
         if entry.level == .critical { dump(recorder.lines.filter { !$0.isShown }) }
     }
 
-    /// Returns true to log the entry; otherwise schedules a summary of the omitted entries.
+    /// Returns true if the entry must be logged; otherwise ensures that a summary counts the entry.
     private func admits(_ entry: LogEntry, _ event: LogEvent) -> Bool {
         let fields = entry.fields.map { "\($0.name)=\($0.value)" }.joined(separator: " ")
         let kind = LogLimiter.Kind(file: event.file, line: event.line, fields: fields)

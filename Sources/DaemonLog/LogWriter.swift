@@ -3,7 +3,7 @@ internal import Configuration
 internal import Logging
 internal import Net
 
-/// Thread that writes the log, because a write can block for any time, as on a failed disk.
+/// Thread that writes the log, because a write can block without limit, as on a failed disk.
 ///
 /// Entries that exceed the limits of the queue are dropped and counted.
 struct LogWriter: Sendable {
