@@ -115,7 +115,7 @@ package class Attempt {
         swap(&self.completion, &next)
     }
 
-    /// Client whose limits apply to the query; nil for a query of the daemon itself.
+    /// Client to which the query belongs, for limits per client; nil for the daemon itself.
     final var client: ClientNetwork? { cancellation?.account as? ClientNetwork }
 
     /// True if the attempt has ended, for example because the server was withdrawn.

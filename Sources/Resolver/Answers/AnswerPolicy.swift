@@ -52,7 +52,7 @@ package struct AnswerPolicy: Sendable {
         case fastest([ProbeRule])
     }
 
-    /// Names whose servers' connection times are measured, and the TCP port of the measurement.
+    /// Names for which connection times to servers are measured, and the TCP port to connect to.
     package struct ProbeRule: Sendable {
         package var names: RoutePattern
         package var port: UInt16

@@ -5,7 +5,7 @@ internal import Upstream
 
 @ServiceLoop
 protocol FairEntry: AnyObject {
-    /// Client whose limits apply to the entry; nil for the daemon itself.
+    /// Client to which the entry belongs, for limits per client; nil for the daemon itself.
     var client: ClientNetwork? { get }
 
     var began: Instant { get }

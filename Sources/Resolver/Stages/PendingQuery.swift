@@ -32,7 +32,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Load of the client that started the query.
     var load: ClientLoad
 
-    /// Client whose limits apply to the query; nil for the daemon.
+    /// Client to which the query belongs, for limits per client; nil for the daemon.
     ///
     /// At first, this is the client that started the query; after an eviction, another waiting
     /// client.

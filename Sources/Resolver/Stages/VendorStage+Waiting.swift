@@ -19,7 +19,7 @@ extension VendorStage {
         ///
         /// If such a limit prevented a call, an empty reply of a later vendor is not cached, or
         /// only briefly. After a limit of the budget or the call rate, an empty reply is cached as
-        /// usual, because else each query for the name would cause a billed call to the later
+        /// usual, because otherwise each query for the name would cause a billed call to the later
         /// vendor.
         private(set) var callLimit: Limit?
 

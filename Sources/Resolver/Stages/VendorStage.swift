@@ -72,7 +72,7 @@ package final class VendorStage {
         /// A limit of the client that started the query; other clients may still call the vendor.
         case ofClient
 
-        /// A limit of the vendor on the call rate, the queue or the calls in flight.
+        /// A limit for all calls to the vendor: the call rate, the queue or the calls in flight.
         case ofVendor
     }
 
