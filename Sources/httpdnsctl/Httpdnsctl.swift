@@ -57,7 +57,8 @@ struct Httpdnsctl: ParsableCommand {
 
 /// Global options before the subcommand.
 ///
-/// The type is not ``Options``, because the parser would ignore the values of a second ``Options``.
+/// If the command and its subcommand both had ``Options``, the parser would ignore the values of
+/// one of them.
 struct OptionsBefore: ParsableArguments {
     @Option(name: .long, help: .socket, completion: .file())
     var socket: String?

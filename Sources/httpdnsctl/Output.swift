@@ -23,7 +23,7 @@ enum Output {
 
     /// Writes all text to standard output.
     ///
-    /// - Throws: a write error; for a closed pipe, the error has the status `ok`.
+    /// - Throws: a write error; if the reader has closed the pipe, an error with the status `ok`.
     static func write(_ text: String) throws(Failure) {
         guard !text.isEmpty, let fault = write(text, to: STDOUT_FILENO) else { return }
         guard fault != EPIPE else { throw Failure(message: "output closed", status: .ok) }
@@ -60,7 +60,8 @@ enum Output {
 }
 
 func systemMessage(_ number: Int32) -> String {
-    // SAFETY: strerror returns a C string that stays until its next call; this program has one thread.
+    // SAFETY: strerror returns a C string that stays until its next call. This program has one
+    // thread.
     unsafe String(cString: strerror(number))
 }
 

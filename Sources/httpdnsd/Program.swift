@@ -56,7 +56,8 @@ struct Program: ParsableCommand {
     }
 
     static func main() {
-        // The parser takes about 1 ms, and the arguments of httpdnsd.service do not need it.
+        // The argument parser takes about 1 ms. The arguments of httpdnsd.service are read without
+        // it.
         let arguments = CommandLine.arguments.dropFirst()
         if arguments.count == 2, arguments.first == "--config", let file = arguments.last,
             !file.hasPrefix("-")

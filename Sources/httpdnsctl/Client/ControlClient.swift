@@ -17,8 +17,8 @@ struct ControlClient {
 
     /// Makes one call, and passes each reply to `take`.
     ///
-    /// - Parameter silence: expected time between two replies. After the first reply, the time
-    ///   limit is this time plus ``timeout``. If nil, replies have no time limit.
+    /// - Parameter silence: longest expected time between two replies. Each reply must arrive
+    ///   within this time plus ``timeout``. If nil, replies have no time limit.
     func stream(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
@@ -33,7 +33,9 @@ struct ControlClient {
         }
     }
 
-    /// Makes one call; decodes each reply directly, ten times faster than through `JSONValue`.
+    /// Makes one call, and decodes each reply into `Results`.
+    ///
+    /// This is ten times faster than decoding through `JSONValue`.
     func stream<Results: Decodable>(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
@@ -71,8 +73,9 @@ struct ControlClient {
 
     /// Makes a call that may take minutes.
     ///
-    /// After each `limit` without a reply, calls `Version`: if the daemon does not answer this
-    /// call either, throws. The daemon may have executed the slow call nevertheless.
+    /// Each time `limit` passes without a reply, calls `Version` on another connection, and throws
+    /// if the daemon does not answer `Version` either. The daemon may have executed the slow call
+    /// nevertheless.
     ///
     /// - Parameter progress: receives the elapsed time each time the daemon answers `Version`.
     /// - Throws: the errors of `call`.

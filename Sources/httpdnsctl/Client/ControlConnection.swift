@@ -9,7 +9,7 @@ struct ControlConnection: ~Copyable {
     var timeout: Duration? { didSet { deadline = timeout.map { .now.advanced(by: $0) } } }
     private var deadline: ContinuousClock.Instant?
 
-    /// Called when a reply is late; if the callback returns, the time limit starts again.
+    /// Called when the time limit ends; if the callback returns, the time limit starts again.
     var onSilence: (() throws(Failure) -> Void)?
 
     private var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)

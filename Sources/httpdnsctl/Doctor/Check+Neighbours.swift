@@ -3,7 +3,7 @@ import Control
 import DNSWire
 
 extension Check {
-    /// Check of containers' DNS servers: containers cannot reach the host's loopback addresses.
+    /// Check that containers query the daemon, at an address that is not a loopback address.
     static let containers = Check("containers") { machine in
         var results: [Verdict] = []
         let file = ResolvConfText(machine.resolver.text ?? "")
@@ -77,7 +77,7 @@ extension Check {
         }.filter { !$0.isEmpty }
     }
 
-    /// Minimum clock error, in seconds, for a warning; every vendor accepts at least 15 min.
+    /// Clock error, in seconds, from which the check warns; every vendor accepts at least 15 min.
     private static let largestSkew = 60
 
     static let clock = Check("clock") { machine in

@@ -18,8 +18,8 @@ extension Check {
             if occupiesPort(socket, of: machine) {
                 results.failure(what, fix: remedy(socket, isRoot: machine.isRoot))
             } else if machine.status == nil {
-                // The daemon's addresses are unknown; the daemon may have stopped because it could
-                // not listen.
+                // The daemon does not run, so its addresses are unknown. Perhaps the daemon ended
+                // because this socket already had its address.
                 let every = socket.server.isIPv6 ? "[::]:53" : "0.0.0.0:53"
                 results.warning(
                     what + ", so the daemon cannot listen on that address or on \(every)",
@@ -100,7 +100,7 @@ extension Check {
     }
 
     static let answers = Check("answers") { machine in
-        // Without a daemon, an answer would be from another server.
+        // If the daemon does not run, an answer would be from another server.
         guard machine.status != nil else {
             return .skipped("not checked, because the daemon's listeners are unknown")
         }

@@ -7,7 +7,7 @@ struct ProxySetting: Equatable, Sendable {
 
     var name: String
 
-    /// URL without user name and password, or the mode in desktop settings.
+    /// URL of the proxy without user name and password; for desktop settings, the proxy mode.
     var value: String
 
     /// Lower-case names of the variables that curl, Go, Python and other programs read.
@@ -21,7 +21,8 @@ struct ProxySetting: Equatable, Sendable {
             return words.enumerated().compactMap { index, word in
                 guard let equals = word.firstRange(of: "=") else { return nil }
                 let whole = String(word[..<equals.lowerBound])
-                // systemd: `DefaultEnvironment=http_proxy=URL`.
+                // In systemd settings, the assignment is a value:
+                // `DefaultEnvironment=http_proxy=URL`.
                 let rest = String(word[equals.upperBound...])
                 if !variables.contains(whole.lowercased()), rest.contains("=") {
                     return assignments(in: rest, place).first
@@ -62,7 +63,7 @@ struct ProxySetting: Equatable, Sendable {
 }
 
 extension Check {
-    /// Check for proxies: a proxy resolves names for programs, which then do not query the daemon.
+    /// Check for proxies, which resolve names for programs, so that these do not query the daemon.
     static let proxy = Check("proxy") { machine in
         machine.proxies.map { proxy in
             .warning(

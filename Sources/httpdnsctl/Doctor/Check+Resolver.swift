@@ -12,7 +12,7 @@ extension Check {
             (needsPort ? "first apply the fix of port-53 above, then " : "")
             + "httpdnsctl setup apply" + (machine.journal == nil ? "" : " --force")
         guard let first = file.nameservers.first else {
-            // Without a nameserver, glibc queries 127.0.0.1.
+            // If resolv.conf has no nameserver, glibc queries 127.0.0.1.
             let isThere = machine.isDaemon("127.0.0.1")
             return [
                 isThere

@@ -64,7 +64,7 @@ struct Check: Sendable {
     }
 }
 
-/// Results with one verdict, and functions that append a verdict.
+/// Functions that create a list with one verdict, or append a verdict to a list.
 extension [Check.Verdict] {
     static func ok(_ what: String) -> Self { [.ok(what)] }
     static func warning(_ what: String, fix: String) -> Self { [.warning(what, fix: fix)] }

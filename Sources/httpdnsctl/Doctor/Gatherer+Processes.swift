@@ -28,7 +28,7 @@ extension Gatherer {
                 user: entry.user,
                 process: pid.map { .init(name: names[$0] ?? "?", pid: $0) }
             )
-            // Several workers have equal sockets, which are listed once.
+            // The sockets of several workers at one address are listed once.
             if !machine.sockets.contains(socket) { machine.sockets.append(socket) }
         }
         machine.descriptors = machine.status.flatMap { status in

@@ -106,15 +106,16 @@ extension FileTree {
             _ = try makeDirectories(for: directory + "/.")
             let descriptor = try openDirectory(directory)
             defer {
-                // A child process has a copy of the descriptor until its exec. Without LOCK_UN, the
-                // copy would keep the lock.
+                // Until its exec, a new child process has a copy of the descriptor. Without
+                // LOCK_UN, this copy would hold the lock.
                 flock(descriptor, LOCK_UN)
                 close(descriptor)
             }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 throw Failure(message: "another httpdnsctl setup is running")
             }
-            // If another run has removed the directory in the meantime, the lock has no effect.
+            // If another run has removed the directory before the lock, the loop locks a new
+            // directory.
             if isPresent(descriptor, at: directory) { return try body() }
         }
     }

@@ -51,7 +51,7 @@ struct FileTree: Sendable {
         return "/" + done.joined(separator: "/")
     }
 
-    /// Returns a path for system calls; only the last component of the path can be a link.
+    /// Returns the path for system calls, with all links resolved except in the last component.
     func place(_ path: String) throws(Failure) -> String {
         root + (try resolve(path, followsLast: false))
     }

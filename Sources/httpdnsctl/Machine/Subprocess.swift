@@ -45,7 +45,7 @@ enum Subprocess {
             kill(-pid, SIGKILL)
         }
         var word: Int32 = 0
-        // Waits without a time limit: a program that closed its output exits soon.
+        // Waits without a time limit, because a program that has closed its output exits soon.
         // SAFETY: waitpid(2) writes one number.
         while unsafe waitpid(pid, &word, 0) < 0, errno == EINTR {}
         return Outcome(

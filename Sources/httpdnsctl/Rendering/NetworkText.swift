@@ -8,7 +8,7 @@ enum NetworkText {
             + Units.count(network.resumes, "wake-up", "wake-ups") + " from suspend" + last
     }
 
-    /// Returns DNS servers and routing domains of the network; nil if there are none.
+    /// Returns the DNS servers and routing domains of the network; nil if there are neither.
     static func resolvers(_ network: NetworkStats) -> Table.Cell? {
         let servers = network.servers ?? []
         let domains = (network.domains ?? []).map { domain in

@@ -226,7 +226,7 @@ enum StatsText {
         return Table.Cell(texts.joined(separator: ", "))
     }
 
-    /// Texts for counters with unclear names.
+    /// Texts that replace the names of counters, if these names are unclear.
     private static let packetTexts = [
         "evicted-sessions": "TCP connections closed to accept new connections",
         "malformed-sessions": "TCP connections closed for invalid data",

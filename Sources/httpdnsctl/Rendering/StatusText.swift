@@ -125,7 +125,7 @@ enum StatusText {
 
     private static func notes(_ vendor: VendorStatus) -> [String] {
         var notes: [String] = []
-        // If a budget problem stops the calls, only the line of the budget reports the problem.
+        // If calls stop because of the budget, the line of the budget already reports the reason.
         if let rest = vendor.rest, rest.by != .budget || vendor.budget?.problem == nil {
             notes.append(VendorText.rest(rest, of: vendor.name))
         }

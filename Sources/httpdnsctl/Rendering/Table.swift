@@ -82,7 +82,7 @@ struct Table {
                 column = offset + cell.text.count
                 continue
             }
-            // Wraps the last cell with text inside its column.
+            // If this is the last cell with text, wraps the text inside its column.
             let isLast = cells[(index + 1)...].allSatisfy(\.text.isEmpty)
             let longest = cell.text.split(separator: " ").map(\.count).max() ?? 0
             if isLast, column <= offset, start + longest <= width {

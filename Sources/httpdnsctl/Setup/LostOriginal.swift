@@ -20,10 +20,11 @@ extension FileState {
             && text.split(separator: "\n").contains { $0.hasPrefix(Self.mark) }
     }
 
-    /// True if a resolv.conf of setup has no nameserver, or one that the comment of setup names.
+    /// True for a resolv.conf of setup that has no nameserver, or still a nameserver of setup.
     ///
-    /// Administrators and VPN programs replace the nameservers, and leave the comment in the file.
-    /// Without nameservers, programs query 127.0.0.1.
+    /// The comment of setup lists the nameservers that setup wrote. Administrators and VPN programs
+    /// replace the nameservers, but leave this comment in the file. If a file has no nameserver,
+    /// programs query 127.0.0.1.
     var hasServersOfSetup: Bool {
         let start = Self.mark + " for "
         guard isFromSetup else { return false }
@@ -33,11 +34,11 @@ extension FileState {
         return servers.isEmpty || servers.contains { named.contains($0[...]) }
     }
 
-    /// Returns a resolv.conf with the servers of `original` instead of the lines of setup.
+    /// Returns this resolv.conf without the lines of setup, and with the servers of `original`.
     ///
-    /// Servers of other programs stay: strongSwan adds its server to the file, and removes only
-    /// this server when the VPN ends. If the file has none of the servers `own` of the daemon, the
-    /// servers of `original` are not added.
+    /// Servers of other programs stay. For example, strongSwan adds its server to the file, and
+    /// removes only this server when the VPN ends. The servers of `original` are added only if the
+    /// file still has one of the addresses of the daemon (`own`).
     func replacing(_ own: Set<String>, by original: ResolvConfText) -> FileState {
         let hasOwn = !own.isDisjoint(with: ResolvConfText(text).nameservers)
         let added = ["edns0", "trust-ad"].filter { !original.options.contains($0) }
@@ -56,7 +57,7 @@ extension FileState {
         return file
     }
 
-    /// File without the lines of `setup apply`; absent if no other line is left.
+    /// File without the lines of `setup apply`; `absent` if only empty lines are left.
     var withoutSetup: FileState {
         var isOwn = false
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).filter { line in

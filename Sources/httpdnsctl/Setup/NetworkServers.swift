@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ResolverFacts {
-    /// True if resolv.conf is a file in which no program has left its name.
+    /// True if resolv.conf is a file, and its comments name no program.
     var isUnsigned: Bool {
         resolvConf.kind == .file && ResolverOwner(signedIn: text) == nil
             && !(text ?? "").lowercased().contains("generated")
@@ -9,15 +9,15 @@ extension ResolverFacts {
 
     /// Returns true if `resolvConf` has nameservers, but none of the network's servers.
     ///
-    /// Returns false if no server of the network is known: the nameservers may be those of a former
-    /// lease.
+    /// Returns false if no server of the network is known, because the nameservers may be those of
+    /// a former lease.
     static func hasOthers(_ resolvConf: ResolvConfText, in tree: FileTree) -> Bool {
         let present = Set(resolvConf.networkServers)
         let known = servers(ofNetworkIn: tree)
         return !present.isEmpty && !known.isEmpty && known.isDisjoint(with: present)
     }
 
-    /// Servers that programs received from the network, also in former leases.
+    /// Servers that programs received from the network, including those of former leases.
     private static func servers(ofNetworkIn tree: FileTree) -> Set<String> {
         let files = KnownServers.files(in: Paths.records + [Paths.dhclientServers], of: tree)
         return Set(
@@ -53,10 +53,10 @@ extension ResolverFacts {
 struct KnownServers {
     private typealias Paths = ResolverFacts.Paths
 
-    /// Servers of present leases, which the hooks of setup have saved.
+    /// Servers of the present leases, which the hooks of setup have saved.
     let leased: [String]
 
-    /// Saved servers that the administrator has edited since the setup.
+    /// Servers that setup saved, if the administrator has edited the file since; otherwise empty.
     let edited: [String]
 
     /// Last known servers of the network.

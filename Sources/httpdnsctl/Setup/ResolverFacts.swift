@@ -26,29 +26,29 @@ struct ResolverFacts: Sendable {
     /// Settings of systemd-resolved, without the drop-in of setup unless `seesSetup` is true.
     var resolvedSettings = ResolvedSettings()
 
-    /// Links with the domain `~.`: systemd-resolved also sends all names to servers of these links.
+    /// Links with the routing domain `~.`: systemd-resolved queries their servers for all names.
     var greedyLinks: [String] = []
 
     /// False if systemd-resolved runs, but did not report the domains of its links.
     var knowsLinks = true
 
-    /// True if a hook of a package or of the administrator receives the servers of dhclient.
+    /// True if dhclient passes its servers to a hook of a package or of the administrator.
     var hasDhclientHook = false
 
     /// True if resolv.conf has nameservers that neither a program nor the network has set.
     var hasChosenServers = false
 
-    /// Nameservers of a DHCP client that an earlier setup saved for `from: network`.
+    /// Nameservers from a DHCP client, saved by an earlier setup for `from: network`.
     var savedServers: [String] = []
 
-    /// True if programs ask systemd-resolved through nss-resolve, without resolv.conf.
+    /// True if programs query systemd-resolved through nss-resolve, which ignores resolv.conf.
     var hasNSSResolve = false
 
     enum Paths {
         static let resolvConf = "/etc/resolv.conf"
         static let resolved = "/run/systemd/resolve"
-        // In each of the drop-in directories, the last file in alphabetical order overrides the
-        // others.
+        // The names of the drop-ins begin with `zz-`, because the last drop-in in the order of
+        // names overrides the others.
         static let resolvedDropIn = "/etc/systemd/resolved.conf.d/zz-httpdnsd.conf"
         static let systemd = "/run/systemd/system"
         static let networkManager = "/run/NetworkManager"
@@ -93,9 +93,12 @@ struct ResolverFacts: Sendable {
 }
 
 extension ResolverFacts {
-    /// Collects the facts; for a file that setup changed, uses the original in the journal.
+    /// Collects the facts as they would be without the setup.
     ///
-    /// - Parameter seesSetup: true to use the present content of a file if its original is lost.
+    /// For a file that setup changed, the facts are those of the original in the journal. If the
+    /// journal does not have the original, the facts are those of a default.
+    ///
+    /// - Parameter seesSetup: true to use the present content instead of a default.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,
@@ -119,7 +122,7 @@ extension ResolverFacts {
         resolvConf = files[Paths.resolvConf] ?? .absent
         switch resolvConf.kind {
         case .link:
-            // If setup replaced the link, uses the target that the link had before.
+            // If setup replaced the link, `resolvConf` is the link from before the setup.
             let target =
                 resolvConf.target.hasPrefix("/") ? resolvConf.target : "/etc/" + resolvConf.target
             resolvedPath = try tree.resolve(target, followsLast: true)

@@ -24,9 +24,9 @@ struct SetupJournal: Codable, Equatable, Sendable {
         var before: FileState
         var after: FileState
 
-        /// Returns the state after a revert for a file that was changed since the setup.
+        /// Returns the state to which a revert sets a file that was changed since the setup.
         ///
-        /// Returns nil if the file stays as it is.
+        /// Returns nil if the revert leaves the file as it is.
         func restored(from now: FileState, _ ownServers: Set<String>) -> FileState? {
             if path == ResolverFacts.Paths.networkServers { return before }
             if path == ResolverFacts.Paths.resolvConf {
@@ -104,7 +104,8 @@ extension SetupJournal {
         guard now != entry.before, now != entry.after, !now.isFromSetup,
             !ownServers.isSuperset(of: ResolvConfText(text).nameservers)
         else { return self }
-        // The servers of a VPN are not those of the network.
+        // A file of a VPN does not become the original, because its servers are not those of the
+        // network.
         if case .foreign = ResolverOwner(signedIn: text) { return self }
         var journal = self
         journal.entries.removeAll { $0 == entry }

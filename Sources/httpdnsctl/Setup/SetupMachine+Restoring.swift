@@ -4,12 +4,12 @@ import Glibc
 extension SetupMachine {
     private typealias Paths = ResolverFacts.Paths
 
-    /// Restores all files, and notifies the services; returns the faults of the commands.
+    /// Restores all files, then notifies the services; returns the faults of these notifications.
     ///
-    /// Such a fault is not fatal: services read the restored files at their next start.
+    /// These faults are not fatal, because services read the restored files at their next start.
     ///
-    /// A notified service may write resolv.conf: NetworkManager without a connection writes a file
-    /// without nameservers. Then resolv.conf is restored again.
+    /// A notified service may overwrite resolv.conf. For example, NetworkManager without a
+    /// connection writes a file without nameservers. Then resolv.conf is restored again.
     func restore(_ journal: SetupJournal) throws(Failure) -> [String] {
         for entry in journal.entries.reversed() {
             try tree.removeLeftover(of: entry.path)
@@ -34,7 +34,7 @@ extension SetupMachine {
         return faults
     }
 
-    /// Removes the directories that setup created, and replaces the journal by `former`.
+    /// Removes the directories that setup created, and replaces the journal by `former`, if given.
     func finish(
         _ journal: SetupJournal,
         leaving former: SetupJournal? = nil
@@ -53,7 +53,7 @@ extension SetupMachine {
         for directory in journal.directories.reversed() { try tree.removeDirectory(directory) }
     }
 
-    /// Microseconds in which a notified service may still write resolv.conf.
+    /// Time, in microseconds, in which a notified service may still overwrite resolv.conf.
     private static let settling: UInt32 = 1_000_000
 
     /// Restores resolv.conf again if another program has removed all nameservers.
@@ -73,8 +73,8 @@ extension SetupMachine {
     ///
     /// - If the administrator edited the saved nameservers, a restored resolv.conf gets the edited
     ///   nameservers.
-    /// - If a DHCP client wrote the original, resolv.conf gets the servers of the present leases:
-    ///   the original has the servers from the time of the setup.
+    /// - If a DHCP client wrote the original, resolv.conf gets the servers of the present leases,
+    ///   because the servers in the original are those of a lease at the time of the setup.
     /// - If resolv.conf has no nameserver except the daemon, or is a link to a file that no
     ///   program maintains any longer, resolv.conf gets the last known servers of the network.
     ///
@@ -128,9 +128,10 @@ extension SetupMachine {
             + "servers of the network (\(servers.joined(separator: ", ")))"
     }
 
-    /// Returns the file to which resolv.conf leads; nil if no program maintains the file.
+    /// Returns the file to which resolv.conf leads; nil if no program maintains this file.
     ///
-    /// If no program maintained the file at the time of the setup either, the file must only exist.
+    /// Exception: if no program maintained the file at the time of the setup either, the function
+    /// returns the file if it exists.
     private func restoredTarget(_ facts: ResolverFacts, _ journal: SetupJournal) -> String? {
         guard facts.resolvConf.kind == .link else { return Paths.resolvConf }
         guard let manager = ResolverOwner(placedBy: facts),
@@ -163,7 +164,7 @@ extension SetupMachine {
         try tree.put(file, at: path)
     }
 
-    /// Replaces backups of the resolv.conf of setup; vpnc-script restores a backup after the VPN.
+    /// Replaces backups of the resolv.conf of setup, which vpnc-script would restore later.
     private func replaceCopies(_ original: FileState?, _ known: KnownServers) throws(Failure) {
         let directory = "/run/vpnc"
         for name in tree.names(in: directory) where name.hasPrefix("resolv.conf-backup") {

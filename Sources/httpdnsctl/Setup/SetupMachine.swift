@@ -39,7 +39,7 @@ struct SetupMachine {
         let known = force ? try recorded?.withoutReplaced(in: tree) : recorded
         let old = try SetupJournal.orDefaults(known, in: tree)
         let journal = journal(for: plan, after: old)
-        // Saved nameservers that the administrator edited stay as they are.
+        // If the administrator edited the file of saved nameservers, this file stays as it is.
         let isEdited = try hasEditedServers(since: old)
         let entries = journal.entries.filter {
             !isEdited || $0.path != ResolverFacts.Paths.networkServers
@@ -53,7 +53,7 @@ struct SetupMachine {
             if now != entry.before, now != old[entry.path]?.after { changed.append(entry.path) }
         }
         try removeLeftovers()
-        // Even if the files are correct, a service may not have read them.
+        // Even if the files are correct, a service may not have read them; `fault` checks this.
         if isDone, fault(in: plan) == nil { return .unchanged }
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
         for entry in entries where try tree.state(entry.path) != entry.after {
@@ -64,7 +64,8 @@ struct SetupMachine {
         let made = try tree.makeDirectories(for: SetupJournal.path)
         return try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
             var journal = journal
-            // Records the journal's directory even if an interrupted run created it.
+            // Records the journal's directory as created, even if an interrupted run created it, so
+            // that a revert removes it.
             let own = FileTree.directory(of: SetupJournal.path)
             journal.directories = known?.directories ?? (made.contains(own) ? made : [own])
             for entry in journal.entries where entry.after.kind != .absent {
@@ -105,7 +106,7 @@ struct SetupMachine {
         }
     }
 
-    /// Journal that restores the present files instead of the originals.
+    /// Returns a journal that restores the files as they are now, not the originals.
     private func rollback(
         of journal: SetupJournal,
         to recorded: SetupJournal?,
@@ -120,7 +121,8 @@ struct SetupMachine {
             }
         }
         guard let recorded else { return earlier }
-        // The commands of both plans: the new plan may have changed other services.
+        // The rollback notifies the services of both plans, because the new plan may have changed
+        // services that the earlier plan did not change.
         let commands = journal.undo ?? journal.commands
         earlier.undo = commands + recorded.commands.filter { !commands.contains($0) }
         earlier.directories.removeAll(where: recorded.directories.contains)
@@ -132,8 +134,8 @@ struct SetupMachine {
         var entries = plan.changes.map { change in
             var after = change.after
             // If an earlier setup saved nameservers with `chosenMark`, these nameservers stay,
-            // unless resolv.conf was rewritten. The new plan may lack the mark, because the
-            // network may offer the same servers now.
+            // unless resolv.conf was rewritten. The new plan may have no mark for them, if the
+            // network offers the same servers now.
             if change.path == saved, old[ResolverFacts.Paths.resolvConf] != nil,
                 let chosen = old[saved]?.after, chosen.text.contains(SetupPlan.chosenMark)
             {
@@ -168,12 +170,12 @@ struct SetupMachine {
     struct Reversal {
         var journal: SetupJournal
 
-        /// Files to copy before the revert replaces them: their content is in no journal.
+        /// Files to copy before the revert replaces them, because their content is in no journal.
         var copies: [String] = []
 
         var notes: [String] = []
 
-        /// True if no journal has the originals, so that defaults are restored.
+        /// True if no journal has the originals, so that the revert writes defaults.
         var isDefault = false
     }
 
@@ -253,7 +255,7 @@ struct SetupMachine {
             && !ResolvConfText(now.text).networkServers.isEmpty
     }
 
-    /// Suffix of the copy that preserves a file which was edited after the setup, and is replaced now.
+    /// Suffix of the copy of a file that was edited after the setup, and that is replaced now.
     static let copySuffix = ".httpdnsd-replaced"
 
     private func keepCopies(of paths: [String]) throws(Failure) {
@@ -296,10 +298,10 @@ struct SetupMachine {
         }
     }
 
-    /// Runs the commands of the plan, and checks that the nameserver is effective.
+    /// Runs the commands of the plan, and checks that programs then use the daemon.
     ///
-    /// A failure of resolvconf is ignored if resolv.conf is correct: resolvconf also runs hooks of
-    /// other packages.
+    /// A failure of resolvconf is ignored if resolv.conf is correct, because the failure can be
+    /// that of another package's hook.
     private func completion(of plan: SetupPlan) throws(Failure) {
         do throws(Failure) {
             try completion(plan.commands)

@@ -10,8 +10,8 @@ extension SetupPlan {
     /// NetworkManager leaves the links in interfaces(5) to dhclient.
     mutating func planLeases(_ facts: ResolverFacts) {
         if facts.present.contains(Paths.dhclientHooks) {
-            // If dhclient has a hook of systemd-resolved, the daemon gets the servers of the lease
-            // from systemd-resolved.
+            // If a hook passes the servers of dhclient to systemd-resolved, the daemon gets these
+            // servers from systemd-resolved.
             if owner != .resolved || !facts.hasDhclientHook { planDhclient(facts) }
         } else if owner == .dhclient {
             notes.append(
@@ -27,11 +27,11 @@ extension SetupPlan {
         if owner == .dhcpcd || writes { planDhcpcd(facts) }
     }
 
-    /// Keeps the servers that a DHCP client has written into the file of systemd-resolved.
+    /// Saves the servers that a DHCP client has written into a file of systemd-resolved.
     ///
-    /// A restart of systemd-resolved deletes these servers, and no source for `from: network` has
-    /// them. If an earlier setup has already restarted systemd-resolved, keeps the servers that the
-    /// earlier setup saved.
+    /// The DHCP client wrote through the link resolv.conf. A restart of systemd-resolved deletes
+    /// these servers, and no source for `from: network` has them. If an earlier setup has already
+    /// restarted systemd-resolved, the servers that it saved stay.
     mutating func keepLeases(_ facts: ResolverFacts) {
         let isByLease =
             ResolverOwner(signedIn: facts.text) != .resolved || !facts.savedServers.isEmpty
@@ -105,11 +105,11 @@ extension SetupPlan {
     /// Nameservers that the operator chose get the option `chosenMark`. Without this option, the
     /// daemon uses the copy only while no other source has a server. If NetworkManager,
     /// systemd-resolved or a program such as a VPN wrote resolv.conf and manages the file, nothing
-    /// is saved: the nameservers belong to one network.
+    /// is saved, because the nameservers would be wrong in another network.
     mutating func saveNameservers(_ facts: ResolverFacts) {
         let nameservers = ResolvConfText(facts.text ?? "").networkServers
-        // False for dhclient, which may be installed but not run, and for three programs that may
-        // be removed later.
+        // False for dhclient, which may be installed but not running, and for dhcpcd, openresolv
+        // and resolvconf, which may be removed later.
         let isReported =
             switch owner {
             case .dhclient, .dhcpcd, .openresolv, .resolvconf: false
@@ -138,7 +138,7 @@ extension SetupPlan {
         save(servers, search + ["options " + Self.resolvedMark], facts)
     }
 
-    /// Option of saved servers from resolved.conf(5); the daemon prefers them to other sources.
+    /// Option that marks saved servers as from resolved.conf(5); the daemon uses them first.
     static let resolvedMark = "httpdnsd-resolved"
     static let chosenMark = "httpdnsd-chosen"
 

@@ -4,7 +4,7 @@ import DNSWire
 import Glibc
 
 struct SetupServers {
-    /// Addresses with a DNS server that answers; the first candidate if none answers.
+    /// Addresses at which a DNS server answers; if there is none, the first candidate.
     var servers: [ServerAddress]
 
     var obstacles: [SetupPlan.Obstacle] = []
@@ -56,7 +56,7 @@ struct SetupServers {
         }
     }
 
-    /// Returns the obstacle that the daemon does not start at boot; nil if there is none.
+    /// Returns an obstacle if neither the unit nor its socket starts the daemon at boot; else nil.
     static func obstacle(
         at unit: MachineFacts.UnitState?,
         hasSocket: @autoclosure () -> Bool
@@ -96,10 +96,10 @@ struct SetupServers {
         return Probe.ask(server, name, within: resolutionLimit)
     }
 
-    /// Time limit of a query; the daemon replies within 5 s.
+    /// Time limit of a query; longer than the 5 s within which the daemon replies.
     private static let resolutionLimit = Duration.seconds(6)
 
-    /// Returns why the daemon does not resolve names after the changes; nil if it does.
+    /// Returns why the daemon does not resolve names after the changes; nil if it resolves names.
     ///
     /// Repeats a failed query for up to 10 s, because the servers of `from: network` change some
     /// seconds after the restart of a service.

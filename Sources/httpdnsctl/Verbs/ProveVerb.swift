@@ -49,7 +49,7 @@ struct ProveVerb: Verb {
     @Flag(name: .long, help: "Print the replies as JSON lines for tests.")
     var vectors = false
 
-    /// Maximum time between two replies.
+    /// Maximum expected time between two replies.
     private static let callTime = Duration.seconds(30)
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {

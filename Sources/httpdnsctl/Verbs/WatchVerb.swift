@@ -85,7 +85,7 @@ struct WatchVerb: Verb {
         request.source = source
         request.rcode = rcode
         request.client = self.client
-        // Older daemons accept only milliseconds.
+        // The unit is milliseconds, because older daemons accept no other unit.
         request.slowerMs = slower.map { Double($0.microseconds) / 1_000 }
         request.count = count
         let palette = Output.palette
