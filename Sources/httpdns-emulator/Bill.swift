@@ -55,7 +55,7 @@ final class Bill: Sendable {
 /// Source: price pages of the vendors on 2026-11-23; not confirmed by an invoice.
 struct Rate: Sendable, Equatable {
     enum Unit: Sendable, Equatable {
-        /// Bills each address family with an address, per name and per client address.
+        /// Bills each address family that has an address, for each name and each client address.
         case answer
         /// Bills each name with an address in a requested family.
         case name
@@ -113,9 +113,10 @@ struct Charge: Sendable {
 
     /// Returns the billed items of a reply with status 200.
     ///
-    /// ``Bill`` counts units by name and record type. If the vendor bills a whole name or request,
-    /// the record type is that of the first family with an address; for a request without
-    /// addresses, that of the first queried family. The item of a request has the first name.
+    /// ``Bill`` counts units by name and record type. If the vendor bills a name or a request as a
+    /// whole, the item has the record type of the first family with an address. If no family of a
+    /// billed request has an address, the item has the type of the first queried family. If a
+    /// billed request has several names, the item has the first name.
     ///
     /// - Parameter isRefused: true if the reply is an error.
     func items(for names: [String], in zone: Zone, isHTTPS: Bool, isRefused: Bool) -> [Item] {

@@ -7,7 +7,7 @@ final class Calls: Sendable {
     struct Numbers: Codable, Sendable, Equatable {
         var lookups = 0
         var paths: [String: Int] = [:]
-        /// Lookups for each lower-case name; a batch counts once for each name.
+        /// Lookups for each lower-case name; a call for several names counts once for each name.
         var names: [String: Int] = [:]
         /// Calls by vendor and protection, such as `tencent-aes`.
         var channels: [String: Int] = [:]

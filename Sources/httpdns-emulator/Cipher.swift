@@ -11,7 +11,7 @@ enum Cipher: Sendable {
     case gcm
 
     enum Failure: Error {
-        /// OpenSSL lacks the cipher, such as DES without the legacy provider.
+        /// OpenSSL has no such cipher, for example no DES without the legacy provider.
         case unavailable
         case length
         case undecryptable
@@ -39,7 +39,7 @@ enum Cipher: Sendable {
 
     /// Encrypts a message, with a random IV if `initialVector` is nil.
     ///
-    /// Without padding, the text must consist of whole blocks.
+    /// If `padded` is false, the length of the text must be a multiple of the block size.
     func seal(
         _ text: [UInt8],
         key: [UInt8],

@@ -4,7 +4,7 @@ enum Limits {
     /// Maximum number of connections; further connections are closed.
     static let connections = 4096
 
-    /// Maximum header section; 8 encrypted names of 253 octets need 4.2 kB.
+    /// Maximum length of a header section; 8 encrypted names of 253 octets need 4.2 kB.
     static let headOctets = 32 * 1024
 
     static let bodyOctets = 64 * 1024

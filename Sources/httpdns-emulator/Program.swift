@@ -196,7 +196,7 @@ extension Endpoint {
 private struct Signals {
     let arrivals: AsyncStream<Int32>
 
-    /// Signal sources, which work only while they are referenced.
+    /// Sources of the signals; libdispatch stops a source that has no reference.
     private let sources: [any DispatchSourceSignal]
 
     /// Returns when all signals are registered, because libdispatch loses earlier signals.

@@ -31,7 +31,8 @@ struct Distortion: Sendable, Equatable {
             sealed[sealed.count - 1] ^= 0xFF
             return sealed
         }
-        // Two faults: padding with zeros, which are invalid in PKCS#7, and one block too much.
+        // The padding has two faults: it consists of zeros, which PKCS#7 does not permit, and it is
+        // one block too long.
         let block = cipher.blockOctets
         let zeros = [UInt8](repeating: 0, count: 2 * block - text.count % block)
         return try cipher.seal(text + zeros, key: key, padded: false)

@@ -2,7 +2,7 @@
 import Locks
 
 final class FaultPlan: Sendable {
-    /// Fault, and the number `seen` of calls that fulfilled its name and path conditions.
+    /// Fault, and the number of calls (`seen`) that fulfilled its name and path conditions.
     private struct Entry {
         var fault: Fault
         var seen = 0
@@ -26,7 +26,7 @@ final class FaultPlan: Sendable {
 
     var texts: [String] { state.withLock { $0.entries.map(\.fault.text) } }
 
-    /// Counts a call, and returns the faults to apply, in order.
+    /// Counts a call for each fault that it may get, and returns the faults to apply, in order.
     ///
     /// `names` must be in lower case.
     func firing(path: String, names: [String], isLookup: Bool) -> [Fault] {

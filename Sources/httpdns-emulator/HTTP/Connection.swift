@@ -65,7 +65,9 @@ struct Connection: Sendable {
         }
     }
 
-    /// Reads until the client closes: a close by the server could lose the reply (RFC 9112 §9.6).
+    /// Reads until the client closes the connection.
+    ///
+    /// If the server closed first, a RST could make the client lose the reply (RFC 9112 §9.6).
     private func drain() async {
         shutdown(socket.socket.file.rawValue, Int32(SHUT_WR))
         var octets: [UInt8] = []

@@ -26,8 +26,8 @@ extension Alibaba {
 
     /// Seconds for which a call is accepted after the signed expiry.
     ///
-    /// Clients that follow Alibaba Cloud document 435286 sign the current time instead of an
-    /// expiry, so this time has passed when the call arrives.
+    /// Clients that follow Alibaba Cloud document 435286 sign the current time instead of a later
+    /// expiry, so the signed time has already passed when the call arrives.
     private static let pastSeconds = 150
 
     /// Maximum time until the signature expires (Alibaba Cloud document 111585).

@@ -13,7 +13,7 @@ struct Baidu: Vendor {
     var account = Account()
     static let batchNames = 10
 
-    /// Error; the raw value is the `msg` of the reply; only `method` causes status 405 instead.
+    /// Error; the raw value is the `msg` of the reply, except that `method` causes status 405.
     enum Refusal: String, Error, CaseIterable, Sendable {
         case method = "method not allowed"
         case parameter = "param error"

@@ -4,8 +4,8 @@ import Foundation
 /// DNS in JSON, as served by Google, Cloudflare, AliDNS and DNSPod: `/resolve` and `/dns-query`.
 ///
 /// Documents: "JSON API for DNS over HTTPS" (Google), "DNS over HTTPS: using JSON" (Cloudflare),
-/// "DoH JSON API" 209314 (Alibaba Cloud DNS). ``Manual`` lists unverified behaviour. Also
-/// unverified: methods other than GET cause 405.
+/// "DoH JSON API" 209314 (Alibaba Cloud DNS). ``Manual`` lists unverified behaviour. It is also
+/// unverified that methods other than GET cause status 405.
 struct DNSJSON: Vendor {
     var account = Account()
     var manner = Manner()
@@ -164,7 +164,7 @@ struct DNSJSON: Vendor {
         }
     }
 
-    /// Checks the signature; returns false if the call has none and needs none.
+    /// Checks the signature; returns false for an unsigned call, if calls may be unsigned.
     private func checkKey(
         _ parameters: Parameters,
         _ name: String,

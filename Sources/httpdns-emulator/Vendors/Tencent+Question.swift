@@ -10,7 +10,7 @@ extension Tencent {
         var saysClient: Bool
         /// True if the line begins with the name, as always in a batch.
         var saysName: Bool
-        /// Client address: parameter `ip`, or the source address of the request.
+        /// Client address: the parameter `ip`, or else the source address of the request.
         var client: String
     }
 
@@ -86,7 +86,7 @@ extension Tencent {
 
     /// Returns the client address; nil if `ip` is empty, as in calls of the Android SDK.
     ///
-    /// The documents require an encrypted `ip`, but the SDKs send plain text.
+    /// Accepts both forms of `ip`: the documents require encryption, but the SDKs send plain text.
     private func client(_ ip: String, _ channel: Channel) throws(Refusal) -> String? {
         if ip.isEmpty { return nil }
         if Address(ip) != nil { return ip }

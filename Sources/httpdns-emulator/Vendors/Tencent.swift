@@ -18,7 +18,7 @@ struct Tencent: Vendor {
     struct Manner: Sendable, Equatable {
         var clientLines = ClientLines.last
         var missingFamily = MissingFamily.zero
-        /// HTTP status for a wrong account; if 200, the answer is empty.
+        /// HTTP status of the reply to a call with a wrong account; with 200, the answer is empty.
         var refusal = 401
         /// True if `dn` must have an `;expiry`, as for accounts with authentication.
         var requiresExpiry = false

@@ -11,12 +11,12 @@ protocol Vendor: Sendable {
 }
 
 struct Call: Sendable {
-    /// Counter label: the vendor, and the protection or `refused`, such as `tencent-aes`.
+    /// Name of the counter: the vendor, then the protection or `refused`, such as `tencent-aes`.
     var channel: String
 
     var names: [String] = []
 
-    /// True if the call resolves names; false if it requests service addresses or counts.
+    /// True if the call resolves names; false if it requests service addresses or usage counts.
     var isLookup: Bool
 
     var charge: Charge?

@@ -5,7 +5,7 @@ struct Zone: Sendable {
     struct Record: Sendable, Equatable {
         var address: Address
         var ttl: Int
-        /// Subnet of the clients that get the address; nil for clients in no other record's subnet.
+        /// Subnet of the clients that get the address; nil for clients outside all other subnets.
         var subnet: Subnet?
     }
 
@@ -23,7 +23,7 @@ struct Zone: Sendable {
         }
 
         var links: [Link] = []
-        /// Name at the end; nil if the chain is a loop or too long.
+        /// Target of the last alias; nil if the aliases form a loop, or are too many.
         var end: String?
     }
 
