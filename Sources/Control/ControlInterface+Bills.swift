@@ -2,13 +2,15 @@
 
 extension ControlInterface {
     static let bills = """
-        # item: request, name, or family for each address family of a name
-        # known: the vendor publishes the rules. page: web page with the rules. + read-on: ?string
+        # item: the billed item: request, name, or family (an address family of a name)
+        # known: the vendor publishes the rules. page: web page with the rules
+        # + read-on: ?string                   date on which the page was read
         # price: of 10,000 units. + free-per-month: int
         type BillRules (item: string, weight: int, known: bool, price: ?Cost, page: ?string)
 
         # Count by the vendor for the month and the whole account; requires an access key.
-        # http, https: resolutions. units: with the weights of the configured encryption
+        # http, https: resolutions over HTTP and HTTPS. units: of these resolutions, as if all
+        # had the configured encryption
         # difference: units minus the units that the daemon counted
         # confirmed: the request was tested with a real account
         type VendorCount (

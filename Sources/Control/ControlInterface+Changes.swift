@@ -60,7 +60,7 @@ extension ControlInterface {
         )
 
         # Returns the settings in force as YAML, including defaults. Secrets are references to
-        # their files. Requires the rights of changing calls, because settings name files of users.
+        # their files. Requires the rights of changing calls, because the settings name files.
         method Settings() -> (file: string, text: string)
 
         # place: file:line in the settings
@@ -78,15 +78,16 @@ extension ControlInterface {
         method Routes(name: ?string) -> (routes: []Route, pattern: ?string)
 
         # Returns the lowest level that is logged: trace, debug, info, notice, warning, error or
-        # critical. `level` sets the level until the daemon ends, or to `settings`, the configured
-        # level: a changing call.
+        # critical. With `level`, first sets the level until the daemon ends; the level `settings`
+        # restores the configured level. A call with `level` is a changing call.
         # + settings-level: string             the level of the settings or the command line
         method LogLevel(level: ?string) -> (level: string)
 
         # Sends all names to the DNS servers of the network, so that the login page of a captive
-        # portal opens. Exceptions: hosts, special names, and routes with `fallback: none`. Ends
-        # after `for-seconds` (1 to 1800, default 180), or immediately with `off`. Failed if the
-        # network offers no DNS server, or with `portal: off`. A changing call.
+        # portal opens. Exceptions: hosts, special names, routing domains of links, and routes
+        # with `fallback: none`. Ends after `for-seconds` (1 to 1800, default 180), or immediately
+        # with `off`. Returns Failed if the network offers no DNS server, or with `portal: off`. A
+        # changing call.
         # + for-seconds: ?int                  in the request
         method Portal(off: ?bool) -> (active: bool, seconds: ?int, servers: []string)
         """

@@ -10,14 +10,17 @@ extension ControlInterface {
         #
         # Field names with a hyphen cannot be written in this language: they are listed in comments
         # as `+ name: type`. Clients ignore fields that they do not know; a call with an unknown
-        # parameter is refused (InvalidParameter).
+        # parameter is refused (InvalidParameter). Changing calls change the state of the daemon, or
+        # can cost money; see Denied.
         interface io.httpdnsd.Control
 
         # ready: all vendors and upstreams are healthy or paused by an operator
         # degraded: the daemon answers queries, and `problems` lists faults
         type State (ready, degraded, starting, stopping)
 
-        # down: as measured, or as the vendor reported. paused: by an operator
+        # degraded: a vendor's preferred server or a server of an upstream does not respond, or the
+        # budget is spent. down: no server responds, or the vendor refused the account or the
+        # rate of calls. paused: by an operator
         type Health (up, degraded, down, paused)
 
         # transport: udp or tcp. origin: settings or socket-activation
@@ -129,8 +132,9 @@ extension ControlInterface {
         # + by-source: [string]int             cache, stale, vendor, upstream, local, ...
         # + by-rcode: [string]int              noerror, nodata, nxdomain, servfail, ..., none
         # + by-transport: [string]int          udp, tcp
-        # + by-origin: ?[string]int            part of vendor: vendor, fleet
-        # + early-fallback: int                part of upstream: answered before the vendors replied
+        # + by-origin: ?[string]int            vendor in by-source, split into vendor and fleet
+        # + early-fallback: int                part of upstream in by-source: answered before the
+        #                                      vendors replied
         type QueryStats (total: int)
 
         # + p50-us, p90-us, p99-us, p999-us, max-us: int
@@ -201,8 +205,11 @@ extension ControlInterface {
         # + over-budget: int                   not started: too many lookups in the last minute
         type RefreshStats (started: int, done: int, failed: int, held: int)
 
+        # reads: of shared answers. led: calls of this machine for the fleet. waited: waits for the
+        # call of another machine. published, received: answers. timeouts, errors: of the Redis
+        # server. rejected: ignored values and messages
         # + not-found: int                     reads that found no usable answer
-        # + waited-in-vain: int                part of waited
+        # + waited-in-vain: int                part of waited: ended without an answer
         type FleetStats (
           reads: int,
           found: int,
@@ -263,6 +270,7 @@ extension ControlInterface {
         # validated: AD bit. origin: the vendor or upstream, as in QueryEvent
         # source, server: deprecated; use origin and origin-server
         # synthesized: true if DNS64 made the answer
+        # variant: DO and CD bits of the queries that get this answer, such as do=1 cd=0, or any
         # + origin-server: ?string             address or URL of the origin
         # + age-seconds: int                   since the answer was received
         # + ttl-seconds: int                   until the answer is stale; 0 if stale

@@ -49,7 +49,8 @@ extension ControlInterface {
 
         # A request to a vendor, or a query to an upstream.
         # why: first: first attempt. next: after a failure. hedge: after no reply in time
-        # fresh: on a new connection. repair: with another signature or form, as the vendor requires
+        # fresh: again, on a new connection. repair: again, with another signature or form, as the
+        # vendor requires
         # request: without the values of its parameters. reused: an open connection was used
         # + after-us: ?int                     from the start until the request was sent
         # + took-us: ?int                      absent while in flight

@@ -35,7 +35,7 @@ extension ControlInterface {
         # + units-per-day, units-today, units-per-month, units-this-month: ?int
         # + day-ends-seconds: int
         # problem: error of the stored counts
-        # shared: the limits are those of all machines of the fleet, the counts those of this one
+        # shared: the limits apply to all machines of the fleet, the counts to this machine
         type Budget (beyond: int, state: BudgetState, problem: ?string, shared: ?bool)
 
         # today, month: absent if the stored counts are unknown

@@ -20,10 +20,13 @@ package struct StatsRequest: CallParameters, Equatable {
     package func interval() throws(MethodError) -> Duration? {
         guard let everySeconds else { return nil }
         guard (1...86_400).contains(everySeconds) else {
-            throw .invalidArgument(argument: "every-seconds", reason: "1 to 86400")
+            throw .invalidArgument(argument: "every-seconds", reason: "must be 1 to 86400")
         }
         guard reset != true else {
-            throw .invalidArgument(argument: "every-seconds", reason: "not together with reset")
+            throw .invalidArgument(
+                argument: "every-seconds",
+                reason: "cannot be combined with reset"
+            )
         }
         return .seconds(everySeconds)
     }
