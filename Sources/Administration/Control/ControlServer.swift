@@ -94,7 +94,7 @@ package final class ControlServer {
         do throws(SocketError) {
             peer = try connection.peerCredentials
         } catch {
-            logger.debug("control: client cut off: \(error)")
+            logger.debug("control: cannot identify the client, closing the connection: \(error)")
             return nil
         }
         guard !places.connect(peer.uid) else { return peer }
@@ -172,7 +172,9 @@ package final class ControlServer {
             return try await dispatcher.answer(call, from: peer, send)
         }
         guard places.beginStream(peer.uid) else {
-            let reason = "too many calls with several replies are open (\(places.streams) at most)"
+            let reason =
+                "too many calls with `more` are in progress: at most \(places.streams) in total, "
+                + "and \(places.streamsPerUser) for each user except root"
             try await send(try Reply(MethodError.failed(reason: reason)).message())
             // Closes the connection, so that a call with one reply can use the free place.
             throw Refusal(description: reason)

@@ -41,8 +41,8 @@ package struct GroupSocket {
                 path,
                 mode,
                 nil,
-                warning: "cannot give the \(what) socket to \(group): the daemon is not a member; "
-                    + "the socket keeps the daemon's group"
+                warning: "cannot give the \(what) socket to the group \(group): the daemon's user "
+                    + "is not a member of the group; the socket keeps the daemon's group"
             )
         }
     }

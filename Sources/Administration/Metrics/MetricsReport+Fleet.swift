@@ -6,7 +6,7 @@ extension MetricsReport {
         guard fleet.state != .off, let stats = stats.fleet else { return }
         let numbers: [Number] = [
             (
-                "fleet_connected", .gauge, "1 if vendors' answers are shared with other machines",
+                "fleet_connected", .gauge, "1 if connected to the Redis server of the fleet",
                 fleet.state == .connected
             ),
             (
@@ -14,10 +14,11 @@ extension MetricsReport {
                 "Machines of the fleet that were active in the last minute",
                 fleet.members ?? 0
             ),
-            ("fleet_led", .counter, "Vendor calls made for all machines", stats.led),
+            ("fleet_led", .counter, "Vendor calls that this machine made for the fleet", stats.led),
             ("fleet_waited", .counter, "Waits for the call of another machine", stats.waited),
             (
-                "fleet_waited_in_vain", .counter, "Waits that ended without an answer",
+                "fleet_waited_in_vain", .counter,
+                "Waits for the call of another machine that ended without an answer",
                 stats.waitedInVain
             ),
             ("fleet_published", .counter, "Answers shared by this machine", stats.published),
@@ -25,9 +26,20 @@ extension MetricsReport {
                 "fleet_received", .counter, "Answers received in messages of other machines",
                 stats.received
             ),
-            ("fleet_timeouts", .counter, "Timeouts of the Redis server", stats.timeouts),
-            ("fleet_rejected", .counter, "Invalid values and messages, ignored", stats.rejected),
-            ("fleet_errors", .counter, "Refused commands and lost connections", stats.errors),
+            (
+                "fleet_timeouts", .counter, "Requests that the Redis server did not answer in time",
+                stats.timeouts
+            ),
+            (
+                "fleet_rejected", .counter,
+                "Ignored values and messages: invalid, forged, replayed or flushed",
+                stats.rejected
+            ),
+            (
+                "fleet_errors", .counter,
+                "Commands that the Redis server refused, and failed connections to it",
+                stats.errors
+            ),
         ]
         Self.write(numbers, to: &text)
         text.family("httpdnsd_fleet_reads", .counter, "Reads of shared answers by result") {

@@ -26,7 +26,7 @@ extension MetricsReport {
 
     func writeVendors(to text: inout Exposition) {
         let rows: [Row<VendorStats>] = [
-            ("lookups", .counter, "Lookups", \.lookups),
+            ("lookups", .counter, "Questions for the vendor", \.lookups),
             ("calls", .counter, "HTTP requests sent", \.calls),
             ("billable_calls", .counter, "Billable requests", \.billableCalls),
             ("billable_names", .counter, "Names in billable requests", \.billableNames),
@@ -40,7 +40,7 @@ extension MetricsReport {
         text.family(
             "httpdnsd_vendor_results",
             .counter,
-            "Lookups by result; the next vendor or the fallback gets unanswered lookups"
+            "Questions for the vendor by result: answered, empty (no address) or unanswered"
         ) { text in
             for vendor in stats.vendors {
                 text.add(["vendor": vendor.name, "result": "answered"], vendor.successes)
@@ -145,7 +145,10 @@ extension MetricsReport {
             ("queued_names", .gauge, "Names waiting for a request", { UInt64($0.numbers.queued) }),
             ("hedges", .counter, "Hedged requests", { $0.numbers.hedges }),
             ("switches", .counter, "Failovers to another server", { $0.numbers.switches }),
-            ("returns", .counter, "Returns to the preferred server", { $0.numbers.returns }),
+            (
+                "returns", .counter, "Returns to the first server after a failover",
+                { $0.numbers.returns }
+            ),
             (
                 "dropped_addresses", .counter, "Unusable addresses removed from answers",
                 { $0.numbers.droppedAddresses }
@@ -176,7 +179,8 @@ extension MetricsReport {
         let all = vendors.flatMap { vendor in vendor.servers.map { (vendor.name, $0) } }
         let servers: [Row<(String, VendorServer)>] = [
             (
-                "up", .gauge, "1 if the server answered the last request",
+                "up", .gauge,
+                "0 if the last request to the server failed, or in a pause after HTTP 429; else 1",
                 { $0.1.state == .up ? 1 : 0 }
             ),
             ("current", .gauge, "1 for the server that is used first", { $0.1.current ? 1 : 0 }),

@@ -112,7 +112,8 @@ extension MetricsReport {
                 packets("unsent-replies")
             ),
             (
-                "unlogged_queries", .counter, "Queries that are missing in the query log",
+                "unlogged_queries", .counter,
+                "Queries missing in the query log because they arrived too fast",
                 life.unloggedQueries
             ),
             (

@@ -210,7 +210,7 @@ extension Decision {
             return ExplainStep("upstreams", "not queried: \(why)")
         }
         guard plan.asksUpstreams else {
-            return ExplainStep("upstreams", "not queried: the route has no fallback")
+            return ExplainStep("upstreams", "not queried: the route has `fallback: none`")
         }
         var notes = plan.upstreams.map { server, condition in
             let label = server.isProtected ? "" : " (unprotected)"
@@ -294,9 +294,11 @@ extension FleetExchange.Outlook {
         case .asked(let server, let wait):
             "Redis server \(server) is queried first; if another machine is calling the vendor, "
                 + "the daemon waits up to \(Int(wait / .milliseconds(1))) ms for the answer"
-        case .alone: "not queried: the Redis server is not used"
+        case .alone: "not queried: the Redis server is not used; `httpdnsctl status` shows why"
         case .notShared: "not queried: the route has `share: off`"
-        case .exitUnknown: "not queried: the vendor has not yet reported this machine's address"
+        case .exitUnknown:
+            "not queried: the vendor has not yet reported this machine's address, which determines "
+                + "the group (`fleet.group: auto`)"
         }
     }
 }

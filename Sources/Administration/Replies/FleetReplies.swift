@@ -22,7 +22,7 @@ extension FleetStatus {
     var problem: String? {
         guard state == .alone else { return nil }
         let why = lastError.map { ": \($0)" } ?? ""
-        return "fleet: the Redis server is not used, calling the vendors alone\(why)"
+        return "fleet: the Redis server is not used\(why); this machine calls the vendors itself"
     }
 }
 

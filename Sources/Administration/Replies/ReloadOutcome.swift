@@ -43,7 +43,7 @@ extension ReloadOutcome {
         guard usesCredentials, !changes.contains(where: { $0.kind == .secret }) else { return [] }
         return [
             "credentials were not reloaded: systemd copies them when the service starts; "
-                + "after changing one, run `systemctl restart httpdnsd`"
+                + "if you changed a credential, run `systemctl restart httpdnsd`"
         ]
     }
 }

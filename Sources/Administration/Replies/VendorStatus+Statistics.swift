@@ -61,8 +61,9 @@ extension VendorStatus {
         switch rest?.by {
         case .operator: nil
         case .account where refusedClockSkewSeconds != nil:
-            "vendor \(name): account refused: its clock is \(refusedClockSkewSeconds ?? 0) s ahead of "
-                + "this machine, too much to correct; set the clock of this machine (NTP)"
+            "vendor \(name): account refused: the clocks of the vendor and this machine differ by "
+                + "\((refusedClockSkewSeconds ?? 0).magnitude) s, too much to correct; set the "
+                + "clock of this machine (NTP)"
         case .account:
             "vendor \(name): account refused: \(rest?.error ?? ""); correct the account, then run "
                 + "`httpdnsctl resume \(name)`"
@@ -71,8 +72,8 @@ extension VendorStatus {
             if let problem = rest?.error {
                 "vendor \(name): not called, because the budget cannot be checked: \(problem)"
             } else {
-                "vendor \(name): \(budget?.title ?? "budget") spent: fallbacks answer until midnight "
-                    + "UTC, or until `vendors.\(name).budget` is raised"
+                "vendor \(name): \(budget?.title ?? "budget") spent: not called until the day or "
+                    + "the month (UTC) ends, or until `vendors.\(name).budget` is raised"
             }
         case nil where state == .up: nil
         case nil where state == .degraded:
@@ -122,7 +123,7 @@ extension BudgetStatus {
 
     private var text: String {
         if let limit = unitsPerMonth, (unitsThisMonth ?? 0) >= limit {
-            "monthly budget of \(limit) units (until the month ends)"
+            "monthly budget of \(limit) units"
         } else if let limit = unitsPerDay, (unitsToday ?? 0) >= limit {
             "daily budget of \(limit) units"
         } else if let limit = callsPerDay {

@@ -61,7 +61,7 @@ extension ControlHandler {
         var step = ProofStep(
             label: proof.label,
             expected: "\(proof.expectation)",
-            result: "not tested (the limit of units is reached)"
+            result: "not tested (the call could exceed the limit of units)"
         )
         guard vendor.client.maximumUnits(proof) <= left else { return step }
         let result = await vendor.client.prove(proof)

@@ -202,7 +202,7 @@ package final class ControlHandler: ControlHandling {
         _ state: DaemonState
     ) async throws(MethodError) {
         guard let fleet = state.resolver.vendors.fleet?.fleet else {
-            throw .failed(reason: "the settings have no fleet")
+            throw .failed(reason: "the settings have no section `fleet`")
         }
         let flushed: FleetFlush.Scope
         switch scope {
