@@ -525,7 +525,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         Fixture("intercepted", .interception, .warning, "answered: 192.0.2.1 over udp") {
             $0.interceptors = interceptors(answer: true)
         },
-        Fixture("not intercepted", .interception, .ok, "no answer on port 53") {
+        Fixture("not intercepted", .interception, .ok, "port 53 is not intercepted") {
             $0.interceptors = interceptors(answer: false)
         },
         Fixture("not checked", .interception, .skipped, "--network") { _ in },

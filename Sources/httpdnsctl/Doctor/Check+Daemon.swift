@@ -215,7 +215,10 @@ extension Check {
                             "check id and secret in the settings, then httpdnsctl resume \(vendor.name)"
                     )
                 case .limit, .budget:
-                    return .warning("\(vendor.name): \(what)", fix: "httpdnsctl top cost")
+                    return .warning(
+                        "\(vendor.name): \(what)",
+                        fix: "httpdnsctl top cost shows the names that cause calls"
+                    )
                 }
             }
             let error = vendor.servers.compactMap(\.lastError).first.map { ": \($0)" } ?? ""
@@ -224,7 +227,10 @@ extension Check {
                 let how = vendor.protected ? "" : ", unprotected: its answers can be forged"
                 return .ok("\(vendor.name) is \(vendor.state.rawValue)\(how)")
             case .degraded:
-                return .warning("\(vendor.name) is degraded\(error)", fix: "httpdnsctl status")
+                return .warning(
+                    "\(vendor.name) is degraded\(error)",
+                    fix: "httpdnsctl status shows each server"
+                )
             case .down:
                 return .failure(
                     "\(vendor.name) does not answer\(error)",

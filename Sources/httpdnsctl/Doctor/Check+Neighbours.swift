@@ -120,7 +120,9 @@ extension Check {
         }
         let answered = probes.filter(\.isAnswered)
         guard let first = answered.first else {
-            return .ok("no answer on port 53 of an address that has no server: not intercepted")
+            return .ok(
+                "port 53 is not intercepted: addresses that have no server did not answer"
+            )
         }
         let list = answered.map { "\($0.server) over \($0.transport.rawValue)" }
         return .warning(

@@ -52,12 +52,12 @@ enum BillText {
         if let page = rules.page, let day = rules.readOn {
             text += ", according to the vendor's page on \(day): \(page)"
         }
-        return rules.known ? text : "unit unknown (not published by the vendor): " + text
+        return rules.known ? text : "assumed, because the vendor publishes no units: " + text
     }
 
     private static func counted(_ count: VendorCount) -> String {
         let what = "the vendor's own count this month, for the whole account"
-        let label = count.confirmed ? "" : " (interface not confirmed on a live account)"
+        let label = count.confirmed ? "" : " (request not tested with a real account)"
         if let problem = count.problem { return "\(what)\(label): not available: \(problem)" }
         var text =
             "\(what)\(label): \(Units.count(count.http ?? 0)) over HTTP, "
@@ -66,9 +66,9 @@ enum BillText {
         if let difference = count.difference {
             text +=
                 difference == 0
-                ? ", as counted here"
+                ? ", as counted by the daemon"
                 : ", \(Units.count(difference.magnitude)) \(difference > 0 ? "more" : "fewer") "
-                    + "than counted here"
+                    + "than counted by the daemon"
         }
         return text
     }

@@ -9,7 +9,7 @@ enum VendorText {
         case .account:
             "refused the account\(rest.error.map { " (\($0))" } ?? ""): one probe call \(soon)"
         case .limit: "rate limited (all servers returned HTTP 429): next call \(soon)"
-        case .budget: rest.error ?? "today's budget is spent: next call \(soon)"
+        case .budget: rest.error ?? "the budget is spent; the day (UTC) ends \(soon)"
         }
     }
 
@@ -32,7 +32,8 @@ enum VendorText {
                     + " (\(Units.percent(used ?? 0, of: limit)))"
             }
         }
-        let title = budget.shared == true ? "budget of the fleet, used here: " : "budget: "
+        let title =
+            budget.shared == true ? "budget of the fleet, used by this machine: " : "budget: "
         return title + uses.joined(separator: ", ") + beyond
             + "; the day ends in \(Units.seconds(budget.dayEndsSeconds))"
     }

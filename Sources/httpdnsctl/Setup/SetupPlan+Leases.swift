@@ -52,7 +52,7 @@ extension SetupPlan {
                 # Written by httpdnsctl setup: a lease does not change /etc/resolv.conf. Its servers are
                 # saved for `from: network`, in one file for IPv4 and one for IPv6.
                 httpdnsd_file=$interface.dhclient${reason#"${reason%6}"}
-                # A link is of another program, for example of a systemd-resolved that was installed since.
+                # If the file is a link, another program manages it, such as systemd-resolved.
                 if [ ! -L \(Paths.resolvConf) ] || [ -e \(Paths.resolvedDropIn) ]; then
                 make_resolv_conf() {
                     # As in dhclient-script, a lease without DNS servers changes nothing.

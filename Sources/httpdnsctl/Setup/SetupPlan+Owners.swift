@@ -222,7 +222,10 @@ extension SetupPlan {
         saveNameservers(facts)
         checkPort()
         if servers.count > ResolvConfText.maximumServers {
-            notes.append("only the first \(ResolvConfText.maximumServers) servers are used")
+            notes.append(
+                "resolv.conf gets only the first \(ResolvConfText.maximumServers) addresses of the "
+                    + "daemon"
+            )
         }
     }
 

@@ -18,8 +18,8 @@ struct ProveVerb: Verb {
             not encrypted. These replies contain the name and its addresses.
 
             A call without a reply, for example if the server refuses connections, is shown as \
-            skipped, with the reason. So is a call with `client-subnet` whose reply has no client \
-            address. Exits with 4 if a reply differs from the vendor's \
+            skipped, with the reason. A call with `client-subnet` whose reply has no client \
+            address is also shown as skipped. Exits with 4 if a reply differs from the vendor's \
             documentation, and with 1 if there was no reply to compare.
 
             EXAMPLES
