@@ -198,7 +198,7 @@ package final class Daemon {
         do throws(SocketError) {
             try OwnProcess.dropCapabilities()
         } catch {
-            logger.warning("cannot drop capabilities: \(error), ignoring")
+            logger.warning("cannot drop capabilities: \(error); the daemon keeps the capabilities")
         }
     }
 

@@ -244,7 +244,10 @@ final class NetworkReaction {
             }
         } catch {
             logger.warning(
-                "network changes will not be detected: \(error); the sandbox may lack AF_NETLINK"
+                """
+                network changes will not be detected: \(error); if the service has a sandbox, add \
+                AF_NETLINK to RestrictAddressFamilies=
+                """
             )
         }
         do {

@@ -135,7 +135,7 @@ package final class LogSink: Sendable {
 
     private func dump(_ lines: [FlightRecorder.Line]) {
         guard !lines.isEmpty else { return }
-        put(LogEntry(level: .notice, message: "flight recorder: \(lines.count) lines follow"))
+        put(LogEntry(level: .notice, message: "log: \(lines.count) lines from memory follow"))
         for line in lines { put(LogEntry(level: .info, message: "| \(line.text)")) }
     }
 

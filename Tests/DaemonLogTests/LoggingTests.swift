@@ -258,7 +258,7 @@ struct LogSinkTests {
         let logged = harness.logged()
         #expect(
             logged.prefix(3) == [
-                "notice: seen", "critical: the end", "notice: flight recorder: 1 lines follow",
+                "notice: seen", "critical: the end", "notice: log: 1 lines from memory follow",
             ]
         )
         #expect(logged.count == 4)
@@ -274,7 +274,7 @@ struct LogSinkTests {
         _ = harness.logged()
         harness.log.dump()
         let logged = harness.logged()
-        #expect(logged.first == "notice: flight recorder: 3 lines follow")
+        #expect(logged.first == "notice: log: 3 lines from memory follow")
         #expect(logged.dropFirst().map { $0.hasSuffix("server=a") } == [false, true, true])
     }
 }

@@ -40,7 +40,7 @@ struct AnswersTests {
         try folder.write("192.0.2.202 printer.lan four.example.com\n", to: "new")
         try FileManager.default.removeItem(atPath: file)
         try FileManager.default.moveItem(atPath: folder.file("new"), toPath: file)
-        _ = try daemon.program.line(with: "hosts: 3 names")
+        _ = try daemon.program.line(with: "hosts: names loaded: 3")
         #expect(try daemon.dig("printer.lan", "A").data("A") == ["192.0.2.202"])
         #expect(try daemon.dig("four.example.com", "A").data("A") == ["192.0.2.202"])
         #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])

@@ -264,8 +264,9 @@ final class CacheFile {
         }
         logger.notice(
             """
-            cache: entries restored: \(summary.restored) (\(summary.stale) stale), snapshot \(passed) s old, \
-            \((clocks.now() - begin.instant).inWholeMilliseconds) ms, file \(numbers.path)
+            cache: entries restored: \(summary.restored) (\(summary.stale) stale) in \
+            \((clocks.now() - begin.instant).inWholeMilliseconds) ms, snapshot \(passed) s old, \
+            file \(numbers.path)
             """
         )
         onLoad?(loaded.hottest)
@@ -326,7 +327,7 @@ final class CacheFile {
             numbers.fault = nil
             logger.info(
                 """
-                cache: entries saved: \(written.entries), \(written.octets) octets, \
+                cache: entries saved: \(written.entries), \(written.octets) octets, in \
                 \((clocks.now() - begin.instant).inWholeMilliseconds) ms, file \(numbers.path)
                 """
             )

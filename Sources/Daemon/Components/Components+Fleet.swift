@@ -126,14 +126,16 @@ extension Daemon {
             )
         case .alone(let error):
             logger.warning(
-                "fleet: the Redis server is not used: \(error); calling the vendors alone",
+                """
+                fleet: the Redis server is not used: \(error); this machine calls the vendors itself
+                """,
                 metadata: ["error": "\(error)"]
             )
         case .rejected(let reason):
             logger.warning(
                 """
-                fleet: ignoring a shared answer: \(reason.rawValue); more of them are counted, but \
-                not logged
+                fleet: ignoring a shared answer: \(reason.rawValue); further answers with this \
+                fault are counted, but not logged
                 """,
                 metadata: ["reason": "\(reason.rawValue)"]
             )

@@ -212,7 +212,7 @@ package enum StartError: Error, CustomStringConvertible {
         case .listen(let address, let error): "cannot listen on \(address): \(error)"
         case .listenBeside(let address, let own):
             "cannot listen on \(address) while this daemon listens on \(own); "
-                + "restart the daemon to replace one by the other"
+                + "to replace \(own) by \(address), restart the daemon"
         case .passedElsewhere(let address, let passed):
             "cannot listen on \(address): systemd listens on "
                 + passed.map { "\($0)" }.joined(separator: ", ")

@@ -58,24 +58,25 @@ final class VendorLog {
         case .clockRefused(let seconds, let limit):
             logger.warning(
                 """
-                vendor \(name): clock is \(seconds) s ahead of this machine, more than the correctable \
-                \(limit) s: set the clock of this machine (NTP)
+                vendor \(name): the clocks of the vendor and this machine differ by \
+                \(seconds.magnitude) s, but at most \(limit) s can be corrected; set the clock of \
+                this machine (NTP)
                 """,
                 metadata: ["vendor": "\(name)", "error": "clock"]
             )
         case .shareSpent(let rule):
             logger.warning(
                 """
-                vendor \(name): one client, or all unproven clients together, reached the limit of \
-                the \(rule), trying the next vendor or the fallback for their names
+                vendor \(name): one client, or all unproven clients together, used up their part \
+                of the \(rule); the next vendor or the fallback answers their queries
                 """,
                 metadata: ["vendor": "\(name)"]
             )
         case .budgetSpent(let rule):
             let consequence =
                 switch rule.onExceeded {
-                case .fallback: "not used until the day or the month (UTC) ends"
-                case .warn: "ignoring"
+                case .fallback: "not called until the day or the month (UTC) ends"
+                case .warn: "calling the vendor anyway"
                 }
             logger.warning(
                 "vendor \(name): \(rule) spent, \(consequence)",
@@ -83,9 +84,10 @@ final class VendorLog {
             )
         case .usageUnknown(let problem, let rule):
             let consequence =
-                rule.onExceeded == .fallback ? "not called" : "ignoring"
+                rule.onExceeded == .fallback
+                ? "not calling the vendor" : "calling the vendor anyway"
             logger.warning(
-                "vendor \(name): cannot check the \(rule), \(consequence): \(problem)",
+                "vendor \(name): cannot check the \(rule): \(problem); \(consequence)",
                 metadata: ["vendor": "\(name)"]
             )
         }
@@ -120,7 +122,8 @@ extension Daemon {
     func stopVendors() {
         for vendor in components.vendors {
             if vendor.client.statistics.state == .paused {
-                logger.notice("vendor \(vendor.client.name): paused; the next start ends the pause")
+                let name = vendor.client.name
+                logger.notice("vendor \(name): paused; the next start of the daemon ends the pause")
             }
             vendor.client.stop()
         }

@@ -78,7 +78,7 @@ final class HostsFiles {
                 log("the table is full, ignoring \(table.leftOut) names and addresses")
             }
             onChange?(table)
-            logger.info("hosts: \(table.count) names")
+            logger.info("hosts: names loaded: \(table.count)")
         }
         isReading = false
     }
