@@ -90,7 +90,9 @@ struct SettingsContractTests {
             of: contract(in: folder),
             environment: SettingsEnvironment(credentialsDirectory: folder.path)
         )
-        #expect(loaded.warnings.map(\.message) == ["no route names the vendor `alidns`"])
+        #expect(
+            loaded.warnings.map(\.message) == ["the vendor `alidns` is unused: no route names it"]
+        )
         #expect(loaded.vendors.map(\.account.kind) == [.tencent, .alibaba, .json])
         #expect(loaded.vendors.map(\.account.channel) == ["https", "v2 gcm", "https"])
         let vendor = try #require(loaded.vendors.first)

@@ -282,7 +282,10 @@ extension Settings {
                 vendor.checkPrice(path, &reading)
             }
             if !named.contains(vendor.name), !reading.isDamaged("routes") {
-                reading.warn(reading.place(of: path), "no route names the vendor `\(vendor.name)`")
+                reading.warn(
+                    reading.place(of: path),
+                    "the vendor `\(vendor.name)` is unused: no route names it"
+                )
             }
         }
         checkConcurrentCalls(&reading)
