@@ -89,7 +89,7 @@ struct Account: Sendable, Equatable {
 
     mutating func apply(option: String) throws(Failure) {
         let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2 else { throw Failure(description: "'\(option)' has no '='") }
+        guard parts.count == 2 else { throw Failure(description: "'\(option)' is not FIELD=VALUE") }
         guard let field = Field(rawValue: String(parts[0])) else {
             throw Failure(description: "unknown field '\(parts[0])'")
         }

@@ -39,7 +39,7 @@ struct ProgramTests {
             (["--set", "alibaba-id=me"], "alibaba-id: not a positive integer"),
             (["--set", "baidu-secret="], "baidu-secret: empty"),
             (["--set", "colour=red"], "unknown field 'colour'"),
-            (["--set", "token"], "'token' has no '='"),
+            (["--set", "token"], "'token' is not FIELD=VALUE"),
             (["--ss-servers", "localhost"], "'localhost' is neither ADDR nor ADDR:PORT"),
             (["--ss-status", "perhaps"], "perhaps"),
             (["--json-question", "list"], "list"),

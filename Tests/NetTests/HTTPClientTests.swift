@@ -537,7 +537,7 @@ struct HTTPClientTests {
     func `a lack of memory for replies is not a fault of the server`() async throws {
         var limits = HTTPClient.Limits()
         limits.receivedOctets = 100
-        await #expect(throws: HTTPError.exhausted("too many octets of replies in flight")) {
+        await #expect(throws: HTTPError.exhausted("the replies in flight take too much memory")) {
             try await HTTPClient(limits: limits).send(clear("/hello"), deadline: patience)
         }
     }

@@ -196,8 +196,9 @@ final class EngineLink {
         {
             throw .unexpected(
                 """
-                the clock of the Redis server went back by \(step) s, away from the clock of this \
-                machine; set the clock of the Redis server, or restart httpdnsd to accept it
+                the clock of the Redis server went back by \(step) s, and now differs from the \
+                clock of this machine; set the clock of the Redis server, or restart httpdnsd to \
+                use the clock as it is
                 """
             )
         }
@@ -251,12 +252,19 @@ final class EngineLink {
         }
         let words = (replies.last?.elements ?? []).compactMap(\.string)
         guard words.count == 2 else {
-            throw .unexpected("Sentinel \(sentinel) knows no master `\(name)`")
+            throw .unexpected(
+                "Sentinel \(sentinel) knows no master `\(name)`: correct `fleet.sentinel.master`"
+            )
         }
         let text =
             words[0].contains(":") ? "[\(words[0])]:\(words[1])" : words.joined(separator: ":")
         guard let address = SocketAddress(text) else {
-            throw .unexpected("Sentinel \(sentinel) reports a host name, not an IP address")
+            throw .unexpected(
+                """
+                Sentinel \(sentinel) reports a host name, not an IP address: set \
+                `sentinel announce-hostnames no` in its settings
+                """
+            )
         }
         return address
     }

@@ -40,7 +40,9 @@ package enum Saving: Sendable, Hashable {
         switch self {
         case .channel(_, let cheaper, _): "a name costs \(cheaper) units instead of \(weight)"
         case .families, .noAAAA: "up to 50 % fewer units are billed"
-        case .minimumTTL: "fewer units are billed for names with a shorter TTL"
+        case .minimumTTL:
+            "fewer units are billed for names with a TTL below"
+                + " \(ClientLimits.advisedTTL.components.seconds) s"
         }
     }
 }

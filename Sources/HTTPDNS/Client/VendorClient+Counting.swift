@@ -124,7 +124,7 @@ extension VendorClient {
         case .returned: counters.returns += 1
         case nil: return
         }
-        trace?.note("\(name): \(pool.current) is now the current server")
+        trace?.note("\(name): \(pool.current) is now the preferred server")
     }
 
     private func update(_ server: SocketAddress, _ change: (ServerRecord) -> Void) {

@@ -88,7 +88,7 @@ extension VendorClient {
             held.names.append((name, client))
             name.retries += 1
             name.queuedAt = name.queuedAt ?? clocks.now()
-            name.trace?.note("\(self.name): call refused, retry after another call ends")
+            name.trace?.note("\(self.name): too many concurrent calls, waiting until one ends")
             if let end = name.firstDeadline { queueAlarm.bring(forward: end) }
         }
         guard shares.count == 0 else { return }

@@ -274,7 +274,7 @@ extension ConnectionPool {
         do throws(SocketError) {
             try sockets.applyChanges()
         } catch {
-            abandonAll(.exhausted("the socket cannot be watched"))
+            abandonAll(.exhausted("the kernel cannot watch the socket (epoll)"))
         }
     }
 

@@ -136,7 +136,7 @@ final class ReceivedReply {
     }
 
     private func failFull() -> Bool {
-        fault = .exhausted("too many octets of replies in flight")
+        fault = .exhausted("the replies in flight take too much memory")
         return false
     }
 

@@ -49,7 +49,7 @@ struct ResolvedState {
     var problem: String? {
         switch service {
         case .silent:
-            "systemd-resolved does not reply; no DNS server of the network is used until it does"
+            "systemd-resolved does not reply; no DNS server of the network is used before a reply"
         case .ended:
             """
             systemd-resolved does not run; its latest servers stay in use, because they require \

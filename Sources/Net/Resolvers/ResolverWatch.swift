@@ -102,7 +102,12 @@ package final class ResolverWatch {
         do {
             links = try LinkWatch { [weak self] in self?.resolvedChanged() }
         } catch {
-            report("network resolvers: cannot watch links: \(error), ignoring")
+            report(
+                """
+                network resolvers: cannot watch links: \(error); the DNS settings of links can be \
+                unknown or out of date
+                """
+            )
         }
         for directory in files.directories {
             watch(directory.path, isDirectory: true) { $0.changed() }
@@ -143,7 +148,12 @@ package final class ResolverWatch {
             let problem = await SystemBus.load()
             guard let self, !Task.isCancelled else { return }
             if let problem {
-                report("network resolvers: cannot watch the system bus: \(problem), ignoring")
+                report(
+                    """
+                    network resolvers: cannot use the system bus: \(problem); DNS servers are read \
+                    only from files
+                    """
+                )
             } else {
                 self.bus = bus
                 openBus()

@@ -165,7 +165,12 @@ package final class LearnedNetwork {
         let outcome = plan.use(links, now: clocks.now())
         for text in outcome.rejected where reported.count < Self.maximumReports {
             guard reported.insert(text).inserted else { continue }
-            report?("network resolvers: ignoring the routing domain `\(text)`")
+            report?(
+                """
+                network resolvers: ignoring the routing domain `\(text)`: not a valid name, or \
+                below localhost
+                """
+            )
         }
         changed(outcome, since: before)
     }

@@ -98,7 +98,9 @@ final class CacheWriter {
         guard resolution.lifetime > 0, match?.route.options.isCached ?? true,
             isRight(resolution, question)
         else {
-            trace?.note("not cached: \(question.name) \(question.type)")
+            trace?.note(
+                "not cached: \(question.name) \(question.type): TTL 0, or not allowed by the route"
+            )
             return
         }
         var answer = CachedAnswer(
