@@ -206,9 +206,9 @@ extension VendorError: CustomStringConvertible {
         case .paused: "the operator paused this vendor"
         case .budget: "the budget is used up, or its counts are unknown"
         case .pace: "the limit of calls per second is reached"
-        case .clientBudget: "the client has used its part of the call budget"
+        case .clientBudget: "the client has used its part of the budget"
         case .clientPace: "the client has reached its limit of calls per second"
-        case .busy: "too many lookups are waiting"
+        case .busy: "all calls are in use, or too many lookups are waiting"
         case .clientBusy: "the client has reached its limit of calls or of waiting lookups"
         }
     }

@@ -26,7 +26,7 @@ extension Check {
                     fix: remedy(socket, isRoot: machine.isRoot)
                 )
             } else if socket.process != nil || machine.isRoot {
-                results.ok(what + ", which does not disturb the daemon")
+                results.ok(what + ", which does not conflict with the daemon")
             }
         }
         if isOurs { results.insert(.ok("the daemon uses port 53"), at: 0) }

@@ -10,9 +10,10 @@ struct SetupVerb: Verb {
         discussion: """
             Detects the manager of /etc/resolv.conf (systemd-resolved, NetworkManager, openresolv, \
             resolvconf, a DHCP client, or none) and configures it, so that the change persists. The \
-            original files are saved in /var/lib/httpdnsd-setup; `revert` restores them exactly. \
-            Before a change, the command queries the daemon for a random name below example.com. \
-            If the daemon does not answer, or answers with an error, nothing is changed.
+            original files are saved in /var/lib/httpdnsd-setup; `revert` restores them, except \
+            files that were edited since. Before a change, the command queries the daemon for a \
+            random name below example.com. If the daemon does not answer, or answers with an \
+            error, nothing is changed.
 
             EXAMPLES
               httpdnsctl setup --dry-run
