@@ -108,9 +108,9 @@ package struct DatagramBatch: ~Copyable {
         return body(&span)
     }
 
-    /// Calls `body` with the client address: 4 or 16 octets in network byte order.
+    /// Calls `body` with the client's IP address: 4 or 16 octets in network byte order.
     package func withClientAddress<Result>(_ slot: Int, _ body: (RawSpan) -> Result) -> Result {
-        // SAFETY: the family says which of the two types the kernel wrote.
+        // SAFETY: the address family determines which of the two types the kernel wrote.
         let name = unsafe UnsafeRawPointer(names + slot)
         let isIPv6 = unsafe Int32(names[slot].ss_family) == AF_INET6
         let offset =
@@ -122,7 +122,7 @@ package struct DatagramBatch: ~Copyable {
         )
     }
 
-    /// Returns a copy of a datagram, or of its first `most` octets, for a later reply.
+    /// Returns a copy of the datagram in `slot`, or of its first `most` octets, for a later reply.
     package func copy(_ slot: Int, first most: Int? = nil) -> ReceivedDatagram {
         let header = unsafe received[slot]
         let octets = unsafe UnsafeRawBufferPointer(
@@ -154,7 +154,7 @@ package struct DatagramBatch: ~Copyable {
 
     // MARK: - Sending
 
-    /// Queues the first `count` octets of the buffer as reply to the query in `slot`.
+    /// Queues the first `count` octets of the slot's buffer as the reply to the query in `slot`.
     package mutating func reply(_ slot: Int, count: Int) {
         // SAFETY: each slot has at most one reply, so `outgoing` has capacity.
         unsafe vectors[slot].iov_len = count

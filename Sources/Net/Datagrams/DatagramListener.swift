@@ -63,18 +63,19 @@ package final class DatagramListener: Sendable {
 
     package var hasUnreadDatagrams: Bool { datagrams_are_unread(owned.raw) == 1 }
 
-    /// Wakes the thread in `DatagramBatch.receive`; the socket receives nothing afterwards.
+    /// Wakes the thread in `DatagramBatch.receive`, and stops receiving; ignores an adopted socket.
     ///
-    /// shutdown(2) fails with ENOTCONN but wakes readers on Linux. An adopted socket must remain
-    /// usable, so `WorkerThread.joinInterrupting` wakes its readers.
+    /// shutdown(2) fails with ENOTCONN, but wakes readers on Linux. An adopted socket must remain
+    /// usable for the next process. Therefore `WorkerThread.joinInterrupting` wakes its readers.
     package func stopReceiving() {
         if !isAdopted { _ = shutdown(owned.raw, Int32(SHUT_RD)) }
     }
 
-    /// Releases the address after all threads have stopped receiving; later replies are dropped.
+    /// Releases the address, so that later replies are dropped; an adopted socket stays open.
     ///
-    /// Without this call, queries in flight would keep the socket open, and the kernel would still
-    /// distribute datagrams to this socket (SO_REUSEPORT). An adopted socket stays open.
+    /// Call this after all threads have stopped receiving. Without this call, queries in flight
+    /// would keep the socket open, and the kernel would still distribute datagrams to this socket
+    /// (SO_REUSEPORT).
     package func close() {
         // Fails only if no descriptor is free. Then the socket closes when `owned` is released.
         if !isAdopted { _ = datagrams_replace_with_null(owned.raw) }

@@ -5,9 +5,10 @@ internal import Synchronization
 
 /// Queue of the service loop's outgoing datagrams, sent with one `sendmmsg` per socket.
 ///
-/// Waking the receiving process is expensive; in a batch, only the first datagram does so.
-// SAFETY: blocks have the sizes of their properties, are never freed, and are used on the service
-// loop only. Slots are below `capacity`.
+/// If the receiver is a process on this machine, each wakeup of this process is expensive. In a
+/// batch, only the first datagram causes a wakeup.
+// SAFETY: each block has capacity for `capacity` datagrams, is never freed, and is used on the
+// service loop only. Slots are below `capacity`.
 @safe
 @ServiceLoop
 final class DatagramQueue {
@@ -109,7 +110,7 @@ final class DatagramQueue {
 
     private func reserve(_ length: Int) -> Int {
         precondition(length <= Self.capacityOctets, "a datagram has at most 65,535 octets")
-        // Only `flush` reports failures, because the handlers of failures may queue datagrams.
+        // Does not call `flush`, which reports failures: a failure's handler may queue datagrams.
         if count == Self.capacity || octets + length > Self.capacityOctets { transmit() }
         let slot = count
         precondition(slot < Self.capacity, "the queue has no free slot")

@@ -3,8 +3,9 @@ internal import Glibc
 
 /// Exclusive lock of a file between processes.
 ///
-/// The lock is on the file `path` + `.lock`, because the file `path` is replaced. The lock file
-/// contains the process ID, and is never removed, because another process may have it open.
+/// The lock is on the file `path` + `.lock`, because a lock on `path` would be lost when another
+/// file replaces `path`. The lock file contains the process ID. The lock file is never removed,
+/// because another process may have it open.
 // SAFETY: the system calls use the name as a C string, and buffers with their sizes.
 package final class FileLock: Sendable {
     private let file: OwnedDescriptor

@@ -45,7 +45,7 @@ package final class FileThread: Sendable {
         let result = Lock<Value?>(nil)
         queue.add { [self] in
             let value = body()
-            // Cleared first: after the result is set, the caller may start another access.
+            // Cleared before the result is set, because the caller may then start another access.
             isBusy.store(false, ordering: .releasing)
             result.withLock { $0 = value }
             _ = linux_eventfd_signal(done)
@@ -59,7 +59,7 @@ package final class FileThread: Sendable {
         }
     }
 
-    /// Waits up to `time` for the end of an access, possibly of an earlier access.
+    /// Waits up to `time` until an access ends; also returns at the end of an earlier access.
     private func wait(_ time: Duration) {
         var event = pollfd(fd: done, events: Int16(POLLIN), revents: 0)
         var count: UInt64 = 0

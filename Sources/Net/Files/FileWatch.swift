@@ -165,7 +165,7 @@ package final class FileWatch {
     /// Maximum number of links in a path, as in Linux (path_resolution(7)).
     private static let maximumLinks = 40
 
-    /// Watches `name` in `directory` or, if that does not exist, in its nearest existing ancestor.
+    /// Watches `name` in `directory`; if `directory` is missing, watches its nearest ancestor.
     private func watch(_ name: Substring, in directory: String) throws(SocketError) {
         var (name, directory) = (String(name), directory)
         while true {

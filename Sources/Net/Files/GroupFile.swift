@@ -6,9 +6,9 @@ package enum GroupFile {
     /// Maximum octets of the file, enough for about 30,000 groups.
     static let maximumOctets = 1 << 20
 
-    /// Returns the number of a group; nil without such a group or file.
+    /// Returns the number of the group `name`; nil if the file has no group with this name.
     ///
-    /// A numeric `name` is a group number, unless a group has this name.
+    /// If no group has the name, a numeric `name` is the number of the group.
     package static func number(of name: String, path: String = "/etc/group") -> UInt32? {
         let text = read(path) ?? ""
         return number(of: name, in: text) ?? (name.allSatisfy(\.isNumber) ? UInt32(name) : nil)

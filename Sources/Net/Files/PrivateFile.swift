@@ -3,8 +3,8 @@ internal import Glibc
 
 /// File that only the daemon's user can read, replaced atomically even at a power failure.
 ///
-/// Rejects files of another type, owner or mode, in case the path is mistyped. All functions block:
-/// call them on a worker thread.
+/// Rejects a path that is not a regular file of the daemon's user, or that other users can access:
+/// the path may be mistyped. All functions can block, so call them on a worker thread.
 // SAFETY: the system calls use names as C strings, and buffers and structures with their sizes.
 package struct PrivateFile: Sendable {
     package let path: String
@@ -82,7 +82,7 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Removes the temporary file of an ended process.
+    /// Removes the temporary file that a killed process left.
     package func removeLeftover() throws(FileFault) {
         do throws(FileFault) {
             try removeTemporary(in: try openDirectory())
@@ -121,8 +121,8 @@ package struct PrivateFile: Sendable {
             temporary,
             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         )
-        // `openat` fails for a link and for an unreadable file. This program creates neither, so no
-        // process has the lock, and the file is removed without the lock.
+        // `openat` fails if the file is a link or is unreadable. This program creates no such file,
+        // so no process has the lock, and the file is removed without the lock.
         if raw >= 0 {
             let file = try Self.own(raw, "open", temporaryPath)
             guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw .busy(temporaryPath) }
@@ -149,7 +149,7 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Syncs the directory; ignores EINVAL from file systems without support.
+    /// Syncs the directory; ignores EINVAL from file systems that cannot sync directories.
     private func sync(_ folder: borrowing OwnedDescriptor) throws(FileFault) {
         guard fsync(folder.raw) == 0 || errno == EINVAL else {
             throw .last("fsync", directory)
@@ -210,7 +210,7 @@ package struct PrivateFileReader: ~Copyable {
         self.size = size
     }
 
-    /// Returns at most `count` octets from `offset` on; none at the end of the file.
+    /// Returns at most `count` octets from `offset` on; empty at the end of the file.
     package func read(_ count: Int, at offset: Int) throws(FileFault) -> [UInt8] {
         var octets = [UInt8](repeating: 0, count: count)
         while true {

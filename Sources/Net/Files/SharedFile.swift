@@ -6,8 +6,8 @@ internal import Glibc
 /// One `pwrite` replaces the content. If the process is killed, content of up to one memory page
 /// is either old or new. If the new content is shorter, line feeds pad it to the old size, because
 /// the process could be killed before `ftruncate`. If the new content is longer, the file is
-/// extended first, so that a full disk leaves the old content. The file is created with content, so
-/// an empty file is damaged.
+/// extended first, so that a full disk leaves the old content. A new file gets its content before
+/// it gets its name. Therefore an empty file is a damaged file.
 // SAFETY: the system calls use paths as C strings, and buffers and structures with their sizes.
 @safe
 package final class SharedFile: Sendable {
@@ -32,10 +32,10 @@ package final class SharedFile: Sendable {
 
     private static let padding = UInt8(ascii: "\n")
 
-    /// Maximum wait for the lock; a killed process holds the lock until its memory is freed.
+    /// Maximum wait for the lock, which a killed process holds until the kernel frees its memory.
     private static let patience = Duration.milliseconds(20)
 
-    /// Time after a failed wait for the lock in which all changes fail immediately.
+    /// Time for which all changes fail immediately after a wait for the lock has failed.
     private static let pause = Duration.seconds(1)
 
     /// End of ``pause``; nil if the latest wait for the lock has succeeded.
@@ -61,9 +61,9 @@ package final class SharedFile: Sendable {
 
     /// Replaces the content of the file, and returns a value; `change` returns both.
     ///
-    /// If the file system does not respond, throws `failed`; the change possibly happens later.
+    /// If the file system does not respond, throws `failed`; the file may still be changed later.
     ///
-    /// - Parameter change: runs on the thread; if `content` is nil, the file is unchanged.
+    /// - Parameter change: runs on the file thread; if `content` is nil, the file is unchanged.
     @ServiceLoop
     package func change<Value: Sendable>(
         _ change: @escaping @Sendable (ArraySlice<UInt8>) -> (content: [UInt8]?, value: Value)
@@ -123,7 +123,7 @@ package final class SharedFile: Sendable {
 
     /// Creates the file unless another process creates it first.
     ///
-    /// Unlike `rename`, `link` does not replace a file.
+    /// `link` gives the file its name, because `rename` would replace the file of another process.
     private func create() throws(Fault) {
         let temporary = "\(path).\(UInt64.random(in: .min ... .max))"
         let raw = unsafe Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

@@ -4,8 +4,8 @@ import Glibc
 
 /// Connections of a libcurl multi handle and their transfers.
 ///
-/// libcurl's callbacks must not call libcurl: they only record sockets and timeouts to watch (see
-/// ``WantedEvents``).
+/// libcurl's callbacks must not call libcurl. Therefore they only record the sockets to watch and
+/// the next timeout (see ``WantedEvents``).
 // SAFETY: the multi handle is made in `init` and freed once, in `deinit`; used on the loop only.
 @safe
 @ServiceLoop
@@ -172,16 +172,20 @@ extension ConnectionPool {
 
     /// Ends a transfer at its deadline.
     ///
-    /// If no data arrived in the second half of the wait, the connection counts as silent, and is
-    /// shut down: libcurl would use a dead connection for many minutes. Data in the first half does
-    /// not count, because the connection can have died later. If other requests wait on the
-    /// connection, the pool is retired instead: possibly, only this request is slow.
+    /// If no data arrived in the second half of the wait for the reply, the connection is silent.
+    /// Data in the first half does not count, because the connection can have died later. A silent
+    /// connection is shut down, because libcurl would use a dead connection for many minutes. Two
+    /// exceptions:
+    ///
+    /// - With ``HTTPRequest/keepsSilentConnection``, the connection is only marked as silent.
+    /// - If other requests wait on the connection, possibly only this request is slow. Then the
+    ///   pool is retired.
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let socket = socket(of: transfer)
         let received = socket?.lastReceived ?? Instant(nanoseconds: 0)
-        // The caller repeats a request if `mayBeDead` is true. A request that may be billed must
-        // not be repeated if data arrived since its start.
+        // If `mayBeDead` is true, the caller repeats the request. A request that may be billed must
+        // not be repeated if data has arrived since the start of the request.
         let mayBeDead = isReusing && !(transfer.request.isSentOnce && received > transfer.started)
         let middle = transfer.started + transfer.started.duration(to: Clock.now) / 2
         guard let handle = transfer.handle, handle.transfer === transfer else { return }
@@ -281,10 +285,11 @@ extension ConnectionPool {
     /// Schedules the next call of libcurl; a value of -1 cancels the call.
     private func wake(in milliseconds: Int) {
         switch milliseconds {
-        // libcurl sets a timeout of 0 for a new request; all requests of an iteration share a call.
+        // libcurl sets the timeout 0 for each new request. One call of libcurl serves all requests
+        // of an iteration of the service loop.
         case 0: nextCall.ring()
         case 1...: alarm.set(Clock.now + .milliseconds(milliseconds))
-        // The timer stays, because libcurl soon sets the next timeout.
+        // The timer is not cancelled, because libcurl soon sets the next timeout.
         default: alarm.suspend()
         }
     }

@@ -48,7 +48,7 @@ extension EasyHandle {
         try set(CURLOPT_NOSIGNAL, 1)
         try set(CURLOPT_FOLLOWLOCATION, 0)
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
-        // Has no effect without redirects, but libcurl 7.88 refuses an empty list.
+        // Redirects are off, so any list is safe; libcurl 7.88 refuses an empty list.
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "https")
         try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
         try set(CURLOPT_HTTP09_ALLOWED, 0)
@@ -57,7 +57,7 @@ extension EasyHandle {
     }
 
     private func setBounds() throws(HTTPError) {
-        // The minimum size, because this buffer is most of the memory of a transfer.
+        // The minimum size of libcurl, because this buffer is most of the memory of a transfer.
         // CURLOPT_BUFFERSIZE is not set, because libcurl 7.88 rejects it on a reset handle.
         try set(CURLOPT_UPLOAD_BUFFERSIZE, 16 << 10)
         try set(CURLOPT_LOW_SPEED_LIMIT, 1)
@@ -100,7 +100,7 @@ extension EasyHandle {
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         guard trusted != nil, Self.sharesOpenSSL, request.version != .http3 else {
-            // Without a shared store, libcurl reads the file for each connection.
+            // libcurl cannot use a parsed store here, and reads the file for each connection.
             if let file = request.certificateFile { try set(CURLOPT_CAINFO, file) }
             return
         }
@@ -187,7 +187,7 @@ extension EasyHandle {
         for line in request.headers where Self.hasControl(line) {
             throw .invalidRequest("a header line has a control character")
         }
-        // libcurl adds `Expect` to bodies of more than 1 MiB only.
+        // `Expect` need not be disabled: libcurl adds this header only to bodies above 1 MiB.
         try set(request.body != nil ? CURLOPT_POST : CURLOPT_HTTPGET, 1)
         try set(CURLOPT_HTTPHEADER, to: request.headers)
     }

@@ -95,7 +95,7 @@ extension EasyHandle {
         }
     }
 
-    /// Parses and sets the URL of all requests of the kind; libcurl then does not parse it again.
+    /// Parses and sets the URL of all requests of the kind, so that libcurl parses it only once.
     private func set(parsed url: String) throws(HTTPError) {
         try check(url)
         // SAFETY: libcurl copies the text; the handle retains the parsed URL.
@@ -112,8 +112,8 @@ extension EasyHandle {
     /// True if another transfer may use the handle; see ``LibraryVersion/hasStaleHeaders``.
     var isReusable: Bool {
         guard LibraryVersion.hasStaleHeaders else { return true }
-        // Without TLS of the shared OpenSSL, ``ReceivedReply`` cannot check that the next
-        // connection uses HTTP/2.
+        // ``ReceivedReply`` must check that the next connection uses HTTP/2. This check needs a TLS
+        // connection, and a libcurl that uses the same OpenSSL as this program.
         guard let kind, kind.isSecure, Self.sharesOpenSSL else { return false }
         return long(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0)
     }
@@ -127,7 +127,7 @@ extension EasyHandle {
         freeOptions()
     }
 
-    /// Removes the URL (which can contain a token), unless all requests of the kind share it.
+    /// Removes the URL, which can contain a token, unless all requests of the kind have this URL.
     ///
     /// The handle must be in no multi handle.
     func forgetURL() {
@@ -246,7 +246,7 @@ extension EasyHandle {
         Self.isEnd(code) && received.headers.octets == 0 && isReusing
     }
 
-    /// True for errors that can mean that the connection ended before the reply.
+    /// True for errors that can mean that the connection ended before the reply was complete.
     private static func isEnd(_ code: CURLcode) -> Bool {
         switch code {
         // With HTTP/2, libcurl reports the end as a partial file.
@@ -270,7 +270,7 @@ extension EasyHandle {
             guard received.headers.octets == 0 else { return .broken(text) }
             return wasSent ? .cutOff(reused: isReusing) : .connect(text)
         case CURLE_SSL_CONNECT_ERROR:
-            // Not an invalid certificate: for example, the peer closed the connection.
+            // The certificate is not the cause; for example, the peer closed the connection.
             return .connect(details ?? text)
         case _ where Self.isHandshakeFailure(code):
             return .tls(details ?? text)
@@ -305,8 +305,8 @@ extension EasyHandle {
 
     /// libcurl's message for a TLS error, without control characters.
     ///
-    /// The message may quote the peer's certificate. Messages for other errors may contain a
-    /// secret URL.
+    /// The message may quote the peer's certificate, which could contain control characters. For
+    /// other errors, libcurl's message is not used, because it may contain a secret URL.
     private var details: String? {
         let octets = unsafe words.prefix { $0 != 0 }.prefix(200).map { UInt8(bitPattern: $0) }
         guard !octets.isEmpty else { return nil }

@@ -2,7 +2,7 @@
 internal import CCurl
 
 package enum LibraryVersion {
-    /// Versions, such as `libcurl/7.88.1 OpenSSL/3.0.19`; `not loaded` before the first use.
+    /// Versions such as `libcurl/7.88.1 OpenSSL/3.0.19`; `not loaded` until libcurl is loaded.
     ///
     /// Does not load libcurl, because the process would exit if libcurl cannot be loaded.
     package static var curl: String {

@@ -21,18 +21,16 @@ struct LoopBudget {
     /// Divisor of the leak: the level falls by 1/10 of the elapsed time.
     static let leak: Int64 = 10
 
-    /// Nanoseconds subtracted from the level, per octet and per ended transfer.
+    /// Nanoseconds subtracted from the level: for each received octet, and for each ended transfer.
     ///
     /// Not a `Duration`, because its multiplication is slow.
     ///
-    /// A reply usually costs 0.1 ms. A call of libcurl can cost 1 ms, because libcurl checks all
-    /// transfers of the connection.
+    /// A reply usually takes 0.1 ms of CPU time. A call of libcurl can take 1 ms, because libcurl
+    /// checks all transfers of the connection.
     static let perOctet = 100
     static let perTransfer = 2_000_000
 
-    /// Uncharged nanoseconds of a libcurl call for each transfer in flight.
-    ///
-    /// Each call checks all transfers.
+    /// Nanoseconds that a libcurl call is not charged for each transfer in flight, which it checks.
     static let perTransferInFlight = 1000
 
     /// Level of the bucket at `updated`; negative after many replies.
@@ -42,7 +40,7 @@ struct LoopBudget {
     /// True from a full bucket until the level falls to ``resumptionLevel``.
     private(set) var isThrottled = false
 
-    /// True from an overflow by one call until the bucket is half empty.
+    /// True from an overflow by one libcurl call until the bucket is half empty.
     private(set) var isExhausted = false
 
     init(at now: Instant) { updated = now }
@@ -94,7 +92,8 @@ struct LoopBudget {
 
     /// Adds the full CPU time of a libcurl call in which a TLS handshake failed.
     ///
-    /// One slow handshake does not exhaust the bucket, so the request fails with the TLS error.
+    /// Never sets ``isExhausted``, because the request would then fail with an error about endless
+    /// data, and not with the TLS error.
     mutating func chargeFailedHandshake(_ time: Duration, at now: Instant) {
         update(to: now)
         level += time
@@ -134,7 +133,10 @@ final class LoopMeter {
         return budget.isThrottled ? budget.resumption : nil
     }
 
-    /// Starts a measurement; `reads` is true without TLS, when ``noteRecord()`` is never called.
+    /// Begins a libcurl call; the measurement starts now, or at the first TLS record.
+    ///
+    /// - Parameter reads: true without TLS, when ``noteRecord()`` is never called; then the
+    ///   measurement starts now.
     func begin(reads: Bool, inFlight: Int) {
         (octets, isStopped, self.inFlight) = (0, false, inFlight)
         callStart = Clock.threadTime
@@ -144,14 +146,14 @@ final class LoopMeter {
 
     func gain(_ octets: Int) { self.octets += octets }
 
-    /// Records a TLS record; returns false if the connection must end.
+    /// Checks the CPU time at a received TLS record; returns false if the connection must end.
     func noteRecord() -> Bool {
         guard let start else {
             start = Clock.threadTime
             firstRead = Clock.now
             return true
         }
-        // The CPU time is at most the elapsed time, which needs no system call.
+        // Compares the elapsed time first, which needs no system call: the CPU time is not longer.
         guard isStopped || overflows(firstRead.duration(to: Clock.now)) else { return true }
         if overflows(Clock.threadTime - start) { isStopped = true }
         return !isStopped
