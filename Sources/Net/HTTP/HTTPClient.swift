@@ -50,7 +50,7 @@ package final class HTTPClient: HTTPTransport {
 
     private(set) var providers: [String: HTTPProvider] = [:]
 
-    /// Provider of the latest request; a comparison is faster than a hash.
+    /// Provider of the latest request; compared first, because the dictionary computes a hash.
     private var latest: (name: String, provider: HTTPProvider)?
 
     private let memory: ReplyMemory
@@ -66,7 +66,9 @@ package final class HTTPClient: HTTPTransport {
         unsafe curl_library_load().map { unsafe String(cString: $0) }
     }
 
-    /// Initialises libcurl once per process, on a worker thread; requests wait meanwhile.
+    /// Initialises libcurl once per process; call this on a worker thread.
+    ///
+    /// A request that begins meanwhile waits for the end of the initialisation.
     package nonisolated static func prepare() { ConnectionPool.initialiseOnce }
 
     @discardableResult

@@ -35,7 +35,7 @@ package struct HTTPRequest: Sendable, Hashable {
 
     package var server: SocketAddress
 
-    /// Vendor or upstream; each has its own connections, and limits of CPU time and memory.
+    /// Name of the vendor or upstream, which has its own connections and limits of CPU and memory.
     package var provider = ""
 
     /// Body of a POST; nil for a GET.
@@ -55,8 +55,8 @@ package struct HTTPRequest: Sendable, Hashable {
 
     /// True to open a new connection, because existing connections may be dead.
     ///
-    /// With ``keepsSilentConnection``, each existing connection to the server counts as silent
-    /// until a reply arrives on the connection.
+    /// If ``keepsSilentConnection`` is also true, each existing connection to the server is marked
+    /// as silent. A reply on the connection ends this state.
     package var wantsFreshConnection = false
 
     /// True to close a silent connection only after another connection of the provider has replied.
@@ -69,8 +69,9 @@ package struct HTTPRequest: Sendable, Hashable {
     /// True to send the request at most once; set for requests that may be billed.
     ///
     /// If a reused connection ends without a reply, the request fails with
-    /// ``HTTPError/cutOff(reused:)``. If the connection received data during the request, a timeout
-    /// is reported with `reused` false.
+    /// ``HTTPError/cutOff(reused:)``, and is not repeated. If data arrived on a reused connection
+    /// during the request, the connection is not dead. A timeout then is
+    /// ``HTTPError/timedOut(reused:)`` with `reused` false.
     package var isSentOnce = false
 
     /// True if libcurl's handles may retain the URL after the request.
@@ -104,10 +105,10 @@ extension String {
 }
 
 package struct TransferTimes: Sendable, Hashable {
-    /// Time until the connection was open; zero for a reused connection.
+    /// Time from the start of the request until the connection is open; zero if reused.
     package var connected: Duration
 
-    /// Time until the TLS handshake ended; zero without a handshake.
+    /// Time from the start of the request until the TLS handshake ends; zero without a handshake.
     package var secured: Duration
 
     package var firstOctet: Duration
@@ -153,7 +154,7 @@ package enum HTTPError: Error, Hashable {
     /// The connection failed before the request was sent.
     case connect(String)
 
-    /// The connection ended after the request, and before the first octet of the reply.
+    /// The connection ended after the request was sent, and before the first octet of the reply.
     ///
     /// The request may be the cause: a firewall can end connections with certain names. `reused` is
     /// true for a reused connection, which may have been closed before the request.

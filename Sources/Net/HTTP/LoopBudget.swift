@@ -133,10 +133,10 @@ final class LoopMeter {
         return budget.isThrottled ? budget.resumption : nil
     }
 
-    /// Begins a libcurl call; the measurement starts now, or at the first TLS record.
+    /// Begins a libcurl call, whose measurement starts at the first TLS record.
     ///
-    /// - Parameter reads: true without TLS, when ``noteRecord()`` is never called; then the
-    ///   measurement starts now.
+    /// - Parameter reads: true without TLS; then the measurement starts immediately, because
+    ///   ``noteRecord()`` is never called.
     func begin(reads: Bool, inFlight: Int) {
         (octets, isStopped, self.inFlight) = (0, false, inFlight)
         callStart = Clock.threadTime

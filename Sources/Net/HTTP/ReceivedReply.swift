@@ -90,7 +90,8 @@ final class ReceivedReply {
 
     /// Counts how often libcurl sends the request; returns false to abort the transfer.
     private func takeSending() -> Bool {
-        // The tunnel is open now; on a reused connection, an earlier request opened it.
+        // The tunnel is open now: this request or, on a reused connection, an earlier request has
+        // opened the tunnel.
         tunnelOctets = nil
         sendings += 1
         guard !isSentOnce || sendings == 1 else {
@@ -106,7 +107,8 @@ final class ReceivedReply {
 
     /// Passes octets from libcurl to `take`; returns -1 to abort the transfer.
     ///
-    /// Does not check the thread for each line: ``ConnectionPool`` calls libcurl on the loop.
+    /// Does not check the thread for each line, because ``ConnectionPool`` always calls libcurl on
+    /// the service loop.
     @inline(__always)
     private static func receive(
         _ data: UnsafeMutablePointer<CChar>?,
@@ -160,8 +162,8 @@ final class ReceivedReply {
 
     /// Parses one line of the reply to CONNECT; returns false to abort the transfer.
     ///
-    /// Aborts if the proxy refuses: libcurl 7.88 would discard the body octet by octet, in one
-    /// call, and the body can have any length.
+    /// Aborts if the proxy refuses the tunnel. Otherwise, libcurl 7.88 would discard the body of
+    /// the refusal octet by octet in one call, and this body can have any length.
     private func takeTunnelHeader(_ line: RawSpan, after before: Int) -> Bool {
         let octets = before + line.byteCount
         tunnelOctets = octets

@@ -22,7 +22,7 @@ final class ReplyHeaders {
 
     private var (hasDate, hasRetryAfter, hasContentType, hasAge) = (false, false, false, false)
 
-    /// Values of earlier replies, reused because the next reply usually has the same values.
+    /// Values of earlier replies; a reply with equal values needs no new strings.
     private var (latestDate, latestRetryAfter, latestContentType, latestAge) = ("", "", "", "")
 
     /// True if a value is longer than ``retainedOctets``; the next reply then removes all values.
@@ -89,7 +89,7 @@ final class ReplyHeaders {
         let count = start.utf8CodeUnitCount
         guard line.byteCount >= count else { return false }
         let start = unsafe start.utf8Start
-        // Compares the last octet first: the delimiter, where most lines have another octet.
+        // Compares the last octet first: most lines have no delimiter at this place.
         // SAFETY: `line` and `start` have at least `count` octets.
         let last = unsafe line.unsafeLoad(fromByteOffset: count - 1, as: UInt8.self)
         guard unsafe last == start[count - 1] else { return false }

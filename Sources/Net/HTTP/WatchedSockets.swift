@@ -4,8 +4,8 @@ private import Glibc
 
 /// Watches of libcurl's sockets, by descriptor.
 ///
-/// libcurl 7.88 closes some sockets without ending the watch. Therefore the loop watches a
-/// duplicate of each socket, and `open` detects reused descriptors.
+/// libcurl 7.88 closes some sockets without a report. Therefore the service loop watches a
+/// duplicate of each socket, and ``open(family:type:protocol:)`` detects reused descriptors.
 @ServiceLoop
 final class WatchedSockets {
     @ServiceLoop
@@ -16,7 +16,8 @@ final class WatchedSockets {
 
         /// True if libcurl has no transfer on the connection.
         ///
-        /// The idle socket stays watched for the next transfer; the first event ends the watch.
+        /// The socket stays watched for the next transfer. An event on an idle socket, for example
+        /// the end of the connection, ends the watch.
         fileprivate var isIdle = false
 
         private let duplicate: OwnedDescriptor
@@ -70,7 +71,7 @@ final class WatchedSockets {
 
     let wanted = WantedEvents()
 
-    /// Silent sockets and their local ports.
+    /// Local port of each socket that is marked as silent.
     private var suspects: [Int32: UInt16] = [:]
 
     var isSuspended = false {
@@ -88,10 +89,11 @@ final class WatchedSockets {
     /// By default, the kernel increases the size to 6 MiB.
     private static let receiveBuffer: Int32 = 128 << 10
 
-    /// Maximum consecutive events with only writing possible; then the watch for writing pauses.
+    /// Maximum consecutive events of a socket that is only writable; then ``writePause`` follows.
     ///
-    /// libcurl also watches for writing while the flow control of the server permits no further
-    /// octets (RFC 9113 §6.9). The socket is then writable all the time.
+    /// While the server's flow control permits no further octets (RFC 9113 §6.9), libcurl still
+    /// waits for a writable socket. The socket is writable all the time, so that each iteration of
+    /// the service loop would call libcurl.
     static let maximumWritableEvents = 8
 
     static let writePause: Duration = .milliseconds(10)
@@ -111,7 +113,7 @@ final class WatchedSockets {
             } else if let socket = all[descriptor], socket.events == .readable {
                 socket.isIdle = true
             } else {
-                // libcurl 7.88 may have closed a socket that was not connected.
+                // Not marked as idle: libcurl 7.88 may have closed a socket that never connected.
                 forget(descriptor)
             }
         }
@@ -139,11 +141,13 @@ final class WatchedSockets {
 
     /// Marks a socket as silent.
     ///
-    /// The next reply on a connection that is not silent shuts down the socket. A reply on the
-    /// socket itself ends the silence.
+    /// The next reply on a connection that is not silent shuts down all silent sockets. A reply on
+    /// this socket removes the mark.
     func suspect(_ descriptor: Int32, port: UInt16) { suspects[descriptor] = port }
 
-    /// Marks all sockets of a server as silent, also idle sockets: libcurl prefers old connections.
+    /// Marks all sockets of a server as silent.
+    ///
+    /// Includes idle sockets, because libcurl would prefer their old connections to new ones.
     func suspectAll(to server: SocketAddress) {
         for descriptor in all.keys {
             guard let peer = SocketAddress(peerOf: descriptor), peer.octets == server.octets,

@@ -16,7 +16,7 @@ open class CancellationSignal {
     private final var others: [Action] = []
     private final var hasOthers = false
 
-    /// DNS client that caused this work, whose limits apply; nil for work of the daemon.
+    /// DNS client that caused this work and whose limits apply; nil for work of the daemon itself.
     package final let account: (any Hashable & Sendable)?
 
     /// True if the DNS client waits for the result; false for a refresh of a cached answer.
@@ -27,9 +27,9 @@ open class CancellationSignal {
         self.isAwaited = isAwaited
     }
 
-    /// Registers an action for cancellation; runs it immediately if the work is cancelled.
+    /// Registers an action that runs at cancellation; if the work is already cancelled, runs now.
     ///
-    /// The action can retain the work, because `finish` releases all actions.
+    /// The action can retain the work without a leak, because `finish` releases all actions.
     package final func whenCancelled(_ action: @escaping @ServiceLoop () -> Void) {
         guard state == .open else {
             if isCancelled { action() }

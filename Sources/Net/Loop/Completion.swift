@@ -29,7 +29,7 @@ public struct Completion<Value>: ~Copyable {
         handler(value)
     }
 
-    /// Returns a handler for an earlier step; `body` gets the result of the step and this handler.
+    /// Returns a handler for an earlier step; `body` gets that step's result and this handler.
     @inlinable
     public consuming func after<Earlier>(
         _ body: @escaping @ServiceLoop (Earlier, consuming Completion) -> Void

@@ -13,7 +13,7 @@ package final class FlightRecorder: Sendable {
     package struct Line: Sendable, Equatable {
         package let text: String
 
-        /// True if the log also has the line.
+        /// True if the line was also written to the log.
         package let isShown: Bool
     }
 

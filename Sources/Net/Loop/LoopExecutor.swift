@@ -50,10 +50,10 @@ package final class LoopExecutor: SerialExecutor {
         /// Jobs that the thread queued for the next iteration.
         var jobs: [Job] = []
 
-        /// Unlike `jobs.isEmpty`, this needs no run-time exclusivity check.
+        /// True if `jobs` is not empty; unlike `jobs.isEmpty`, needs no run-time exclusivity check.
         var hasJobs = false
 
-        /// Sends the queued datagrams; runs before the thread waits, after ``flushLater()``.
+        /// Sends the queued datagrams; after ``flushLater()``, runs before the thread waits.
         var flush: () -> Void = {}
         var isFlushDue = false
 
@@ -239,9 +239,9 @@ extension LoopExecutor {
 
     /// Sends the queued datagrams, then dispatches the ready descriptors.
     ///
-    /// Waits for a descriptor if no work is left. If several descriptors were ready, sends the
-    /// datagrams together with those of the next iterations, because each flush needs a system call
-    /// for each socket.
+    /// Waits for a descriptor if no work is left. If several descriptors were ready, delays the
+    /// datagrams by up to ``delayLimit`` iterations: each flush needs a system call for each
+    /// socket, and later datagrams can share this call.
     private func poll() {
         if own.isFlushDue, own.ready > 1, !own.hasJobs, own.delays < Self.delayLimit {
             own.delays += 1
@@ -291,15 +291,15 @@ extension LoopExecutor {
 
     /// Makes sd-event prepare its sources before the thread waits.
     ///
-    /// Call this after each change of a source, for example after a call to a D-Bus service: only
-    /// the preparation arms timers and updates the watched events.
+    /// Call this after each change of a source, for example after a call to a D-Bus service.
+    /// sd-event arms timers and updates the watched events only when it prepares the sources.
     @ServiceLoop
     func noteEvent() { own.isEventDue = true }
 
     /// Dispatches at most one event of sd-event.
     ///
-    /// If sd-event has no event, it prepares its sources, and needs no further call until
-    /// ``noteEvent()``.
+    /// If sd-event has no event, sd-event prepares its sources. Then no further call is necessary
+    /// until ``noteEvent()``.
     private func dispatchEvent() {
         guard own.isEventDue else { return }
         guard let event = unsafe own.event else {

@@ -25,7 +25,8 @@ final class LoopTimer: Cancellable {
 
 /// All timers of the service loop: a binary heap on one timerfd.
 ///
-/// Only an earlier timer re-arms the timerfd, so the timerfd may expire early after a cancellation.
+/// The timerfd is re-armed only for an earlier deadline. If the first timer is cancelled, the
+/// timerfd therefore expires too early, and no timer runs.
 @ServiceLoop
 private final class TimerQueue {
     static let shared = TimerQueue()
@@ -50,10 +51,10 @@ private final class TimerQueue {
 
     private let timer: Int32
 
-    /// Eventfd for timers that are due.
+    /// Eventfd that the queue signals when timers are due.
     ///
-    /// epoll reports the eventfd after all descriptors that were ready before. The timerfd is not
-    /// set for due timers, because its expiry is an interrupt, which a virtual machine can delay.
+    /// epoll reports the eventfd after all descriptors that were ready before. The timerfd cannot
+    /// replace the eventfd: its expiry is an interrupt, which a virtual machine can delay.
     private let turn: Int32
     private var watches: [DescriptorWatch] = []
 
@@ -104,9 +105,9 @@ private final class TimerQueue {
 
     /// Runs the due timers.
     ///
-    /// The loop has called the handlers of the descriptors that were ready when the timers were
-    /// due. If the loop is late, the tasks that these handlers started also run before the timers.
-    /// In another order, a server could be marked as slow while its reply waits in a socket.
+    /// The loop has already called the handlers of the descriptors that were ready when the timers
+    /// were due. If the loop is late, the tasks that these handlers started also run before the
+    /// timers. Otherwise, a server could be marked as slow while its reply waits in a socket.
     private func handledSources() {
         guard case .sources(let due) = phase else { return }
         if let first = heap.first?.deadline, Clock.now - first < Self.lateness {

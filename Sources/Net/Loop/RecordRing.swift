@@ -70,7 +70,7 @@ package final class RecordRing: Sendable {
     }
 
     private static func octets(_ range: Range<Int>, of text: RawSpan) -> UInt64 {
-        // A range that ends at octet 8 or later needs one load, of the eight octets before its end.
+        // If eight octets precede the end of the range, one load reads these octets.
         guard range.upperBound < 8 else {
             let start = range.upperBound - 8
             // SAFETY: the text is not shorter than the range's end.
@@ -104,7 +104,7 @@ package final class RecordRing: Sendable {
         package fileprivate(set) var next: UInt64
     }
 
-    /// Copies the records in the buffer from number `start` on.
+    /// Copies the records from number `start` on that are still in the buffer.
     package func records(since start: UInt64) -> Records {
         let end = written
         let first = max(start, end > UInt64(Self.capacity) ? end - UInt64(Self.capacity) : 0)

@@ -27,7 +27,7 @@ extension ServiceLoop {
 
     /// Runs `body` as the whole program and returns its exit code.
     ///
-    /// Call it once, from the main thread. When `body` returns, other tasks are not continued.
+    /// Call this once, from the main thread. When `body` has returned, no other task continues.
     package static func run(_ body: @escaping @Sendable @ServiceLoop () async -> Int32) -> Int32 {
         let code = Lock<Int32>(0)
         start()

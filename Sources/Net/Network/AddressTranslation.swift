@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Translation of IPv4 server addresses to NAT64 addresses, where IPv4 does not work.
+/// Translation of IPv4 server addresses to NAT64 addresses, for networks without working IPv4.
 @ServiceLoop
 package final class AddressTranslation {
     /// Returns the IPv6 octets for IPv4 octets; nil if the address cannot be translated.
@@ -18,7 +18,7 @@ package final class AddressTranslation {
 
     private var known: [SocketAddress: SocketAddress] = [:]
 
-    /// Limit of `known`, because replies of vendors can contain new servers.
+    /// Maximum number of entries of `known`, which grows with each new server in vendors' replies.
     static let maximumKnown = 1_024
 
     package init(
@@ -27,7 +27,7 @@ package final class AddressTranslation {
         self.hasRoute = hasRoute
     }
 
-    /// Sets the NAT64, or nil if there is none, and discards earlier translations.
+    /// Sets the translation to NAT64 addresses, or nil without NAT64; discards earlier results.
     package func use(_ embed: Embedding?) {
         self.embed = embed
         known = [:]

@@ -48,7 +48,7 @@ package final class LinkWatch {
         socket = events
         self.look = look
         self.handler = handler
-        // The notification socket already exists, so no change is missed.
+        // The notification socket is open before this query, so no change is missed.
         links = try look.links()
         watch = nil
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in self?.read() }
@@ -66,7 +66,7 @@ package final class LinkWatch {
                 guard let datagram = try ReceiveBuffer.receive(from: socket.raw) else { break }
                 hasNews = try NetlinkMessage.all(in: datagram).contains(where: isNews) || hasNews
             } catch {
-                // Notifications were lost, or one cannot be parsed.
+                // The kernel dropped notifications, or a notification cannot be parsed.
                 hasNews = true
             }
         }

@@ -22,7 +22,7 @@ enum NetworkFact: Hashable {
         let isTunnel: Bool
     }
 
-    /// Address that is valid beyond its link.
+    /// Address of this machine that is neither loopback nor link-local.
     struct Address: Hashable {
         let index: Int32
 
@@ -122,7 +122,7 @@ extension NetworkFact.Address {
             flags & UInt32(ROUTE_ADDRESS_TENTATIVE) != 0
             && flags & UInt32(ROUTE_ADDRESS_OPTIMISTIC) == 0
         let isDuplicate = flags & UInt32(ROUTE_ADDRESS_DUPLICATE) != 0
-        // Manually added addresses in 169.254.0.0/16 often have the wrong scope.
+        // 169.254.0.0/16 is checked separately: manually added addresses often have a wrong scope.
         let isLocal =
             Int(scope) >= ROUTE_SCOPE_LINK || octets.count == 4 && octets.starts(with: [169, 254])
         guard !isTentative, !isDuplicate, !isLocal else { return nil }

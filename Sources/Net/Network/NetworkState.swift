@@ -69,8 +69,8 @@ extension NetworkState {
 
     /// True if all usable addresses, or all default routes of a family, are lost since `old`.
     ///
-    /// The loss may be temporary: the kernel removes an old address before it adds another, and
-    /// adds routes last.
+    /// The loss may be temporary: when the network changes, the kernel first removes the old
+    /// address, then adds the new address, and adds routes last.
     func isLess(than old: NetworkState) -> Bool {
         if ways.isEmpty, !old.ways.isEmpty { return true }
         let families = Set(defaultRoutes.map(\.isIPv6))

@@ -2,9 +2,9 @@
 
 /// Watch for changes of this machine's addresses and default routes.
 ///
-/// A netlink notification triggers a query of the state. The first change is reported immediately,
-/// the next change at least ``settling`` later. A loss is reported only if no replacement follows
-/// within ``settling``.
+/// A netlink notification triggers a query of the addresses and routes. The first change is
+/// reported immediately, and the next change at least ``settling`` later. The loss of an address or
+/// route is reported only if no replacement follows within ``settling``.
 @ServiceLoop
 package final class NetworkWatch {
     package struct Change: Sendable, Hashable, CustomStringConvertible {
@@ -20,10 +20,10 @@ package final class NetworkWatch {
         }
     }
 
-    /// Time to wait for a replacement after a loss; also the minimum interval between changes.
+    /// Time to wait for a replacement after a loss, and minimum interval between two reports.
     ///
-    /// If a change follows within ``memory``, the interval doubles, up to ``longestSettling``: each
-    /// change drops connections and may repeat billed requests.
+    /// If a change follows within ``memory``, the interval doubles, up to ``longestSettling``,
+    /// because each report drops connections and may repeat billed requests.
     package nonisolated static let settling: Duration = .milliseconds(200)
     package nonisolated static let longestSettling: Duration = .seconds(5)
     package nonisolated static let memory: Duration = .seconds(30)
@@ -76,7 +76,7 @@ package final class NetworkWatch {
         socket = events
         self.look = look
         self.handler = handler
-        // The notification socket is open already, so no change is missed.
+        // The notification socket is open before this query, so no change is missed.
         state = try look.state()
         heard = state
         watch = nil
@@ -120,7 +120,7 @@ extension NetworkWatch {
 
     /// Queries the state and calls the handler if the state has changed.
     ///
-    /// If `isOverdue` is false, a loss is not reported, but starts the wait for a replacement.
+    /// If `isOverdue` is false, a loss starts the wait for a replacement, and is not reported yet.
     private func consider(isOverdue: Bool = false) {
         var failures = losses.sorted()
         hasNews = false
@@ -128,7 +128,7 @@ extension NetworkWatch {
         do {
             state = try look.state()
         } catch {
-            // A failed query counts as a change.
+            // A failed query is reported as a change, because it can hide a change.
             failures.append("cannot query the network state (\(error))")
         }
         if failures.isEmpty, !isOverdue, state.isLess(than: heard) {

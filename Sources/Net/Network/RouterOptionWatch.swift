@@ -34,7 +34,7 @@ package final class RouterOptionWatch {
     private static let mostOptions = 4
     private static let pause: Duration = .milliseconds(100)
 
-    /// Time until which messages are read, but ignored.
+    /// End of the pause in which messages are read, but ignored.
     private var resumption = Clock.now
 
     private let socket: OwnedDescriptor
@@ -105,8 +105,8 @@ package final class RouterOptionWatch {
 
     /// Reports at most ``mostOptions`` different options, then ignores messages for ``pause``.
     ///
-    /// So a flood of advertisements costs only system calls. Lost messages are not noticed: the
-    /// router repeats its advertisements.
+    /// During the pause, a flood of advertisements costs only system calls. Lost messages need no
+    /// detection, because the router repeats its advertisements.
     private func read() {
         let now = Clock.now
         let isPaused = now < resumption

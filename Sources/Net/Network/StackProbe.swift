@@ -4,9 +4,9 @@ private import Locks
 
 /// Test of the reachability of the Internet over IPv4 and over IPv6.
 ///
-/// An address family without a route does not work. If both families have a route, TCP connections
-/// to servers in use are tested: the IPv4 route remains when the router loses its IPv4 uplink. No
-/// data is sent.
+/// An address family without a route does not work. A route is no proof that a family works: the
+/// IPv4 route remains when the router loses its IPv4 uplink. Therefore, if both families have a
+/// route, the probe opens TCP connections to servers in use, and sends no data.
 @ServiceLoop
 package final class StackProbe {
     /// Opens and closes a connection; returns false on failure.
@@ -40,9 +40,9 @@ package final class StackProbe {
 
     /// Returns the families that work, after a test of `servers`.
     ///
-    /// No test is possible if only one family has a route, or if `servers` lacks servers of a
-    /// family. A test proves nothing if no server of either family is reachable: the servers may be
-    /// down. In these cases, returns the families that have a route.
+    /// Returns the families that have a route if no test is possible, because only one family has a
+    /// route, or `servers` lacks servers of a family. Also returns these families if no server of
+    /// either family is reachable, because all servers may be down.
     package func test(_ servers: [SocketAddress]) async -> NetworkStack {
         let stack = routes()
         guard stack == .dual else { return stack }
@@ -70,7 +70,7 @@ package final class StackProbe {
         }
     }
 
-    /// Returns true if a server accepts or refuses a connection: both show that packets arrive.
+    /// Returns true if a server accepts or refuses a connection, because both need a working path.
     package static func connects(to server: SocketAddress, _ deadline: Instant) async -> Bool {
         do throws(SocketError) {
             try await StreamConnection.connect(to: server, deadline: deadline).close()

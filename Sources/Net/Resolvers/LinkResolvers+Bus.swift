@@ -52,7 +52,7 @@ extension LinkResolvers {
     ) -> [LinkResolvers] {
         indexes(inResolved: manager).compactMap { index in
             guard let name = index == 0 ? "" : names[index] else { return nil }
-            // Older versions of systemd-resolved have no `DNSEx`, which includes ports and names.
+            // `DNSEx` includes ports and names; older versions of systemd-resolved have only `DNS`.
             let extended = manager["DNSEx"]?.items
             let encrypts = (links[index] ?? manager)["DNSOverTLS"]?.text == "yes"
             let servers = (extended ?? manager["DNS"]?.items ?? []).compactMap {
@@ -130,12 +130,12 @@ extension LinkResolvers {
             new.route(routing)
             new.searches = domains.filter { !$0.hasPrefix("~") }
             if entry["vpn"]?.boolean == true, !new.isTunnel {
-                // `isTunnel` depends on the name of the interface; names of PPP interfaces do not
-                // count, because DSL uses them, too. Here, a PPP interface belongs to the VPN. Any
-                // other interface belongs to the network over which the VPN runs.
+                // `isTunnel` is false for a VPN over PPP, because DSL also uses PPP interfaces. A
+                // PPP interface of this entry belongs to the VPN. Any other interface belongs to
+                // the network over which the VPN runs.
                 (new.isTunnel, new.isShared) = (true, !link.hasPrefix("ppp"))
             }
-            // IPv4 and IPv6 of a link are two entries.
+            // NetworkManager reports IPv4 and IPv6 of a link as two entries.
             if let index = links.firstIndex(where: { $0.isJoined(with: new) }) {
                 let all = links[index].servers + servers
                 links[index].servers = Array(all.prefix(maximumServers))
@@ -158,10 +158,10 @@ extension LinkResolvers {
 }
 
 extension LinkResolvers {
-    /// Separates the VPNs that NetworkManager reports from these settings of systemd-resolved.
+    /// Splits these settings of systemd-resolved into the link and its VPNs, which are in `vpns`.
     ///
-    /// systemd-resolved does not know which links are VPNs, and has only one list of servers for an
-    /// interface and the IPsec VPNs that use the interface.
+    /// systemd-resolved does not report which links are VPNs. For an interface and the IPsec VPNs
+    /// that use the interface, systemd-resolved has only one list of servers.
     func separated(from vpns: [LinkResolvers]) -> [LinkResolvers] {
         guard source == .resolved else { return [self] }
         var (rest, parts) = (self, [LinkResolvers]())

@@ -44,7 +44,9 @@ package struct LinkResolvers: Sendable, Hashable {
     /// True if the servers also answer names outside the routing domains of all links.
     package var isDefault: Bool
 
-    /// True for the domain `~.`: names outside all other domains use only links that have `~.`.
+    /// True for the domain `~.`.
+    ///
+    /// If a link has this domain, names outside all other domains go only to links with `~.`.
     package var takesAll = false
 
     package init(
@@ -177,7 +179,7 @@ extension LinkResolvers {
 // MARK: - Merging
 
 extension LinkResolvers {
-    /// Merges the settings of several sources; for each link, only the first source is used.
+    /// Merges the settings of several sources; a link gets the settings of its first source.
     ///
     /// A resolv.conf of the whole machine is used only if no earlier source has a server for names
     /// outside the routing domains (``isDefault``).
@@ -221,10 +223,10 @@ extension LinkResolvers {
                     guard !entry.domains.isEmpty else { continue }
                     (entry.isDefault, entry.takesAll) = (false, false)
                 }
-                // A network could assign the address of a VPN's DNS server to this machine. Then
-                // this server is removed, but the VPN keeps its domains, so that no other server
-                // gets the names. A link that is not a VPN, and whose only domain is `~.`, is
-                // skipped: its server may be this daemon.
+                // A hostile network could assign the address of a VPN's DNS server to this machine.
+                // Then this server is removed, but the VPN keeps its domains, so that no other
+                // server gets the names. A link whose only domain is `~.` keeps it only if the link
+                // is a VPN: otherwise, the removed server may be this daemon.
                 let keepsDomains =
                     !entry.link.isEmpty
                     && (!entry.domains.isEmpty || entry.takesAll && entry.isTunnel)
@@ -257,7 +259,8 @@ extension LinkResolvers {
 
     /// Adds the search domains of a VPN to its routing domains, as systemd-resolved does.
     ///
-    /// Search domains of other links are ignored, because a network could name the domain of a VPN.
+    /// Search domains of other links are ignored, because a hostile network could announce the
+    /// domain of a VPN.
     private mutating func routeSearches() {
         let known = Set(domains)
         let new = searches.filter { $0 != "." && !$0.hasPrefix("~") && !known.contains($0) }
@@ -267,9 +270,10 @@ extension LinkResolvers {
 
     /// Binds servers for the names of a VPN to the interface `index`.
     ///
-    /// A server that is not bound could get a route through another network. Servers from
+    /// Another network could add a route to a server that is not bound. Servers from
     /// systemd-resolved are always bound, because systemd-resolved also binds them. A server from
-    /// another source can be outside of the VPN, and is bound only if its route uses the interface.
+    /// another source can be outside of the VPN. Such a server is bound only if its route uses the
+    /// interface.
     private mutating func bind(to index: UInt32, _ isReached: (SocketAddress, UInt32) -> Bool) {
         guard isTunnel, !isShared, takesAll || !domains.isEmpty else { return }
         for place in servers.indices
@@ -280,7 +284,7 @@ extension LinkResolvers {
 }
 
 extension LinkResolvers.Server {
-    /// This server without its interface: the index changes with each start of the interface.
+    /// This server without its interface, whose index changes when the interface is created again.
     package var unbound: LinkResolvers.Server {
         var server = self
         server.address.link = 0

@@ -2,9 +2,9 @@
 
 /// Latest reply of NetworkManager, which can stay valid after the end of NetworkManager.
 ///
-/// NetworkManager leaves links up when it ends, for example when D-Bus ends. The file of
-/// NetworkManager is no replacement for the reply: it has neither routing domains nor priorities,
-/// so other servers would get the names of a VPN.
+/// When NetworkManager ends, for example because D-Bus ends, its links stay up. NetworkManager's
+/// resolv.conf cannot replace the reply: the file has neither routing domains nor priorities, so
+/// other servers would get the names of a VPN.
 struct NetworkManagerState {
     private var latest: BusValue?
 

@@ -2,9 +2,9 @@
 
 /// Latest reply of systemd-resolved, and the sources that may be used instead of the service.
 ///
-/// The file of systemd-resolved has neither TLS nor routing domains. If the file were used, its
-/// servers would get names in clear text, or names of a VPN, which systemd-resolved does not send
-/// to these servers.
+/// The resolv.conf of systemd-resolved has neither TLS nor routing domains. If the daemon used the
+/// file, the servers in it would get names in clear text, or names of a VPN. systemd-resolved does
+/// not send these names to these servers.
 struct ResolvedState {
     private enum Service {
         /// Not queried, because there is no system bus.
@@ -18,7 +18,7 @@ struct ResolvedState {
 
         case running
 
-        /// Does not run now; the latest reply stays valid: a server uses TLS or belongs to a VPN.
+        /// Does not run now; the latest reply has a server of a VPN or with TLS, and stays valid.
         case ended
 
         /// Does not run now; no server of the latest reply used TLS or belonged to a VPN.
@@ -34,7 +34,7 @@ struct ResolvedState {
     /// True if no server of the network may be used.
     var isSilent: Bool { service == .silent }
 
-    /// True if the file of systemd-resolved may be used.
+    /// True if the resolv.conf of systemd-resolved may be used.
     var allowsFile: Bool {
         switch service {
         case .unknown, .absent, .released: true
@@ -44,8 +44,8 @@ struct ResolvedState {
 
     /// Text for the log; nil if there is no problem.
     ///
-    /// A problem is a service that does not reply, or an ended service, while its latest reply
-    /// stays valid.
+    /// There is a problem if the service does not reply, or if the service has ended and its latest
+    /// reply stays valid.
     var problem: String? {
         switch service {
         case .silent:

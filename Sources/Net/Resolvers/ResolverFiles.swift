@@ -14,12 +14,12 @@ package struct ResolverFiles: Sendable {
         /// Directory with files named `METRIC INTERFACE`; only the first interface is used.
         var exclusives: String?
 
-        /// Directory with files named `METRIC INTERFACE`; these interfaces follow all others.
+        /// Directory with files named `METRIC INTERFACE`; these interfaces are listed last.
         var metrics: String?
 
         /// Prefixes of interface names, in the order in which the program lists the interfaces.
         ///
-        /// VPNs have the first prefixes, because names must go to the servers of the VPN.
+        /// VPNs precede Ethernet and Wi-Fi, because the servers of a VPN must get the names.
         var order: [String] = []
     }
 
@@ -136,8 +136,8 @@ package struct ResolverFiles: Sendable {
         var result: [LinkResolvers] = []
         var unreadable: [String] = []
         var names = Self.names(directory)
-        // Read after the names: openresolv creates the file in `privates` first and removes it
-        // last. A private interface is therefore never read as an ordinary interface.
+        // Read after the names, so that a private interface is never read as an ordinary one:
+        // openresolv creates the file in `privates` first, and removes it last.
         let privates = Set(directory.privates.map(Self.entries) ?? [])
         let exclusive = directory.exclusives.map(Self.entries)?.first?.split(separator: " ").last
         if let exclusive { names = names.filter { $0 == exclusive } }
@@ -153,7 +153,7 @@ package struct ResolverFiles: Sendable {
             if Self.isOfIPsec(name) { entry.isTunnel = true }
             entry.takesAll = exclusive != nil
             if let index = result.firstIndex(where: { $0.hasSameNames(as: entry) }) {
-                // Two programs configure one interface, for example for IPv4 and for IPv6.
+                // Two programs can configure one interface, for example for IPv4 and for IPv6.
                 let all = result[index].servers + entry.servers
                 result[index].servers = Array(all.prefix(LinkResolvers.maximumServers))
                 result[index].searches += entry.searches
@@ -166,8 +166,8 @@ package struct ResolverFiles: Sendable {
 
     /// Returns the interface of a file such as `eth0`, `eth0.dhclient` or `tun.wg0`.
     ///
-    /// wg-quick adds the prefix `tun.`, and Tailscale adds `tun-`: Debian's resolvconf lists such
-    /// files first. With openresolv, Tailscale's file for `tailscale0` is `tailscale`.
+    /// wg-quick adds the prefix `tun.`, and Tailscale adds `tun-`, because Debian's resolvconf
+    /// lists such files first. With openresolv, Tailscale's file for `tailscale0` is `tailscale`.
     ///
     /// Returns "" for the file of NetworkManager, which has the settings of all interfaces, and for
     /// a file of IPsec.

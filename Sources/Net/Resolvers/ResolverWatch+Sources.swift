@@ -22,10 +22,10 @@ extension ResolverWatch {
             note(unreadable, in: directory.path)
             sources.append(list)
         }
-        // Texts are compared, because resolv.conf may be a link to the file of systemd-resolved.
+        // Compares texts, not paths: /etc/resolv.conf may be a link to the file to ignore.
         let ignored = ignoredFile
         for (source, path) in files.files {
-            // The service's reply over D-Bus contains more than the file.
+            // NetworkManager's reply over D-Bus contains more than its file.
             if source == .networkManager && networkManager.isKnown { continue }
             guard let text = ResolverFiles.text(path), text != ignored else { continue }
             let (entry, unreadable) = LinkResolvers.reading(resolvConf: text, .file, link: "")
@@ -35,7 +35,7 @@ extension ResolverWatch {
         return sources
     }
 
-    /// Text of the file of systemd-resolved if the file must not be used; nil if it can be used.
+    /// Text of systemd-resolved's resolv.conf if the file must be ignored; nil if it may be used.
     private var ignoredFile: String? {
         guard !resolved.allowsFile else { return nil }
         return files.files.first { $0.source == .resolved }.flatMap { ResolverFiles.text($0.path) }

@@ -35,11 +35,12 @@ package final class ResolverWatch {
 
     /// Time for the restart of a service, during which its latest reply stays valid.
     ///
-    /// Without this time, the daemon would use the service's resolv.conf, which has no routing
-    /// domains and no TLS, and would send its servers names that the service does not send them.
+    /// Without this time, the daemon would use the resolv.conf of the service, which has no routing
+    /// domains and no TLS. The servers in this file would get names that the service does not send
+    /// to these servers.
     private static let restartTime = Duration.seconds(5)
 
-    /// Timers of further queries to services that did not reply in time; `pauses` has the delays.
+    /// Timers that repeat the query to a service that did not reply; `pauses` has the delays.
     private var retries: [String: LoopTimer] = [:]
     private var pauses: [String: Duration] = [:]
     private static let shortestPause = Duration.seconds(1)
@@ -55,14 +56,15 @@ package final class ResolverWatch {
     /// Services that have not replied since the start; ``update()`` waits for all replies.
     private var awaited: Set<String> = []
 
-    /// Timers of further queries to systemd-resolved after a change.
+    /// Timers that repeat the query to systemd-resolved after a change.
     private var repeated: [LoopTimer] = []
     private static let repetitions: [Duration] = [.milliseconds(300), .seconds(1), .seconds(3)]
 
     /// Timer of the next periodic query to systemd-resolved.
     ///
-    /// systemd-resolved sends no signal if only domains, `DNSOverTLS` or `DefaultRoute` change. Its
-    /// files of the links cannot be watched instead, because only root can read them.
+    /// systemd-resolved sends no signal if only domains, `DNSOverTLS` or `DefaultRoute` change. The
+    /// files in which systemd-resolved stores the settings of links cannot be watched instead,
+    /// because only root can read them.
     private var poll: LoopTimer?
     private static let pollTime = Duration.seconds(10)
 
@@ -279,7 +281,7 @@ package final class ResolverWatch {
         let isKnown = object == .resolved ? resolved.isKnown : networkManager.isKnown
         switch reply {
         case .noReply:
-            // The latest reply stays valid: the service runs.
+            // An earlier reply stays valid, because the service still runs.
             if object == .resolved { resolved.hasNotReplied() }
             if !isKnown { settle(service) }
             let pause = min((pauses[service] ?? Self.shortestPause / 2) * 2, Self.longestPause)

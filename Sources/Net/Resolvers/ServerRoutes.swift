@@ -20,7 +20,8 @@ struct ServerRoutes {
 
     /// True if packets to `server` leave, or left at an earlier call, through the link.
     ///
-    /// Once true, the result stays true, because a hostile network may add another route later.
+    /// The result stays true while the link exists, because a hostile network may later add another
+    /// route to the server.
     mutating func isReached(_ server: SocketAddress, through index: UInt32) -> Bool {
         var linked = server
         linked.link = index
@@ -32,7 +33,7 @@ struct ServerRoutes {
         return true
     }
 
-    /// Records the unbound servers of an update; returns true if one is new since the last update.
+    /// Records the unbound servers of VPNs; returns true if the last call did not have one of them.
     mutating func hasNewUnbound(_ links: [LinkResolvers]) -> Bool {
         let all = links.filter(\.isTunnel)
             .flatMap { link in link.servers.map { Unbound(link: link.link, address: $0.address) } }

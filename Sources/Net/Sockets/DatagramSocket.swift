@@ -77,7 +77,7 @@ package final class DatagramSocket {
 
     /// Queues a datagram; the service loop sends the queued datagrams before it waits.
     ///
-    /// The receiver gets send errors; throws ``SocketError/closed`` after ``close()``.
+    /// Send errors go to the receiver. Throws ``SocketError/closed`` after ``close()``.
     package func send(_ datagram: [UInt8]) throws(SocketError) {
         DatagramQueue.shared.add(datagram, of: self, try raw)
     }

@@ -3,9 +3,9 @@ private import Glibc
 
 /// Descriptor of a stream socket with its watch and waiting tasks.
 ///
-/// The descriptor is registered once, edge-triggered. An operation calls `attempt`, which discards
+/// epoll watches the descriptor edge-triggered. An operation calls ``attempt(_:)``, which discards
 /// earlier edges. Then the operation makes the system call, and waits only after EAGAIN. An edge
-/// after `attempt` ends the next wait, so no edge is missed.
+/// after ``attempt(_:)`` ends the next wait, so no edge is missed.
 @ServiceLoop
 final class Endpoint {
     struct Direction: OptionSet {
@@ -25,7 +25,7 @@ final class Endpoint {
     private var reader: Waiter?
     private var writer: Waiter?
 
-    /// Receives every edge instead of the waiting tasks.
+    /// Observer that receives every edge; if set, edges do not resume waiting tasks.
     var observer: (@ServiceLoop (Readiness) -> Void)?
 
     private var whenGone: (@ServiceLoop () -> Void)?

@@ -34,7 +34,8 @@ package struct PassedSocket: Sendable, Hashable {
         default:
             throw .unusable(name: name, why: "is neither UDP nor TCP")
         }
-        // A dual-stack socket maps IPv4 clients to IPv6 addresses, which match no access list.
+        // A dual-stack socket reports IPv4 clients with IPv4-mapped IPv6 addresses, which match no
+        // access list.
         if address.isIPv6, address.isUnspecified,
             Self.option(IPV6_V6ONLY, at: Int32(IPPROTO_IPV6), of: descriptor) != 1
         {

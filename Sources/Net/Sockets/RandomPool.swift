@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// Random numbers of the kernel; used numbers are erased, so memory reveals no query ID.
+/// Random numbers of the kernel; a used number is erased, so that memory reveals no past query ID.
 package struct RandomPool: RandomNumberGenerator, Sendable {
     /// Numbers per system call; getentropy(3) returns at most 256 octets.
     private static let count = 32

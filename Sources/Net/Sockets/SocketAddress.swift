@@ -15,7 +15,8 @@ package struct SocketAddress: Sendable, Hashable {
 
     /// Index of the interface for all packets to this address; 0 to follow the routing table.
     ///
-    /// Protects servers of a VPN: another network could add a route to them, for example by DHCP.
+    /// Protects queries to servers of a VPN: another network could add a route to the same address,
+    /// for example by DHCP.
     package var link: UInt32 = 0
 
     package init?(octets: [UInt8], port: UInt16, scope: UInt32 = 0) {

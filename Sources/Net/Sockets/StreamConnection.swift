@@ -28,7 +28,8 @@ package final class StreamConnection {
         let descriptor = try OwnedDescriptor.socket(peer.isIPv6 ? AF_INET6 : AF_INET, SOCK_STREAM)
         try descriptor.set(TCP_NODELAY, at: Int32(IPPROTO_TCP), to: 1)
         let error = descriptor.connect(to: peer)
-        // EADDRNOTAVAIL also occurs if this machine has no address of the family.
+        // EADDRNOTAVAIL means that no port is free, or that this machine lacks an address of the
+        // family; only in the second case, there is no source address.
         if error == EADDRNOTAVAIL, SocketAddress.source(towards: peer) != nil { throw .noPort }
         return try await finish(descriptor, error: error, deadline: deadline)
     }
@@ -55,7 +56,7 @@ package final class StreamConnection {
         let connection = try StreamConnection(descriptor)
         guard error != 0 else { return connection }
         do throws(SocketError) {
-            // The first edge may come from the new watch, before the peer has answered.
+            // The new watch can cause the first edge before the peer has answered.
             while true {
                 try await connection.endpoint.wait(for: .writing, until: deadline)
                 let pending = connection.endpoint.pendingError
@@ -90,7 +91,7 @@ package final class StreamConnection {
 
     /// Reads at most 65,535 octets.
     ///
-    /// While data is always pending, the deadline is checked at every sixteenth read.
+    /// If data is always pending, only every sixteenth read checks the deadline.
     package func read(
         upTo limit: Int,
         deadline: Instant?
@@ -142,8 +143,8 @@ package final class StreamConnection {
 
     /// Receives up to `limit` octets; returns 0 at the end of input, nil without pending data.
     ///
-    /// If fewer than `limit` octets were received, new data causes another edge, but the end of
-    /// input possibly does not.
+    /// After a result below `limit`, new data causes another edge. The end of input can have caused
+    /// its edge already, and then causes no other edge.
     package func attemptRead(
         into buffer: inout [UInt8],
         from start: Int,

@@ -88,7 +88,7 @@ package final class StreamListener {
     /// Bound address; nil for a Unix socket or a closed socket.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
-    /// Returns the next connection; without a free descriptor, pauses and tries again.
+    /// Returns the next connection; if no descriptor or memory is free, pauses and tries again.
     package func accept() async throws(SocketError) -> StreamConnection {
         if inRow == Self.row {
             inRow = 0

@@ -61,7 +61,7 @@ package final class TLSClient {
         return areCurvesSet && areCiphersSet
     }
 
-    /// Disables renegotiation and compression, which only attackers use; limits certificate chains.
+    /// Limits certificate chains; disables renegotiation and compression, which only attackers use.
     ///
     /// A HelloRequest (RFC 5246 §7.4.1.1) could start an endless handshake. Certificates cost CPU
     /// time before the server is authenticated.
@@ -112,7 +112,7 @@ package final class TLSClient {
             return connection
         } catch {
             stream.close()
-            // The resumed session may have caused the failure.
+            // Forgets the session, because its resumption may have caused the failure.
             sessions[place] = nil
             throw error
         }

@@ -78,17 +78,17 @@ package final class TLSConnection: OctetStream {
             switch step {
             case .done(let octets):
                 octetsWithoutData = 0
-                // The session is complete: tickets precede the first data (RFC 8446 §4.6.1).
+                // Tickets precede the first data (RFC 8446 §4.6.1), so the session is complete.
                 if let keep = keepSession, let session = engine.session {
                     keepSession = nil
                     keep(session)
                 }
                 return octets
             case .wantsInput:
-                // End of stream without close_notify is accepted: DNS messages carry their length.
                 guard octetsWithoutData <= Self.controlLimit else {
                     throw .broken("the server sends control messages but no data")
                 }
+                // A stream may end without close_notify, because DNS messages contain their length.
                 guard try await fill(deadline: deadline) else { return [] }
             case .ended:
                 return []
@@ -128,7 +128,9 @@ package final class TLSConnection: OctetStream {
         return true
     }
 
-    /// Writes the engine's output; if another task is writing, that task writes this output, too.
+    /// Writes the output of the TLS engine.
+    ///
+    /// If another task is writing, returns immediately, because that task also writes this output.
     private func flush(deadline: Instant?) async throws(SocketError) {
         guard !isFlushing else { return }
         isFlushing = true

@@ -36,7 +36,7 @@ package final class TrustStores {
 
     private var entries: [TrustSource: Entry] = [:]
 
-    /// Entry of the latest call; a comparison is faster than a hash.
+    /// Entry of the latest call; compared first, because the dictionary computes a hash.
     private var latest: Entry?
 
     private static let checkInterval: Duration = .seconds(1)
