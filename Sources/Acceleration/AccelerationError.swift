@@ -30,7 +30,8 @@ package enum AccelerationError: Error, Equatable, CustomStringConvertible {
 
     /// Creates the error for `result`, a negated `errno`.
     init(_ result: Int32, _ what: String, _ log: String = "") {
-        // If the BPF verifier wrote a log, EACCES means that the verifier rejected the program.
+        // EACCES without a log means that the process lacks a permission. EACCES with a log means
+        // that the BPF verifier rejected the program.
         self =
             -result == EPERM || -result == EACCES && log.isEmpty
             ? .forbidden(what: what) : .refused(what: what, errno: -result, why: log)

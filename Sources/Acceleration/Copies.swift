@@ -11,14 +11,14 @@ struct Copies: ~Copyable {
 
     let room: Int
 
-    /// Counted hits that `newHits` has not returned yet.
+    /// Hits that were read from the BPF map, but not yet returned by `newHits`.
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 
-    /// Maximum number of copies that `newHits` still adds to `idle` in this pass over all slots.
+    /// Number of idle copies that `newHits` may still report in this pass over all slots.
     ///
-    /// `idle` has the copies without hits since the last pass. The cache removes these copies, to
-    /// free space in the BPF map. While the map has space, the maximum is 0.
+    /// A copy is idle if it had no hits since the last pass. The cache removes idle copies, to free
+    /// space in the BPF map. While the map has free space, no idle copies are reported.
     var idleLeft = 0
 
     /// Address families (`ANSWER_IPV4`, `ANSWER_IPV6`) of the clients that the BPF program answers.
@@ -53,7 +53,7 @@ struct Slot {
     var key: UInt64 = 0
     var of = MirroredHits()
 
-    /// Number of counted hits in this slot, including the hits on earlier answers in the slot.
+    /// Last value of the slot's hit counter, which also counts hits on earlier answers in the slot.
     var seen: UInt64 = 0
     var isUsed = false
     init() {}

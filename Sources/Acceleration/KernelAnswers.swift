@@ -14,7 +14,7 @@ internal import Locks
 package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     private let answering: UnsafeMutablePointer<bpf_answering>
 
-    /// Instant from which the cache counts its times, in nanoseconds of CLOCK_BOOTTIME.
+    /// Zero point of the times in the cache, in nanoseconds of CLOCK_BOOTTIME.
     private let origin: UInt64
     private let copies: Lock<Copies>
     private static let logOctets = 1 << 16
@@ -66,7 +66,9 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         copies.withLock { $0.link = link }
     }
 
-    /// Answers queries to the first 16 `addresses`; 0.0.0.0 means 127.0.0.1, `::` means `::1`.
+    /// Enables answers to queries that are sent to the first 16 of `addresses`.
+    ///
+    /// 0.0.0.0 means 127.0.0.1, and `::` means `::1`.
     ///
     /// - Parameters:
     ///   - ipv4: true to answer clients in 127.0.0.0/8.
@@ -108,7 +110,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     package struct Numbers: Sendable, Equatable {
         package var entries = 0
 
-        /// Number of answers by the kernel up to the latest reading of the BPF program's counters.
+        /// Number of answers of the BPF program until the latest reading of its hit counters.
         package var answers: UInt64 = 0
 
         package var isSuspended = false

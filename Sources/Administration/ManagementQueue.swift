@@ -4,15 +4,15 @@ package import Net
 /// Queue of jobs for control calls or scrapes.
 ///
 /// One job runs at a time: root's jobs first, then the jobs of other users in round-robin order.
-/// After a job, the queue pauses for twice the job's duration, 0.5 to 50 ms. The jobs therefore
-/// use at most one thread and about a third of the service loop's time.
+/// After a job, the queue pauses for twice the duration of the job, but at least 0.5 ms and at most
+/// 50 ms. The jobs therefore use at most one thread, and about a third of the service loop's time.
 @ServiceLoop
 package final class ManagementQueue {
     static let pauseFactor = 2
 
     /// Minimum pause after a job.
     ///
-    /// The duration of a job excludes the time to read the call and to send the reply.
+    /// Accounts for the time to read the call and to send the reply, which is not part of the job.
     static let shortestPause = Duration.microseconds(500)
 
     /// Maximum pause after a job.
@@ -32,9 +32,9 @@ package final class ManagementQueue {
     private var pause: (any Cancellable)?
     package nonisolated init(_ clocks: Clocks = .system) { self.clocks = clocks }
 
-    /// Queues `job` and runs it when the user has a turn; `job` must not wait for a client.
+    /// Queues `job`, and runs it when it is the user's turn; `job` must not wait for a client.
     ///
-    /// - Parameter user: numeric ID; all scrapes share one ID, because HTTP has no user.
+    /// - Parameter user: numeric user ID; all scrapes have one ID, because HTTP reports no user.
     func run<Value: Sendable>(
         for user: UInt32,
         _ job: @ServiceLoop () async throws -> Value
@@ -79,7 +79,8 @@ package final class ManagementQueue {
 
 /// Runs `work` on a new thread, or on the service loop if no thread can be created.
 ///
-/// `@concurrent` would not leave the loop: tasks of the loop prefer its thread (SE-0417).
+/// A `@concurrent` function would stay on the service loop's thread, because the tasks of the loop
+/// have this thread as their preferred executor (SE-0417).
 @ServiceLoop
 func offLoop<Value: Sendable, Failure: Error>(
     _ work: @escaping @Sendable () throws(Failure) -> Value

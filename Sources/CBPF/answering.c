@@ -13,7 +13,7 @@
 /// BPF_TCX_INGRESS, which kernel headers before 6.6 lack.
 enum { TCX_INGRESS = 46 };
 
-/// Number that `MAP` puts in the program, and opcode of the load instruction.
+/// Number that the macro `MAP` puts in the program, and opcode of the instruction that loads the number.
 enum { PLACEHOLDER = 0x6D617000, LOAD_64 = 0x18 };
 
 static const uint8_t program[] = {

@@ -25,7 +25,7 @@ struct output {
 
 static struct output *outputs;
 
-// True if a buffer may have octets.
+// False if all buffers are empty.
 static bool has_octets;
 
 // Open sockets of libcurl.
@@ -76,7 +76,7 @@ static int write_octets(BIO *bio, const char *octets, int count) {
 
 static long control(BIO *bio, int command, long number, void *pointer) {
     (void)bio, (void)number, (void)pointer;
-    // Reports success for a flush: `curl_output_send` later sends the octets.
+    // Reports success for a flush, because `curl_output_send` later sends the octets.
     return command == BIO_CTRL_FLUSH;
 }
 

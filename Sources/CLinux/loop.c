@@ -67,7 +67,7 @@ int linux_open_standard_descriptors(void) {
 }
 
 int linux_close_process(void) {
-    // A seccomp filter may forbid setrlimit, even to the same value.
+    // Calls setrlimit only if the limit must change: a seccomp filter may forbid the call.
     struct rlimit core;
     if (getrlimit(RLIMIT_CORE, &core) != 0)
         return -1;
@@ -87,7 +87,7 @@ static uint32_t kept(int index) {
 }
 
 int linux_drop_capabilities(void) {
-    // The bounding set limits child processes, and the daemon starts none: failure is harmless.
+    // A failure is harmless: the bounding set limits only child processes, and the daemon starts none.
     for (int number = 0, held; (held = prctl(PR_CAPBSET_READ, number, 0, 0, 0)) >= 0; number++)
         if (held && number != CAP_NET_BIND_SERVICE)
             prctl(PR_CAPBSET_DROP, number, 0, 0, 0);
@@ -132,7 +132,7 @@ int linux_allow_interrupts(void) {
 
 int linux_join_interrupting(unsigned long thread) {
     _Static_assert(sizeof(pthread_t) == sizeof thread, "a thread's number");
-    // SIGURG is ignored by default, so a late signal is harmless.
+    // A late signal is harmless: the handler does nothing, and the default action of SIGURG is to ignore it.
     const struct sigaction action = {.sa_handler = interrupted};
     if (sigaction(SIGURG, &action, NULL) != 0)
         return errno;
@@ -141,7 +141,7 @@ int linux_join_interrupting(unsigned long thread) {
         const int error = pthread_tryjoin_np((pthread_t)thread, NULL);
         if (error != EBUSY)
             return error;
-        // The thread may be about to enter the system call, so the signal is repeated.
+        // Repeats the signal, because the thread may have been about to enter a system call.
         poll(NULL, 0, 1);
     }
 }

@@ -57,7 +57,7 @@ static int route_socket(unsigned int groups, const struct sock_fprog *filter) {
     const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
     if (fd < 0)
         return -1;
-    // The filter must be set before `bind` starts the notifications.
+    // The filter is set first, because `bind` starts the notifications.
     if (filter && setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, filter, sizeof *filter) != 0)
         goto failed;
     const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = groups};
@@ -72,7 +72,7 @@ failed:;
 }
 
 int linux_route_events(void) {
-    // The filter loads big-endian values; netlink is in host byte order.
+    // htons, because the filter loads big-endian values, but netlink uses host byte order.
     const unsigned int type = offsetof(struct nlmsghdr, nlmsg_type);
     const unsigned int length = NLMSG_HDRLEN + offsetof(struct rtmsg, rtm_dst_len);
     struct sock_filter code[] = {

@@ -31,10 +31,10 @@ void recorder_free(struct recorder *recorder) {
 void recorder_note(struct recorder *recorder, const void *text, size_t octets, int shown) {
     const size_t place = recorder->noted % RECORDER_LINES;
     size_t kept = octets < RECORDER_OCTETS ? octets : RECORDER_OCTETS;
-    // Does not split a UTF-8 character (continuation octets: 10xxxxxx).
+    // Cuts the line at the start of a UTF-8 character (continuation octets are 10xxxxxx).
     while (kept < octets && kept > 0 && (((const uint8_t *)text)[kept] & 0xC0) == 0x80)
         kept--;
-    // A line that is being overwritten counts as empty.
+    // Makes the line empty while it is overwritten: a crash can interrupt this function.
     recorder->lines[place].octets = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     memcpy(recorder->lines[place].text, text, kept);
@@ -83,8 +83,9 @@ static void crashed(int signal, siginfo_t *info, void *context) {
         put(tail, sizeof tail - 1);
     }
     errno = error;
-    // After a fault, the processor repeats the instruction, and the fault occurs again. A signal from
-    // kill(2) or abort(3), or of a trap instruction, must be raised again.
+    // The process must end by the same signal, with the default action. After a fault, the processor repeats
+    // the instruction, and the fault occurs again. Other signals must be raised again: those from kill(2) or
+    // abort(3), and that of a trap instruction.
     if (info->si_code <= 0 || signal == SIGTRAP)
         raise(signal);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lazy loading of OpenSSL: the dynamic linker needs 2 million instructions to relocate it.
+// Lazy loading of OpenSSL, because the dynamic linker needs 2 million instructions to relocate it.
 //
 // A daemon that uses neither TLS nor vendors does not load OpenSSL. Each function here forwards to
 // the library. The definitions have hidden visibility, so that calls in libcurl do not use them.

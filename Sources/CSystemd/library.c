@@ -125,7 +125,7 @@ bool systemd_library_is_loaded(void) { return __atomic_load_n(&is_loaded, __ATOM
 FUNCTIONS(EACH)
 #undef EACH
 
-// Only the library creates objects: if there is an object, the library is loaded.
+// If there is an object, the library is loaded, because only the library creates objects.
 #define EACH(type, name)                                                                               \
     STAND_IN type *name(type *object) { return object == NULL ? NULL : found.name(object); }
 RELEASING(EACH)

@@ -132,7 +132,7 @@ extension ProtocolError {
 }
 
 extension DecodingError {
-    /// Outermost field with the error; nil if the error concerns the whole document.
+    /// Top-level field that contains the error; nil if the error concerns the whole document.
     var field: String? {
         let key: (any CodingKey)? =
             switch self {

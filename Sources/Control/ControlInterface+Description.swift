@@ -3,8 +3,8 @@
 extension ControlInterface {
     /// Description of the interface in the language of Varlink, with all message fields.
     ///
-    /// Varlink forbids hyphens in field names. A type whose fields mostly have hyphens is therefore
-    /// described as `object`, with a comment that lists the fields.
+    /// Varlink forbids hyphens in field names. Therefore a type with many such fields is described
+    /// as `object`, with a comment that lists the fields.
     package static let description = """
         # httpdnsd: inspect and control the daemon.
         #

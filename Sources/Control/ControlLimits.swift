@@ -12,12 +12,12 @@ package enum ControlLimits {
 
     /// Maximum depth of nested objects and lists in a call; a `Resolve` call has 3.
     ///
-    /// The time of decoding is quadratic in the depth.
+    /// The time to decode a call grows with the square of the depth.
     package static let callNesting = 5
 
     /// Maximum number of values in a call; an empty list or object counts as two.
     ///
-    /// A `Resolve` call with 1024 names has about 1030 values. Each takes up to 14 µs to decode.
+    /// A `Resolve` call with 1024 names has about 1030 values. A value takes up to 14 µs to decode.
     package static let callValues = 1100
 
     /// Default for the maximum number of units that one `Prove` call can cost.
@@ -25,7 +25,7 @@ package enum ControlLimits {
 
     /// Allowed numbers of entries in a reply to `Top`.
     ///
-    /// The daemon counts the calls of at most 1024 names per vendor.
+    /// The maximum is the number of names per vendor for which the daemon counts calls.
     package static let topEntries = 1...1024
 
     package static let topEntriesDefault = 10

@@ -30,7 +30,7 @@ extension JSONValue {
 extension JSONValue: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // Frequent types come first, because a failed attempt is slow.
+        // Tries frequent types first, because a failed attempt is slow.
         if let value = try? container.decode(String.self) {
             self = .string(value)
         } else if let value = try? container.decode(Int64.self) {

@@ -2,7 +2,7 @@
 
 /// JSON serializer for large replies, without Codable.
 ///
-/// The text equals that of ``JSONText`` if the caller writes members in alphabetical order.
+/// If the caller writes members in alphabetical order, the result equals that of ``JSONText``.
 package struct JSONWriter {
     package private(set) var octets: [UInt8] = []
     private var isFirst = true

@@ -2,7 +2,7 @@
 
 /// Errors of a message that cannot be decoded; the receiver closes the connection.
 package enum ProtocolError: Error, Equatable, Sendable {
-    /// Message without NUL within `limit` octets.
+    /// Message that has more than `limit` octets before its NUL.
     case tooLong(limit: Int)
 
     case notUTF8

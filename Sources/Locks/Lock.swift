@@ -5,15 +5,15 @@ public import Glibc
 // held.
 /// Value protected by a pthread mutex.
 ///
-/// A thread that waits for the mutex polls it for about 1 µs before the thread sleeps: usually, a
-/// mutex is held for less time than a thread needs to sleep and to wake up.
+/// A thread that waits for the mutex polls the mutex for about 1 µs before the thread sleeps.
+/// Usually, polling suffices, because a mutex is held for less time than a sleep and a wakeup take.
 ///
 /// Replaces `Synchronization.Mutex`, which has three disadvantages:
 ///
 /// - If threads sleep, the Linux kernel hands the mutex to one of them, so polling has no effect
 ///   (swiftlang/swift#88440).
-/// - The mutex accepts no closure that is a parameter of the calling function.
-/// - ThreadSanitizer does not detect the mutex.
+/// - `withLock` accepts no closure that is a parameter of the calling function.
+/// - ThreadSanitizer does not recognize the mutex.
 ///
 /// Public, because Swift 6.3 inlines no `package` function into another module.
 @safe

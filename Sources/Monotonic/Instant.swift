@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Point in time on CLOCK_BOOTTIME, which advances during suspension.
+/// Point in time on CLOCK_BOOTTIME, which advances while the machine is suspended.
 ///
 /// Replaces `ContinuousClock.Instant`, whose copies need expensive calls of the Swift runtime.
 ///

@@ -95,7 +95,7 @@ package struct ControlDispatcher: Sendable {
         try await queue.run(for: peer.uid) { try await Self.message(results, continues: true) }
     }
 
-    /// Sends all messages except the last one, which is returned.
+    /// Sends all messages except the last message, and returns the last message.
     private func results(
         of call: Call,
         from peer: StreamConnection.Credentials,
@@ -200,9 +200,9 @@ package struct ControlDispatcher: Sendable {
                 logger.notice("vendor \(vendor): counts of billed units reset by an operator")
                 return try await Self.message(reply)
             }
-            // The bill has names that clients queried, so a permission is necessary.
+            // The bill contains names that clients queried, so the peer needs a permission.
             try allowPrivacy(call, to: peer)
-            // Runs outside the queue, because the function waits for replies of the vendors.
+            // Runs outside the queue, because `countByVendors` waits for replies of the vendors.
             await handler.countByVendors()
             return try await message(for: peer) { try await handler.bill(request) }
         case .prove:
@@ -242,7 +242,7 @@ package struct ControlDispatcher: Sendable {
             // The reply describes files that the peer may not be allowed to read.
             try allowChange(call, by: peer)
             let reply = try await checks.run(for: peer.uid) {
-                // The server may have stopped while the check was queued.
+                // While the check was in the queue, the control server may have stopped.
                 try Task.checkCancellation()
                 return try await handler.check(request)
             }
@@ -311,7 +311,7 @@ package struct ControlDispatcher: Sendable {
         logger.info("control: \(call.method) by uid \(peer.uid), pid \(peer.pid)")
     }
 
-    /// Logs the change; the metadata let `LogLimiter` limit each server and method separately.
+    /// Logs the change; by the metadata, `LogLimiter` limits each subject and method separately.
     private func note(_ change: PauseReply, _ method: ControlInterface.Method, _ text: String) {
         logger.notice(
             "\(change.subject): \(text)",

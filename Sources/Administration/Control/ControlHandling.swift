@@ -13,7 +13,7 @@ package protocol ControlHandling: Sendable {
     func status() async throws(MethodError) -> StatusReply
     func stats(reset: Bool) async throws(MethodError) -> StatsReply
 
-    /// Sends the counters immediately and after every `interval`, until cancelled.
+    /// Sends the counters now, and then once per `interval` until cancelled.
     ///
     /// - Throws: `CancellationError`, and the errors of `send`.
     func stats(every interval: Duration, _ send: @escaping Send<StatsReply>)
@@ -50,7 +50,7 @@ package protocol ControlHandling: Sendable {
 
     func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost>
 
-    /// Fetches, for `bill`, the vendors' own counts of calls; takes up to 6 s.
+    /// Fetches the vendors' own counts of calls, which `bill` then returns; takes up to 6 s.
     func countByVendors() async
 
     /// Returns billed units and costs; first resets the counts that `request.reset` names.
@@ -58,7 +58,7 @@ package protocol ControlHandling: Sendable {
     /// - Throws: `notFound` for an unknown vendor.
     func bill(_ request: BillRequest) async throws(MethodError) -> BillReply
 
-    /// Makes billable calls to test if a vendor behaves as the code assumes.
+    /// Makes billable calls, which test if the vendor behaves as the code assumes.
     ///
     /// - Parameter send: receives the steps in order; if nil, all steps are returned.
     /// - Throws: `MethodError`, `CancellationError`, and the errors of `send`.

@@ -5,10 +5,10 @@ package import Net
 
 /// Server of the control socket; answers the calls of each client in order.
 ///
-/// A client uses at most the memory of one call (64 KiB) and one reply. Deadlines end connections
-/// of clients that send slowly, are silent, or do not read their replies. In one iteration of the
-/// service loop, a client with pipelined calls gets one answer. `ControlPlaces` limits clients and
-/// streams.
+/// A client uses at most the memory of one call (64 KiB) and one reply. Deadlines end the
+/// connection of a client that sends slowly, is silent, or does not read replies. A client with
+/// pipelined calls gets one answer per iteration of the service loop. ``ControlPlaces`` limits the
+/// number of clients and streams.
 @ServiceLoop
 package final class ControlServer {
     package struct Limits: Sendable {
@@ -176,11 +176,11 @@ package final class ControlServer {
                 "too many calls with `more` are in progress: at most \(places.streams) in total, "
                 + "and \(places.streamsPerUser) for each user except root"
             try await send(try Reply(MethodError.failed(reason: reason)).message())
-            // Closes the connection, so that a call with one reply can use the free place.
+            // Closes the connection, so that another client can connect for a call with one reply.
             throw Refusal(description: reason)
         }
         defer { places.endStream(peer.uid) }
-        // A stream may be silent for days, so a disconnect must end the stream immediately.
+        // A stream may send nothing for days, and would not notice that the client disconnected.
         let work = ServiceLoop.throwingTask { [dispatcher] in
             try await dispatcher.answer(call, from: peer, send)
         }

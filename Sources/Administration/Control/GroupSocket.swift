@@ -8,7 +8,7 @@ package struct GroupSocket {
     package let listener: StreamListener
     package let group: UInt32
 
-    /// Failure that does not prevent the use of the socket; nil if there was none.
+    /// Text of a warning if the configured group could not be set; otherwise nil.
     package let warning: String?
 
     /// Opens a Unix socket; if its group cannot be set, the socket has the daemon's group.

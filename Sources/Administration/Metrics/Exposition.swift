@@ -2,7 +2,8 @@
 
 /// Text of metrics in one of the two Prometheus exposition formats.
 ///
-/// Omits empty families, and also repeated samples, which a scraper would reject.
+/// Omits families without samples. Omits a sample with the name and labels of an earlier sample,
+/// because a scraper would reject the text.
 package struct Exposition {
     enum Form: CaseIterable, Sendable {
         case prometheus

@@ -6,7 +6,8 @@ internal import Net
 /// HTTP/1.1 server of `/metrics` on one address or Unix socket.
 ///
 /// A client uses at most the memory of one request head and one reply. Deadlines end slow
-/// connections. With too many clients, the oldest connection without a complete request is closed.
+/// connections. If too many clients are connected, a new client replaces the oldest connection
+/// without a complete request or, if there is none, the oldest connection.
 @ServiceLoop
 final class MetricsServer {
     struct Limits: Sendable {
@@ -128,7 +129,8 @@ final class MetricsServer {
 
     /// Closes the sending side, and waits until the client has received its last reply.
     ///
-    /// A close with unread input could discard the reply (RFC 9112 §9.6).
+    /// If the server closed the connection with unread input, TCP could discard the reply before
+    /// the client has read it (RFC 9112 §9.6).
     private func part(from client: StreamConnection) async throws(SocketError) {
         try client.shutdownWrite()
         let deadline = Clock.now + limits.departure

@@ -8,7 +8,7 @@ package import Net
 /// A reload keeps unchanged listeners and their clients.
 @ServiceLoop
 package final class ScrapePoints {
-    /// Bound listeners that are not served yet; closed when the value is released.
+    /// Listeners that are bound, but not served yet; closed when this value is released.
     package struct Bound {
         fileprivate var listeners: [(place: MetricsPlace, listener: StreamListener)] = []
     }
@@ -54,7 +54,7 @@ package final class ScrapePoints {
         return socket.listener
     }
 
-    /// Serves the bound listeners; stops the servers of removed listeners.
+    /// Serves the bound listeners, and stops the servers of listeners that `settings` removed.
     package func serve(_ bound: Bound, as settings: MetricsSettings) {
         for server in servers where !settings.listen.contains(server.place) {
             logger.notice("metrics: no longer served at \(server.place)")

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Renderer of the metrics, one scrape at a time.
+/// Renderer of the metrics, one text at a time.
 ///
-/// All requests for a format that arrive before a scrape begins share this scrape.
+/// All requests for a format that arrive before the rendering begins get the same text.
 @ServiceLoop
 final class ScrapeRenderer {
     private static let user: UInt32 = 0

@@ -110,7 +110,7 @@ struct ScrapeRequest: Equatable {
 
     /// Returns the exposition format that the `Accept` values prefer (RFC 9110 §12.5.1).
     ///
-    /// Wildcards such as `*/*` do not select OpenMetrics.
+    /// Wildcards such as `*/*` stand for the Prometheus format.
     private static func form(_ accept: [String]) -> Exposition.Form {
         var (plain, open) = (0.0, 0.0)
         for range in members(of: accept) {

@@ -8,9 +8,9 @@ package import Resolver
 
 /// Log of every query, for `log.queries`.
 ///
-/// Threads record queries in circular buffers, and this class reads the buffers. Logging therefore
-/// does not delay answers. Queries that are overwritten before this class reads them are missing
-/// from the log.
+/// The workers and the service loop record queries in circular buffers, and this class reads the
+/// buffers. Logging therefore does not delay answers. If a record is overwritten before this class
+/// reads it, the query is missing from the log.
 @ServiceLoop
 package final class QueryLog {
     package typealias Source =
@@ -23,8 +23,10 @@ package final class QueryLog {
     private var reader: RecentReader?
     private var task: Task<Void, Never>?
 
-    /// Number of queries missing from the log since the start; `unlogged`: since the last warning.
+    /// Number of queries that are missing from the log since the start of the daemon.
     package private(set) var missed: UInt64 = 0
+
+    /// Number of queries that are missing from the log since the latest warning about them.
     private var unlogged: UInt64 = 0
     private var saidAt: Instant?
 

@@ -7,7 +7,7 @@ package import Resolver
 
 /// List of recent queries, for `watch`, `top` and the query log.
 ///
-/// Reading takes milliseconds, so the service loop uses `offLoop`.
+/// Reading the list takes milliseconds, so code on the service loop reads the list in `offLoop`.
 package struct RecentList: Sendable {
     private let words: [UInt64]
     private let lost: UInt64

@@ -36,8 +36,8 @@ extension BillReply {
             bill.counted = counts[vendor.settings.name].map { result in
                 VendorCount(result, vendor.settings.account, units: bill.units.month)
             }
-            // Each avoided lookup saves the units of one billed item. A batch of names in one
-            // request saves units only if requests are billed, not names.
+            // Each avoided lookup saves the units of one billed item. Batching saves units only if
+            // the vendor bills requests, not names.
             bill.saved = (counted?.avoided ?? [:]).mapValues { $0 * statistics.price.weight }
             if statistics.price.item != .request { bill.saved["batched"] = 0 }
             bill.routes = counted?.routes ?? []
@@ -79,7 +79,7 @@ extension BillRules {
 extension BilledCost {
     /// Creates the cost of the current day or month; nil if the price or the usage is unknown.
     ///
-    /// The earlier days of a month use the free units of the month first.
+    /// For a day, the units of earlier days of the month have already used free units.
     fileprivate init?(_ statistics: VendorStatistics, isMonthly: Bool) {
         guard let usage = statistics.usage else { return nil }
         let units = isMonthly ? usage.unitsThisMonth : usage.unitsToday
@@ -90,8 +90,8 @@ extension BilledCost {
 extension VendorCount {
     /// Compares the vendor's count with `units`, the daemon's count of the month.
     ///
-    /// Alibaba bills encrypted calls differently, but does not count them separately. The account's
-    /// setting `encryption` is assumed for all calls.
+    /// Alibaba bills encrypted calls differently, but does not count them separately. The result
+    /// assumes that all calls had the encryption of the account's setting `encryption`.
     fileprivate init(
         _ outcome: ResolveCounts.Outcome,
         _ account: VendorSettings.Account,
@@ -121,7 +121,7 @@ extension VendorCount {
 // MARK: - Advice
 
 extension BillAdvice {
-    /// Minimum divisor for a rate, in seconds: shortly after the start, a rate would be too high.
+    /// Minimum divisor of a rate, in seconds; with a shorter time, a few calls give a high rate.
     private static let shortestPeriod = 60
 
     private static let secondsADay = 86_400.0

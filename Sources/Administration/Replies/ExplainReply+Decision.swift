@@ -49,7 +49,8 @@ extension ExplainedRoute {
 }
 
 extension ExplainedCost {
-    /// Creates the cost of a query now, and of the next resolution if the answer is cached.
+    /// Creates the cost of a query that arrives now and, if the answer is cached, the cost of the
+    /// next resolution.
     ///
     /// - Parameter origin: name of the vendor or upstream of the cached answer.
     @ServiceLoop
@@ -262,7 +263,7 @@ extension RoutePattern {
 }
 
 extension Decision.Candidate {
-    /// Returns server and cost of a query, or the reason why the vendor is not queried.
+    /// Returns the server and cost of a call to the vendor, or the reason why it is not called.
     @ServiceLoop
     fileprivate func standing(_ now: Instant) -> String {
         let (statistics, facts) = (client.statistics, client.facts)
@@ -304,7 +305,7 @@ extension FleetExchange.Outlook {
 }
 
 extension UpstreamNumbers {
-    /// Returns the condition of a server that has no back-off, although each query failed.
+    /// Returns a text for a server that is used without back-off, although it has never answered.
     fileprivate func unansweredText(_ condition: ServerCondition) -> String? {
         guard condition == .up, hasNeverAnswered, let lastError else { return nil }
         return "no answer so far (\(lastError)), queried without back-off"

@@ -3,7 +3,7 @@ internal import Configuration
 internal import Control
 
 extension ReloadReply {
-    /// Creates the reply; with `hidesSecrets`, omits reasons that quote secret files.
+    /// Creates the reply; `hidesSecrets` omits messages that depend on the content of secret files.
     init(_ outcome: ReloadOutcome, hidesSecrets: Bool = false) {
         self.init(
             applied: outcome.isApplied,

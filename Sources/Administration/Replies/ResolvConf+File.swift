@@ -26,8 +26,8 @@ extension ResolvConf {
             RegularFile.fault(of: root + "/var/lib/httpdnsd-setup/journal.json") != .system(ENOENT)
         guard let found = Self.servers(root + "/etc/resolv.conf") else { return }
         nameservers = found
-        // VPN programs replace only the nameservers, and leave the comment in the file. Therefore,
-        // the comment must name the present servers; otherwise, setup did not write them.
+        // VPN programs replace only the nameservers, and leave the comment of setup in the file.
+        // Therefore setup wrote the present nameservers only if the comment names them.
         let mark = "# Written by httpdnsctl setup for " + found.joined(separator: " ") + ";"
         isWrittenBySetup = Self.lines(root + "/etc/resolv.conf").contains { $0.hasPrefix(mark) }
         guard let first = found.first else { return }
@@ -52,7 +52,7 @@ extension ResolvConf {
         }
     }
 
-    /// Text of the problem if a program has overwritten resolv.conf since the setup; otherwise nil.
+    /// Text for `status` if a program has overwritten resolv.conf since the setup; otherwise nil.
     var problem: String? {
         guard isSetUp == true, pointsHere == false, isWrittenBySetup != true else { return nil }
         return "/etc/resolv.conf was changed since `httpdnsctl setup apply`, and programs query "

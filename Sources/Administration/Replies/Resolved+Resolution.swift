@@ -21,7 +21,9 @@ extension Resolved {
         }
     }
 
-    /// Creates the result of a cache entry; `staleTTL` is the TTL in seconds of a stale answer.
+    /// Creates the result from a cache entry.
+    ///
+    /// - Parameter staleTTL: TTL in seconds that a stale answer gets.
     init(_ entry: CacheEntry, staleTTL: UInt32? = nil, _ origins: AnswerSourceRegistry) {
         let isStale = entry.remaining == 0
         self.init(

@@ -9,7 +9,7 @@ internal import HTTPDNS
 package struct RouteNames: Sendable {
     private let routes: [RouteSettings]
 
-    /// Indices of routes by the hash of the place; `index(_:)` compares the place itself.
+    /// Indices of routes by the hash of the place; `index(_:)` also compares the place itself.
     private let indices: [Int: UInt32]
 
     package init(_ routes: [RouteSettings]) {
@@ -30,7 +30,9 @@ package struct RouteNames: Sendable {
         index(place).flatMap { routes[$0].domains.first }.map { "\($0)" } ?? ""
     }
 
-    /// Returns the new place for each changed place; the first domain identifies a route.
+    /// Returns the new place of each route that has another place in `new`, by its old place.
+    ///
+    /// The first domain identifies a route.
     package func changes(to new: RouteNames) -> [String: String] {
         let places = Dictionary(
             new.routes.enumerated().lazy.map { ($1.domains.first, UInt32($0)) },

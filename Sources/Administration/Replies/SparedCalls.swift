@@ -3,7 +3,7 @@ internal import DNSCache
 internal import Net
 internal import Resolver
 
-/// Numbers of avoided calls, by vendor; the lookups never reached `VendorClient`.
+/// Numbers of calls that were avoided before `VendorClient` got a lookup, by vendor.
 struct SparedCalls {
     private(set) var cached: [String: UInt64] = [:]
     private(set) var merged: [String: UInt64] = [:]

@@ -7,10 +7,12 @@ internal import Net
 extension VendorStatus {
     /// Creates the status of a vendor.
     ///
-    /// Down: the vendor refuses the account, all servers returned HTTP 429, or every server failed.
-    /// Degraded: the current server failed, or the budget prevents calls. A server has failed if a
-    /// connection or a probe failed after the latest answer. Other failures do not count, because a
-    /// name can cause them.
+    /// - `down`: the vendor refuses the account, all servers returned HTTP 429, or all servers
+    ///   failed.
+    /// - `degraded`: the current server failed, or the budget prevents calls.
+    ///
+    /// A server has failed if a connection or a probe failed after its latest answer. Other
+    /// failures are ignored here, because a single name can cause them.
     init(_ settings: VendorSettings, _ statistics: VendorStatistics, now: Instant) {
         self.init(
             name: settings.name,
@@ -56,7 +58,7 @@ extension VendorStatus {
         }
     }
 
-    /// Problem for the verb `status`; nil if there is none or an operator paused the vendor.
+    /// Problem for the verb `status`; nil without a problem, and if an operator paused the vendor.
     var problem: String? {
         switch rest?.by {
         case .operator: nil

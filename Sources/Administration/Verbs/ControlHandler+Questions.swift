@@ -32,7 +32,8 @@ extension ControlHandler {
         for name in request.names {
             names.append(try Self.name(name, "names, `\(name.shortened)`"))
         }
-        // Up to `resolvedTogether` names are in flight, fewer if the client reads slowly.
+        // Resolves up to `resolvedTogether` names at the same time. While the client does not read,
+        // no further name begins.
         var underWay: [Task<[Resolved], Never>] = []
         var waiting = names[...]
         var all: [Resolved] = []

@@ -33,7 +33,7 @@ final class ResolveCounts {
         return known
     }
 
-    /// Fetches the counts in at most 6 s, except counts that are less than a minute old.
+    /// Fetches all counts that are unknown or older than one minute; takes at most 6 s.
     func refresh(_ state: DaemonState) async {
         let now = state.clocks.now()
         outcomes.removeAll { now - $0.at >= Self.pause }
@@ -42,7 +42,7 @@ final class ResolveCounts {
             guard let call = vendor.settings.resolveCount,
                 !outcomes.contains(where: { $0.call == call })
             else { continue }
-            // Other callers get this failure until the request ends.
+            // Until the request ends, other callers of `known` get this failure.
             let underWay = Failure(text: "the request to the vendor is in flight; try again")
             outcomes.append((call, now, .failure(underWay)))
             requests.append((call, ServiceLoop.task { await Self.fetch(call, vendor, state) }))

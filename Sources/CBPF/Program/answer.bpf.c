@@ -3,10 +3,11 @@
 // Answers the common form of queries on the loopback device (see `QueryView`), inside the client's system
 // call. All other packets pass unchanged.
 //
-// The program writes through helpers: for direct writes, the kernel would make every packet of the device
-// writable, and most loopback packets are shared. Without CAP_PERFMON, a speculation barrier follows the
-// first write to a stack slot, unless a helper has filled the slot. Therefore a helper loads the headers,
-// and names are not copied to the stack, but read from the packet twice: to hash and to compare them.
+// The program writes to packets through helpers. If it wrote directly, the kernel would make a private copy
+// of every shared packet of the device, and most loopback packets are shared. Without CAP_PERFMON, a
+// speculation barrier follows the first write to a stack slot, unless a helper has filled the slot. Therefore
+// a helper loads the headers. Names are not copied to the stack: the program reads a name from the packet
+// twice, to hash and to compare it.
 //
 // Numbers that may be spilled have 64 bits, because the verifier of Linux 6.1 treats shorter numbers as
 // partial pointers.
@@ -34,7 +35,7 @@ static long (*const skb_load)(const struct __sk_buff *, u32 offset, void *, u32 
 static long (*const skb_resize)(struct __sk_buff *, u32 count, u64) = (void *)38;
 static u64 (*const boottime)(void) = (void *)125;
 
-/// A map, or the address of the only element of a map; the loader replaces the number.
+/// Address of a map, or of the only element of the state map; the loader replaces the number.
 #define MAP(number)                                                                                    \
     ({                                                                                                 \
         void *map;                                                                                     \
@@ -42,8 +43,8 @@ static u64 (*const boottime)(void) = (void *)125;
         map;                                                                                           \
     })
 
-/// Repeats a step with constants: without CAP_PERFMON, the verifier rejects variables in pointer
-/// arithmetic (Spectre).
+/// Repeats a step with constant indexes, because the verifier rejects variables in pointer arithmetic
+/// without CAP_PERFMON (Spectre).
 #define TIMES4(step, first) step(first) step(first + 1) step(first + 2) step(first + 3)
 #define TIMES16(step, first)                                                                           \
     TIMES4(step, first) TIMES4(step, first + 4) TIMES4(step, first + 8) TIMES4(step, first + 12)
@@ -51,14 +52,15 @@ static u64 (*const boottime)(void) = (void *)125;
     TIMES16(step, 0)                                                                                   \
     TIMES16(step, 16)
 
-/// Hides a value range from the compiler, which then emits the bounds checks for the verifier.
+/// Hides the range of a number from the compiler, so that it emits the bounds checks that the verifier needs.
 #define HIDE(number) asm volatile("" : "+r"(number))
 
-/// Makes the compiler compute a packet pointer here: a merged pointer would have a variable offset.
+/// Makes the compiler compute a packet pointer here. A pointer that is shared by two branches would have
+/// a variable offset, which the verifier rejects.
 #define FIX(pointer, why) asm volatile("# " why : "+r"(pointer))
 
-/// Keeps the store to the first of eight stack octets last: the verifier of Linux 6.1 requires that a
-/// spilled number is overwritten completely.
+/// Forbids the compiler to move stores across this place, so that the first of eight stack octets is stored
+/// last: the verifier of Linux 6.1 requires that a spilled number is overwritten completely.
 #define LAST() asm volatile("" : : : "memory")
 
 INLINE int is_same(const struct answer_listener *listener, const u32 *address, u16 family, u16 port) {
@@ -120,7 +122,7 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
             return PASSED;
         udp_at = ETHERNET + sizeof *ip;
         sum = (u64)ip->source + ip->destination;
-        // For the verifier, the later code for IPv6 is reachable from here, and reads these octets.
+        // The verifier assumes that the later code for IPv6 is reachable from here, and reads these octets.
         *(u64 *)&frame = 0;
         if (skb_load(skb, 0, frame.ethernet, ETHERNET + sizeof frame.v4 + sizeof frame.heads) != 0)
             return PASSED;
@@ -151,7 +153,8 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     // The query must have one question, and at most an OPT record without options.
     if (swap16(heads->count) != skb->len - udp_at || heads->source == 0)
         return PASSED;
-    // On loopback, the checksum covers the pseudo-header only; other packets pass.
+    // On loopback, the kernel computes the checksum of the pseudo-header only. Packets with another
+    // checksum pass.
     if (heads->check == 0 ? udp_at != ETHERNET + sizeof(struct ipv4)
                           : heads->check != folded(sum + swap16(17) + heads->count))
         return PASSED;
@@ -248,7 +251,7 @@ compared:;
     // The headers remain those of the query until the reply is valid.
     if (skb_resize(skb, reply_octets, 0) != 0)
         return PASSED;
-    // The verifier of Linux 6.1 forgets the bounds of numbers on the stack.
+    // Checks the bounds again, because the verifier of Linux 6.1 forgets the bounds of numbers on the stack.
     HIDE(written);
     if ((int64_t)written > 0 && (written > ANSWER_SECTION_OCTETS + ANSWER_OPT_OCTETS ||
                                  skb_store(skb, question_end, sections, written, 0) != 0))
@@ -283,7 +286,7 @@ aged:
     LAST();
     heads->authorities = swap16(known->counts[1]);
 
-    // An atomic operation with a result is a full barrier before the sequence number is read again.
+    // An atomic operation with a result is a full barrier: the sequence number is read again after it.
     key = 0;
     u64 fence = 0;
     asm volatile("%0 = atomic_fetch_add((u64 *)(%1 + 0), %0)" : "+r"(fence) : "r"(&key) : "memory");

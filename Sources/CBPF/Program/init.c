@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Init process for `scripts/bpf --kernel`. Runs the program on one query, first with all capabilities, then
-// with the daemon's, for which the verifier is strictest. Prints "taken" or an error, and powers off.
+// Init process for `scripts/bpf --kernel`. Runs the BPF program on one query, first with all capabilities,
+// then with those of the daemon, for which the verifier is strictest. Prints "taken" or an error, and powers
+// off.
 #include "../include/CBPF.h"
 #include <arpa/inet.h>
 #include <linux/capability.h>

@@ -45,7 +45,7 @@ int bpf_answering_put(const struct bpf_answering *answering, uint64_t key, struc
 /// Removes an answer; returns 0, or a negated errno: -ENOENT if there is no answer with `key`.
 int bpf_answering_remove(const struct bpf_answering *answering, uint64_t key);
 
-/// Begin and end a change, during which the program does not use the answers.
+/// Begin and end a change of the maps; meanwhile, the program answers no query.
 void bpf_answering_begin(struct answer_state *state);
 void bpf_answering_end(struct answer_state *state);
 

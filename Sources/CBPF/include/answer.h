@@ -13,8 +13,8 @@ enum {
 
     ANSWER_OPT_OCTETS = 11,
 
-    /// Octets of name, sections and OPT record; a map element with its kernel header fills whole
-    /// cache lines.
+    /// Octets of name, sections and OPT record; with this number, a map element and its kernel header
+    /// fill whole cache lines.
     ANSWER_OCTETS = 768,
 
     /// Indexes of the secrets: one for each full word of a name, then these two.
@@ -46,12 +46,13 @@ struct answer_listener {
 
 /// Only element of the state map, which the daemon writes.
 struct answer_state {
-    /// Address families that are answered; 0 disables all replies.
+    /// Address families of the clients that get answers; 0 disables all answers.
     uint32_t families;
     uint32_t listener_count;
 
-    /// Odd while the daemon changes answers, different after each change: the kernel may reuse a
-    /// replaced element while another processor reads it.
+    /// Odd while the daemon changes answers, and different after each change. The program compares this
+    /// number before and after it reads an answer, because the kernel may reuse a replaced map element
+    /// while the program still reads it.
     uint64_t sequence;
 
     /// Secrets of the hash, set before any answer is added.
@@ -59,9 +60,9 @@ struct answer_state {
     struct answer_listener listeners[ANSWER_LISTENERS];
 };
 
-/// Map element of an answer, with the reply after the question.
+/// Map element of an answer, with the part of the reply that follows the question.
 struct answer {
-    /// Start of the TTLs and expiry of the answer, in nanoseconds of CLOCK_BOOTTIME.
+    /// Time from which the TTLs count, and expiry of the answer, in nanoseconds of CLOCK_BOOTTIME.
     uint64_t stored_at;
     uint64_t ends_at;
 
@@ -82,8 +83,8 @@ struct answer {
     /// Offsets of the TTLs in the sections.
     uint16_t ttls[ANSWER_TTLS];
 
-    /// Name in lower-case wire form, padded with 0 to `answer_words` words; sections; OPT record without DO.
-    /// Without gaps, a typical answer needs two cache lines.
+    /// Name in lower-case wire form, padded with 0 to `answer_words` words; then the sections; then an OPT
+    /// record without DO. There are no gaps, so a typical answer needs two cache lines.
     uint8_t octets[ANSWER_OCTETS];
 };
 

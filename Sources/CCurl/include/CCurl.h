@@ -15,7 +15,7 @@ const char *curl_library_load(void);
 /// Returns true after `curl_library_load` or another function has loaded libcurl.
 bool curl_library_is_loaded(void);
 
-/// Receives a part of a header or body; another result than the full count aborts the transfer.
+/// Receives part of a body, or a header line; a result other than `size * count` aborts the transfer.
 typedef size_t (*curl_data_callback)(char *data, size_t size, size_t count, void *owner);
 
 static inline CURLcode curl_easy_set_long(CURL *easy, CURLoption option, long value) {

@@ -33,7 +33,7 @@ int datagrams_report_destination(int fd, int is_ipv6);
 /// Forged "too big" messages then have no effect (RFC 9715 §3.1).
 int datagrams_never_fragment(int fd, int is_ipv6);
 
-/// Sets the buffer sizes, beyond the system limit if permitted; returns the receive buffer size.
+/// Sets the sizes of both buffers, above the system limit if permitted; returns the receive buffer size.
 int datagrams_raise_buffers(int fd, int octets);
 
 /// Closes the socket; its descriptor then refers to /dev/null.

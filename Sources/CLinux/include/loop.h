@@ -11,7 +11,7 @@ int linux_eventfd_signal(int fd);
 
 int linux_timerfd(void);
 
-/// Arms a timerfd for an instant of CLOCK_BOOTTIME, which may have passed; each expiry is an edge.
+/// Arms a timerfd for an instant of CLOCK_BOOTTIME, which may be in the past; each expiry is a new edge.
 int linux_timerfd_set(int fd, uint64_t microseconds);
 
 int linux_accept(int fd);
@@ -42,9 +42,9 @@ int linux_open_standard_descriptors(void);
 /// Keeps only CAP_NET_BIND_SERVICE in the calling thread and its later threads (capset(2)).
 int linux_drop_capabilities(void);
 
-/// Sets the mode and, unless (gid_t)-1, the group of a socket file that this process has bound.
+/// Sets the mode and group of a socket file that this process has bound; keeps the group for (gid_t)-1.
 ///
-/// Rejects a link or another file, which the owner of the directory may have created.
+/// Fails if the path is a link or another file, which the owner of the directory may have created.
 int linux_set_socket_file(const char *path, uint32_t mode, uint32_t group);
 
 /// Reads SO_PEERCRED of a Unix stream socket.

@@ -23,7 +23,7 @@ size_t recorder_count(const struct recorder *recorder);
 /// Returns the size of line `number` (0 is the oldest); `text` is valid until `recorder_note`.
 size_t recorder_line(const struct recorder *recorder, size_t number, const char **text, int *shown);
 
-/// Makes a fault, abort or trap write all lines to standard error; call once.
+/// Installs a handler of faults, aborts and traps that writes all lines to standard error; call once.
 ///
 /// The handler is async-signal-safe (signal-safety(7)), and cannot run after a stack overflow.
 void recorder_write_at_crash(const struct recorder *recorder);

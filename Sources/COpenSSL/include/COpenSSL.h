@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// OpenSSL, which is loaded on demand: library.c defines the functions that this package uses.
+// OpenSSL, which is loaded on demand. library.c defines the functions that this package uses.
 #pragma once
 #include <openssl/crypto.h>
 #include <openssl/err.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Codec of libhiredis, which is loaded on demand: no function of its network client is used.
+// Functions of libhiredis that encode commands and decode replies. The library is loaded on demand, and its
+// network client is not used.
 #pragma once
 #include <hiredis/hiredis.h>
 

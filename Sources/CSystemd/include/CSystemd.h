@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libsystemd, which is loaded on demand: library.c defines the functions that this package uses.
+// libsystemd, which is loaded on demand. library.c defines the functions that this package uses.
 #pragma once
 #include <stdbool.h>
 #include <systemd/sd-bus.h>

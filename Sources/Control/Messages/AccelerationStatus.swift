@@ -3,7 +3,7 @@
 package struct AccelerationStatus: Codable, Sendable, Equatable {
     package var state: State
 
-    /// Reason for a state other than `on`.
+    /// Reason why the state is not `on`; nil if the state is `on`.
     package var why: String?
 
     package var entries: UInt64 = 0

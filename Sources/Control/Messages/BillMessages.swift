@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct BillRequest: CallParameters, Equatable {
-    /// True to return the costs of the current month; otherwise those of the current day.
+    /// True to return the costs of the current month; false or nil for those of the current day.
     package var month: Bool?
 
     /// Vendor whose stored counts are set to 0 before the reply; if nil, no counts are reset.
@@ -38,7 +38,7 @@ package struct VendorBill: Codable, Sendable, Equatable {
 
     package var rules: BillRules
 
-    /// Units avoided since the reset of the counters, by reason as in ``VendorStats/avoided``.
+    /// Units saved since the reset of the counters, by reason, as in ``VendorStats/avoided``.
     package var saved: Counts = [:]
 
     /// Upper bounds of the units by route, since the reset of the counters.
@@ -46,7 +46,7 @@ package struct VendorBill: Codable, Sendable, Equatable {
 
     package var names: [NameCost] = []
 
-    /// Reason why the counts are unknown, or are lost when the process ends; otherwise nil.
+    /// Reason why the counts are unknown, or will be lost when the process ends; otherwise nil.
     package var problem: String?
 
     /// Count that the vendor reports for the month; nil if the settings have no access key.
@@ -67,15 +67,15 @@ package struct VendorCount: Codable, Sendable, Equatable {
     /// Resolutions over HTTPS; nil if the vendor returned no count.
     package var https: UInt64?
 
-    /// Units of all resolutions, computed as if all had the configured encryption.
+    /// Units of all resolutions, computed as if all calls had used the configured encryption.
     package var units: UInt64?
 
-    /// `units` minus the units that the daemon counted in the month.
+    /// `units` minus the daemon's own count of units in the current month.
     package var difference: Int64?
 
     package var problem: String?
 
-    /// True if the call that reads the vendor's own count was tested with a real account.
+    /// True if the developers have tested the request for this count with a real account.
     package var confirmed = false
 
     package init() {}
@@ -112,7 +112,7 @@ package struct BillAdvice: Codable, Sendable, Equatable {
     package var vendor: String
     package var setting: String
 
-    /// Units per day with the change, at the present query rate.
+    /// Units per day after the change, if the query rate stays the same.
     package var unitsPerDay: UInt64
 
     /// Change of the units in percent, negative for a decrease.

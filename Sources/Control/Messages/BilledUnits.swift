@@ -4,10 +4,11 @@ package struct BilledUnits: Codable, Sendable, Equatable {
     /// Lower bound of the units since the start of the daemon or the reset of the counters.
     package var atLeast: UInt64
 
-    /// Upper bound, including calls that the vendor possibly does not bill.
+    /// Upper bound of these units, including calls that the vendor possibly does not bill.
     package var atMost: UInt64
 
-    /// Upper bound for the current UTC day, across restarts; nil if the counts are damaged.
+    /// Upper bound of the units in the current UTC day, including those before a restart of the
+    /// daemon; nil if the stored counts are damaged.
     package var today: UInt64?
 
     package var month: UInt64?

@@ -9,7 +9,7 @@ package struct BudgetStatus: Codable, Sendable, Equatable {
     /// Allowed units per calendar month (UTC); nil if there is no such limit.
     package var unitsPerMonth: UInt64?
 
-    /// Calls of all daemons of the machine in the current UTC day.
+    /// Number of calls of all daemons on this machine in the current UTC day.
     package var spentToday: UInt64 = 0
 
     package var unitsToday: UInt64?
@@ -19,7 +19,9 @@ package struct BudgetStatus: Codable, Sendable, Equatable {
     package var dayEndsSeconds: Int
     package var problem: String?
 
-    /// True if all machines of a fleet share the limits; the counts are only those of this machine.
+    /// True if the limits are for all machines of a fleet together.
+    ///
+    /// The counts are only those of this machine.
     package var shared: Bool?
 
     package enum State: String, Codable, Sendable {

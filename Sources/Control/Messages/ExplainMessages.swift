@@ -59,7 +59,7 @@ package struct ExplainedRoute: Codable, Sendable, Equatable {
     package var pattern: String
     package var vendors: [String]
 
-    /// Vendors that do not respond; a query does not wait for these vendors.
+    /// Vendors of the route that do not respond; a client does not wait for these vendors.
     package var silent: [String]
 
     /// Names of the upstreams of the route; empty if the route uses the default upstreams.
@@ -93,9 +93,10 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
     /// Seconds until the next resolution; nil if there is no cached answer.
     package var nextSeconds: Int?
 
-    /// Trigger of the next resolution: `refresh` (prefetch of a name in demand) or `query`.
+    /// Trigger of the next resolution: `refresh` (prefetch, if the name is queried often) or
+    /// `query` (first query after the TTL).
     ///
-    /// Failures, answers with a short TTL, and answers whose refresh failed are not refreshed.
+    /// No refresh follows for failures, for answers with a short TTL, and after a failed refresh.
     package var nextBy: String?
 
     package var nextBillableCalls = 0
@@ -106,7 +107,7 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
     package var nextUnits: UInt64?
     package var nextMoney: BilledCost?
 
-    /// Upper bound of the units that the cached answer cost; nil if no vendor gave the answer.
+    /// Upper bound of the units that the cached answer has cost; nil if it is not from a vendor.
     package var answerUnits: UInt64?
     package var answerMoney: BilledCost?
     package init() {}
@@ -147,7 +148,7 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
     package var result: String
     package let afterMs: Double
 
-    /// Duration; nil while the attempt is in flight.
+    /// Duration of the attempt; nil while the attempt is in flight.
     package var tookMs: Double? { didSet { tookUs = tookMs.map(microseconds) } }
 
     /// Time from the start of the attempt until the connection is open.

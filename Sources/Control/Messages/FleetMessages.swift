@@ -42,13 +42,13 @@ package struct FleetStats: Codable, Sendable, Equatable {
     package var found: UInt64 = 0
     package var notFound: UInt64 = 0
 
-    /// Vendor calls of this machine for which other machines possibly waited.
+    /// Number of vendor calls of this machine for whose answer other machines could wait.
     package var led: UInt64 = 0
 
-    /// Waits for the vendor call of another machine.
+    /// Number of lookups that waited for the vendor call of another machine.
     package var waited: UInt64 = 0
 
-    /// Waits for another machine that ended without an answer.
+    /// Number of these lookups that got no answer from the other machine.
     package var waitedInVain: UInt64 = 0
 
     package var published: UInt64 = 0
@@ -58,7 +58,9 @@ package struct FleetStats: Codable, Sendable, Equatable {
 
     package var timeouts: UInt64 = 0
 
-    /// Ignored values and messages: forged, unreadable, replayed, older than a flush, and others.
+    /// Number of ignored values and messages.
+    ///
+    /// They were, for example, forged, unreadable, replayed, or older than a flush.
     package var rejected: UInt64 = 0
 
     package var errors: UInt64 = 0

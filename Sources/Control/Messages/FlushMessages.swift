@@ -21,7 +21,7 @@ package struct FlushRequest: CallParameters, Equatable {
     /// True to flush all machines of the fleet; requires `all`, `tree`, or `name` without `type`.
     package var fleet: Bool?
 
-    /// Selection of the entries to remove.
+    /// Selection of the entries that are removed or marked stale.
     package enum Scope: Sendable, Hashable {
         case all
         case name(String, type: String?)

@@ -51,7 +51,7 @@ package struct CachedEntry: Codable, Sendable, Equatable {
     package var ttlSeconds: Int
     package var stale: Bool
 
-    /// Number of hits; a refresh of the entry halves the number.
+    /// Number of hits of the entry; each refresh of the entry halves this number.
     package var hits: UInt64
 
     /// Variant of the queries that the entry answers: `any`, or the flags DO and CD (`do=1 cd=0`).

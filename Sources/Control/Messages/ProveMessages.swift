@@ -41,9 +41,9 @@ package struct ProveReply: Codable, Sendable, Equatable {
     }
 }
 
-/// Call to a vendor and the result, without secrets and account numbers.
+/// Test call to a vendor and its result, without secrets and account numbers.
 package struct ProofStep: Codable, Sendable, Equatable {
-    /// Tested feature of the protocol.
+    /// Feature of the vendor's protocol that the call tests.
     package var label: String
 
     package var expected: String

@@ -63,7 +63,7 @@ package struct Resolved: Codable, Sendable, Equatable {
     /// True if DNS64 made the answer (RFC 6147); otherwise nil.
     package var synthesized: Bool?
 
-    /// Duration of the resolution; nil if `Explain` predicts the answer.
+    /// Duration of the resolution; nil in a reply to `Explain` that only predicts the answer.
     package var tookUs: Int?
 
     package init(

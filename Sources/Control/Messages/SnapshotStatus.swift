@@ -3,7 +3,7 @@
 package struct SnapshotStatus: Codable, Sendable, Equatable {
     package var path: String
 
-    /// Time since a process last wrote the file.
+    /// Time since the file was written, by this process or an earlier process.
     package var ageSeconds: Int?
 
     package var entries: UInt64 = 0

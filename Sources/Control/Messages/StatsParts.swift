@@ -34,7 +34,7 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
     package var tcpRetries: UInt64 = 0
     package var foreignReplies: UInt64 = 0
 
-    /// Established connections; over HTTPS only connections with a reply.
+    /// Number of established connections; over HTTPS, number of connections that delivered a reply.
     package var connectionsOpened: UInt64 = 0
 
     package var connectionsReused: UInt64 = 0
@@ -48,7 +48,7 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
 package struct MissStats: Codable, Sendable, Equatable {
     package var inFlight: UInt64 = 0
 
-    /// Queries that joined a resolution in flight.
+    /// Number of queries that waited for a resolution in flight of the same question.
     package var merged: UInt64 = 0
 
     /// Queries dropped because of the limit of misses in flight.
@@ -62,10 +62,11 @@ package struct RefreshStats: Codable, Sendable, Equatable {
     package var done: UInt64 = 0
     package var failed: UInt64 = 0
 
-    /// Refreshes not started because the last minute had too many vendor lookups.
+    /// Number of refreshes that were not started, because the vendors had too many lookups in the
+    /// last minute.
     package var overBudget: UInt64 = 0
 
-    /// Refreshes not started because all vendors of the route were suspended.
+    /// Number of refreshes that were not started, because all vendors of the route were suspended.
     package var held: UInt64 = 0
 
     package init() {}
@@ -109,7 +110,7 @@ package struct NetworkDomain: Codable, Sendable, Equatable {
     /// Name of the interface.
     package var link: String
 
-    /// Servers of the domain; empty while the link is down: queries then are not forwarded.
+    /// Servers of the domain; empty while the link is down, so that no server gets the queries.
     package var servers: [String]
 
     package init(domain: String, link: String, servers: [String]) {

@@ -36,8 +36,8 @@ package struct StatsRequest: CallParameters, Equatable {
 
 /// Reply to `Stats`.
 ///
-/// A reset sets counters to zero, but not current values: cache contents, queries in flight, use of
-/// resources, spent budget.
+/// A reset sets counters to zero. A reset does not change current values, such as the size of the
+/// cache, queries in flight, use of resources, and the spent budget.
 package struct StatsReply: Codable, Sendable, Equatable {
     /// Time since the start of the daemon or the reset of the counters.
     package var sinceSeconds: Int
@@ -78,10 +78,10 @@ package struct QueryStats: Codable, Sendable, Equatable {
 
     package var byTransport: Counts = [:]
 
-    /// Queries with source `vendor`, by origin: `vendor` (own call) or `fleet` (shared answer).
+    /// Queries with source `vendor`: `vendor` counts own calls, `fleet` answers of other machines.
     package var byOrigin: Counts?
 
-    /// Queries that an upstream answered before the vendors replied (`fallback-after`).
+    /// Queries that an upstream answered after `fallback-after`, before the vendors had replied.
     package var earlyFallback: UInt64 = 0
 }
 
@@ -93,7 +93,7 @@ package struct LatencyStats: Codable, Sendable, Equatable {
 }
 
 package struct LatencyQuantiles: Codable, Sendable, Equatable {
-    /// Number of samples; without samples, all times are 0.
+    /// Number of measured queries; if 0, all times are 0.
     package var count: UInt64 = 0
 
     package var p50Us: UInt64 = 0

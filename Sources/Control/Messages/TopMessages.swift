@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct TopRequest: CallParameters, Equatable {
-    /// Sort key: the raw value of a ``Kind``.
+    /// Name of the list: the raw value of a ``Kind``.
     package var kind: String
 
     /// Number of entries; if nil, 10.
@@ -54,10 +54,10 @@ package struct TopRequest: CallParameters, Equatable {
 package struct TopReply<Entry: Codable & Sendable & Equatable>: Codable, Sendable, Equatable {
     package var kind: String
 
-    /// Time since the reset of the counters, or since the oldest recorded query.
+    /// Time since the reset of the counters (`cost`), or since the oldest recorded query.
     package var sinceSeconds: Int
 
-    /// Sum over all names and queries, not only over the listed entries.
+    /// Sum for all names or queries, including those that are not listed.
     package var total: UInt64
 
     package var entries: [Entry]
@@ -108,7 +108,7 @@ package struct NameCost: Codable, Sendable, Equatable {
     package var vendor: String
     package var calls: UInt64
 
-    /// Maximum number by which `calls` can be too high.
+    /// Maximum error of `calls`, which is never too low.
     package var excess: UInt64
 
     /// Upper bound of the units of `calls - excess` calls.

@@ -23,7 +23,9 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     /// Cost of the current month (UTC); nil if the price is unknown.
     package var cost: BilledCost?
 
-    /// Client address in the latest reply: `clientSubnet`, or the source address of the call.
+    /// Client address that the vendor reported in its latest reply.
+    ///
+    /// This is `clientSubnet` or, if nil, the source address of the call.
     package var clientAddress: String?
 
     package var clientSubnet: String?
@@ -32,7 +34,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     /// Seconds by which the vendor's clock is ahead of the clock of this machine.
     package var clockSkewSeconds: Int?
 
-    /// Clock skew that is too large to correct.
+    /// Clock skew in seconds that is too large for a correction; nil if there is none.
     package var refusedClockSkewSeconds: Int?
 
     package init(name: String, kind: String, channel: String, state: HealthStatus = .up) {

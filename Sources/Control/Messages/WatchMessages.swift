@@ -30,7 +30,9 @@ package struct WatchRequest: CallParameters, Equatable {
 package struct WatchReply: Codable, Sendable, Equatable {
     package var queries: [QueryEvent]
 
-    /// Number of queries not sent (see <doc:Protocol>); the filter possibly excludes some of them.
+    /// Number of queries that were not sent (see <doc:Protocol>).
+    ///
+    /// Includes queries that the filter possibly excludes.
     package var missed: UInt64
 
     package init(queries: [QueryEvent], missed: UInt64 = 0) {
@@ -56,7 +58,9 @@ package struct QueryEvent: Codable, Sendable, Equatable {
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
-    /// Reason for an upstream answer: the vendor was `empty`, `failed`, or too late (`early`).
+    /// Reason why an upstream answered instead of a vendor: `empty`, `failed` or `early`.
+    ///
+    /// `early`: the upstream answered after `fallback-after`, before the vendor.
     package var fallback: String?
 
     package var transport: String
