@@ -2,7 +2,7 @@
 
 /// Printer of YAML trees as JSON.
 ///
-/// Scalars without quotes get the types of YAML 1.2.
+/// A scalar without quotes gets its type from the rules of YAML 1.2.
 enum JSONText {
     static let width = 100
 
@@ -47,7 +47,7 @@ enum JSONText {
 extension YAMLNode {
     var isTyped: Bool { literal != nil }
 
-    /// Copy in which scalars that need no quotes are marked as plain.
+    /// Copy in which each scalar that needs no quotes is plain, so that it gets a JSON type.
     var typed: YAMLNode {
         var copy = self
         switch content {
@@ -80,7 +80,7 @@ extension YAMLNode {
         else { return nil }
         let parts = digits.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count <= 2 else { return nil }
-        // JSON allows neither leading zeros nor a plus sign.
+        // Removes leading zeros and a plus sign, which JSON does not allow.
         let whole = String(decoding: parts[0].drop { $0 == UInt8(ascii: "0") }, as: UTF8.self)
         let fraction = parts.count == 2 ? "." + String(decoding: parts[1], as: UTF8.self) : ""
         return (text.hasPrefix("-") ? "-" : "") + (whole.isEmpty ? "0" : whole) + fraction

@@ -37,7 +37,7 @@ package enum SettingsManual {
         case section([Entry])
         case named([Example])
 
-        /// List; `live` is the default list, and the array describes the options of a list element.
+        /// List; `live` is the default list, and the entries describe the options of an element.
         case list(live: YAMLNode, [Entry])
     }
 

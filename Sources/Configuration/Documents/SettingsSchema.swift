@@ -102,7 +102,7 @@ extension SettingsSchema {
         ])
     }
 
-    /// Schema for `words`, as text or as YAML values: editors read the word `1.1` as a number.
+    /// Schema for `words`, as texts and as YAML values, because editors read `1.1` as a number.
     static func words(_ words: [String]) -> YAMLNode {
         .map([
             ("enum", .list(words.map { .text($0) } + words.map(YAMLNode.word).filter(\.isTyped)))
@@ -130,7 +130,7 @@ extension SettingsSchema {
         .map([("type", .text("object")), ("additionalProperties", value)])
     }
 
-    /// Schema for a value that equals a constant in `forms` or matches a schema in `forms`.
+    /// Schema for a value that matches one of `forms`, which are constants and schemas.
     static func either(_ forms: YAMLNode...) -> YAMLNode {
         .map([("anyOf", .list(forms.map { $0.isTyped ? .map([("const", $0)]) : $0 }))])
     }

@@ -138,7 +138,7 @@ extension Settings {
         guard let sdns = route.sdns, !reading.isDamaged("\(path).sdns") else { return }
         AlibabaSettings.check(sdns: sdns, path, &reading)
         let mayGetThem = route.vendors.contains { name in
-            // The kind of an undefined or invalid vendor is unknown; it may be alibaba.
+            // A vendor that is not defined or has an error may have the kind alibaba.
             guard let index = vendors.firstIndex(where: { $0.name == name }) else { return true }
             return vendors[index].kind == .alibaba
                 || reading.isDamaged("vendors[\(index)].kind")

@@ -82,7 +82,7 @@ extension Settings {
         }
     }
 
-    /// Warns if a plain upstream precedes an encrypted one: encrypted upstreams are queried first.
+    /// Warns if a plain upstream is listed before an encrypted upstream, which is queried first.
     private func checkOrder(_ reading: inout SettingsReading) {
         let standard = upstreams.enumerated().filter { !$0.element.only && $0.element.from == nil }
         guard let plain = standard.first(where: { $0.element.url.isUnprotected }),
@@ -163,7 +163,7 @@ extension Settings {
         listen.first { address in
             guard address.port == other.port, address.port != 0 else { return false }
             if address.octets == other.octets { return true }
-            // A socket on `[::]` receives no IPv4 packets.
+            // Listening on `[::]` does not include IPv4 (IPV6_V6ONLY).
             guard address.ip.isUnspecified, address.isIPv6 == other.isIPv6 else { return false }
             return other.ip.isLoopback || environment.isLocal(other)
         }

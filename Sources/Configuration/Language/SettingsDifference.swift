@@ -136,7 +136,7 @@ struct TreeComparison {
         for name in oldNames + newNames.filter({ before[$0] == nil }) {
             compare(before[name], now[name], at: "\(path).\(name)")
         }
-        // Reports a change of the order of named entries, which is an order of preference.
+        // Also reports a new order of named entries, because the order is an order of preference.
         guard new.contains(where: { $0["name"] != nil }) else { return }
         let common = (oldNames.filter { now[$0] != nil }, newNames.filter { before[$0] != nil })
         if common.0 != common.1 {
@@ -188,7 +188,7 @@ struct TreeComparison {
 extension TreeComparison {
     /// Compares routes with equal first domains, one pair at a time.
     ///
-    /// The YAML trees of all routes, up to 100,000, would take 200 MB.
+    /// The trees of all routes are not made at once, because those of 100,000 routes take 200 MB.
     mutating func compare(_ old: [RouteSettings], _ new: [RouteSettings], at path: String) {
         let table = RouteSettings.table
         let (before, now) = (Self.positions(old), Self.positions(new))
@@ -254,7 +254,7 @@ extension VendorSettings {
         return self == other
     }
 
-    /// Returns true if cached answers of `other` stay valid.
+    /// Returns true if answers that were cached with the settings `other` stay valid.
     ///
     /// Account, servers and client subnet must be equal; limits, timeouts and prices can differ. A
     /// secret from the same file as before counts as equal, even if its value has changed.

@@ -16,7 +16,8 @@ package struct SettingsEnvironment: Sendable {
 
     /// Returns false if a path is certainly not a directory.
     ///
-    /// At the start of the daemon, always returns true: a slow disk must not delay the start.
+    /// At the start of the daemon, always returns true, because a slow disk must not delay the
+    /// start.
     package var mayBeDirectory: @Sendable (String) -> Bool
 
     /// Returns true if a path is known to be a directory; at the start of the daemon always false.

@@ -13,7 +13,7 @@ struct SettingsFile: Sendable {
         content = .success(octets)
     }
 
-    /// Reads a file; the size limit also includes the octets of earlier files (`earlier`).
+    /// Reads a file; the size limit is for this file and the `earlier` octets of other files.
     init(reading path: String, after earlier: Int = 0) {
         name = path
         do throws(FileError) {
@@ -42,7 +42,7 @@ struct SettingsFile: Sendable {
         }
     }
 
-    /// Parses the file; a read error is reported for the whole file.
+    /// Parses the file; if the file could not be read, the result has this error, without a line.
     func text(_ index: Int, take: YAMLReader.Taker) -> YAMLReader {
         switch content {
         case .success(let octets): YAMLReader(octets, file: index, take: take)

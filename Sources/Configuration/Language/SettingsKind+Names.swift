@@ -64,8 +64,8 @@ extension SocketAddress {
 
     /// Reads an address from the settings.
     ///
-    /// An address such as `::1:53` is an error: in the network ::/96, only `::` and `::1` are in
-    /// use, so the operator meant the last group (`53`) as a port.
+    /// An address such as `::1:53` is an error. In the network ::/96, only `::` and `::1` are in
+    /// use, so the operator probably meant the last group (`53`) as a port.
     static func literal(_ text: String, defaultPort: UInt16) throws(Mismatch) -> SocketAddress {
         let meant = bracketed(text)
         if let address = SocketAddress(text, defaultPort: defaultPort) {
@@ -98,7 +98,7 @@ extension SocketAddress {
         guard !text.contains("["), let colon = text.lastIndex(of: ":"),
             let port = UInt16(text[text.index(after: colon)...]), port > 0
         else { return nil }
-        // In `::53`, the colon before the port is also the end of `::`.
+        // In `::53`, the colon before the port also belongs to the address `::`.
         let host = text == "::\(port)" ? "::" : String(text[..<colon])
         let isAddress = SocketAddress(host, defaultPort: 0)?.isIPv6 ?? false
         return isAddress && text != "::1" ? "[\(host)]:\(port)" : nil

@@ -5,7 +5,7 @@ enum SettingsLimits {
 
     /// Maximum patterns in `domains` and `except` of all routes; a route counts as at least one.
     ///
-    /// A pattern takes up to 500 octets, twice during a reload (old and new settings).
+    /// A pattern takes up to 500 octets. During a reload, the old and the new settings take memory.
     static let patterns = 100_000
 
     static let dropIns = 256
@@ -42,7 +42,7 @@ enum SettingsLimits {
 
     /// Maximum sum of `concurrent-calls` over all vendors.
     ///
-    /// A hedged call has two transfers of about 42 KiB, so 128 calls take 11 MiB.
+    /// A hedged call has two HTTP requests, which take about 42 KiB each, so 128 calls take 11 MiB.
     static let concurrentCallsTogether = 128
 
     static let callsPerDay = 1...1_000_000_000
@@ -75,7 +75,7 @@ enum SettingsLimits {
     static let hostsFiles = 0...32
     static let hostAddresses = 1...64
 
-    /// Number of entries of `answers.probe`, limited because each search compares all entries.
+    /// Number of entries of `answers.probe`; each answered name is compared with all of them.
     static let probes = 0...256
 
     static let port = 1...65_535

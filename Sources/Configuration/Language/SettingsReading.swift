@@ -17,7 +17,8 @@ struct SettingsReading {
 
     /// Positions of values below `routes`, by the hash of the path.
     ///
-    /// Hashes instead of paths save up to 60 MB. A collision causes a wrong position in an error.
+    /// Hashes instead of paths save up to 60 MB. If two paths have the same hash, an error about
+    /// one of these values shows a wrong position.
     private var routePlaces: [Int: PackedPlace] = [:]
 
     var patterns = 0
@@ -92,7 +93,7 @@ extension SettingsReading {
 
     /// Removes the positions of values below `key`, because a later file replaces the values.
     ///
-    /// For routes, also removes the positions of the routes and the count of their patterns.
+    /// If `key` is `routes`, also removes the positions of all routes, and resets ``patterns``.
     mutating func forget(below key: SettingsKey) {
         let isBelow = { (path: String) in
             path.hasPrefix(key.path + ".") || path.hasPrefix(key.path + "[")
@@ -120,7 +121,7 @@ extension SettingsReading {
 // MARK: - Sharing
 
 extension SettingsReading {
-    /// Replaces a list by an equal list of an earlier route, to share storage.
+    /// Replaces a list by an equal list of an earlier route, so that both share their storage.
     mutating func share(_ list: inout [String]) {
         if !list.isEmpty { list = lists.insert(list).memberAfterInsert }
     }

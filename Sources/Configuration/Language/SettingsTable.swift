@@ -109,8 +109,9 @@ extension SettingsTable {
 
 // MARK: - Kinds of options
 
-// Tables, key paths and examples are evaluated only on use. The Swift runtime creates a class for
-// each used key path type. Most settings files set few options, and so cause few classes.
+// Tables, key paths and examples are autoclosures, which are evaluated only on use. The Swift
+// runtime creates a class for each type of an evaluated key path. Most settings files set few
+// options, and so need few classes.
 extension SettingsOption {
     typealias Path<Value> = @Sendable () -> any WritableKeyPath<Owner, Value> & Sendable
     typealias Table<Section: Sendable> = @Sendable () -> SettingsTable<Section>

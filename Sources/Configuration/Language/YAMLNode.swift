@@ -14,7 +14,7 @@ struct YAMLPlace: Sendable, Hashable, Comparable {
 
 /// Value of a YAML text, with its position.
 ///
-/// Scalars stay text: YAML would convert values such as `0660` or `off` to other types.
+/// Scalars stay text, because YAML would convert values such as `0660` or `off` to other types.
 struct YAMLNode: Sendable {
     var content: Content
     var place = YAMLPlace.start

@@ -30,8 +30,8 @@ struct YAMLReader {
 
     /// Reads a text.
     ///
-    /// - Parameter take: gets the items of `longList` in order, even if a syntax error follows. The
-    ///   tree of 100,000 items would take 60 MB.
+    /// - Parameter take: gets the items of `longList` in order, so that the reader need not build
+    ///   the tree of 100,000 items, which takes 60 MB. Also gets the items before a syntax error.
     init(_ octets: [UInt8], file: Int = 0, limit: Int = Self.maximumOctets, take: Taker = { $0 }) {
         do throws(YAMLComplaint) {
             guard octets.count <= limit else {

@@ -2,8 +2,9 @@
 
 /// Text of a settings file with valid characters.
 ///
-/// Control characters, which would reach logs and terminals, are errors. U+0085, U+2028, U+2029 and
-/// a lone carriage return are also errors: libyaml, unlike editors, reads them as line ends.
+/// Control characters are errors, because they would reach logs and terminals. U+0085, U+2028,
+/// U+2029 and a lone carriage return are errors, because libyaml reads them as line ends, and
+/// editors do not.
 struct YAMLText {
     let octets: ArraySlice<UInt8>
 

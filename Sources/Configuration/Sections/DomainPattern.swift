@@ -99,7 +99,7 @@ extension DomainPattern: CustomStringConvertible {
     ///
     /// `\DDD` and a slash in a delegated zone (`0/25.2.0.192.in-addr.arpa`) are valid.
     private static func mistake(in text: String, _ name: Name) -> String? {
-        // Counting octets is 10 times faster than `Character.isLetter`.
+        // Counts octets, because `Character.isLetter` takes 10 times as long.
         let letters = text.utf8.count { $0.isLetter }
         let others = text.utf8.count {
             $0.isDigit || $0 == UInt8(ascii: "_") || (UInt8(ascii: "-")...UInt8(ascii: ".")) ~= $0

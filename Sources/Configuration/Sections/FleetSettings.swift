@@ -19,12 +19,13 @@ package struct FleetSettings: Sendable, Equatable {
 
     /// Secret that protects the data in the Redis server.
     ///
-    /// In checked settings, the value is nil only if `--check` could not read the credential.
+    /// After the check of the settings, the value is nil only if `--check` could not read the
+    /// credential.
     package var secret: SecretSetting?
 
     /// Group of this machine; machines of one group share answers.
     ///
-    /// With `auto`, the group is the network from which vendors get the machine's calls.
+    /// With `auto`, the group is the network of the client address that vendors see.
     package var group = Self.automatic
 
     package static let automatic = "auto"

@@ -2,7 +2,7 @@
 
 /// Limit of UDP responses to DNS clients on other machines.
 package struct RateLimitSettings: Sendable, Equatable {
-    /// Limit for each IPv4 address or IPv6 /64 prefix.
+    /// Answered UDP queries per second, for each IPv4 address or IPv6 /64 prefix of clients.
     package var queriesPerSecond = 1000
 }
 

@@ -35,7 +35,7 @@ package struct Settings: Sendable, Equatable {
     package var warnings: [SettingsProblem] = []
 }
 
-/// Flag that comparisons of settings ignore: two flags are always equal.
+/// Flag that a comparison of settings ignores, because two flags are always equal.
 package struct DefaultMark: Sendable, Equatable {
     package var isDefault: Bool
     package static func == (left: DefaultMark, right: DefaultMark) -> Bool { true }

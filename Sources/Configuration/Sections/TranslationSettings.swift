@@ -3,7 +3,7 @@ internal import Control
 package import DNSWire
 
 package enum NAT64Setting: Sendable, Hashable {
-    /// Prefix of router advertisements (RFC 8781), otherwise discovery of the prefix (RFC 7050).
+    /// Prefix from router advertisements (RFC 8781) or, if there is none, from DNS (RFC 7050).
     case automatic
     case off
     case prefix(NAT64Prefix)

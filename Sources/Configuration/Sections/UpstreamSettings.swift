@@ -46,7 +46,7 @@ package struct UpstreamSettings: Sendable, Equatable {
         }
     }
 
-    /// Addresses with ports; not empty in checked settings without `from`.
+    /// Addresses with ports; if `from` is not set, not empty after the check of the settings.
     package var servers: [SocketAddress] {
         guard from == nil else { return [] }
         guard !addresses.isEmpty else { return [url.address].compactMap(\.self) }

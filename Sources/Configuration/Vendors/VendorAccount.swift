@@ -24,7 +24,7 @@ protocol VendorAccount: Sendable, Equatable {
     var port: UInt16 { get }
     var documentedServers: [String] { get }
 
-    /// Gives omitted options their defaults, which can depend on `servers` of the settings file.
+    /// Sets the defaults of omitted options; a default can depend on the option `servers`.
     mutating func complete(servers: [SocketAddress])
 
     var secrets: [(option: String, secret: SecretSetting?)] { get }
@@ -51,7 +51,7 @@ package enum VendorKind: String, Sendable, Hashable, CaseIterable {
     case baidu
     case volcengine
 
-    /// Other names of vendor kinds; for such a name, the error message proposes the valid one.
+    /// Names that users may try for a vendor kind; the error message proposes the valid name.
     static let aliases: [String: String] = {
         let names: [VendorKind: [String]] = [
             .tencent: ["dnspod", "tencentcloud", "tencent-cloud", "qcloud"],

@@ -4,9 +4,10 @@ internal import HTTPDNS
 extension VendorSettings {
     /// Account, parameters and protection, which determine the vendor's answers.
     ///
-    /// Machines of a fleet share answers if these values are equal. Servers, protocol and sources
-    /// of secrets are not included. Protection is included: an attacker can forge the answers of an
-    /// unprotected channel, and a machine with a protected channel must not use such an answer.
+    /// Machines of a fleet share answers if these values are equal. The values do not include
+    /// servers, protocol and sources of secrets. They include protection, because an attacker can
+    /// forge the answers of an unprotected channel, and a machine with a protected channel must not
+    /// use forged answers.
     package var fleetView: String {
         let parts: [String] =
             switch account {

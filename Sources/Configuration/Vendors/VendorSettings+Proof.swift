@@ -74,7 +74,7 @@ extension VendorSettings {
         return proofs
     }
 
-    /// Age of an expired test signature in seconds, longer than every documented validity.
+    /// Age of the expired test signature in seconds, longer than every documented validity.
     private static let expiredBy: Int64 = 2 * 86_400
 
     private var scheme: String { account.usesTLS ? "https" : "http" }
@@ -138,7 +138,7 @@ extension VendorSettings {
 
     /// Copies of these settings, one for each other protocol or encryption of the vendor.
     ///
-    /// The caller skips a copy that lacks the key of its protocol: `vendor()` then throws.
+    /// If a copy lacks the key of its protocol, `vendor()` throws, and the caller skips the copy.
     private var otherChannels: [VendorSettings] {
         func copy(_ account: Account) -> VendorSettings {
             var copy = self

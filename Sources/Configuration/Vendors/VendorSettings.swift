@@ -32,7 +32,7 @@ package struct VendorSettings: Sendable, Equatable {
     package var budget: BudgetSettings?
     package var families = FamilyChoice.automatic
 
-    /// Access key for the vendor's count of billed units.
+    /// Access key to read the vendor's own count of calls.
     package var billing: BillingSettings?
 
     /// Price rules that replace those of the vendor's public price page.
@@ -51,7 +51,7 @@ package struct BillingSettings: Sendable, Equatable {
 }
 
 extension VendorSettings {
-    /// Call that reads the unit count; nil if the settings have no access key.
+    /// Request for the vendor's own count of calls; nil if the settings have no access key.
     package var resolveCount: AlibabaResolveCount? {
         guard let keyID = billing?.accessKeyID, let keySecret = billing?.accessKeySecret else {
             return nil

@@ -19,7 +19,7 @@ package struct AlibabaSettings: Sendable, Equatable {
 
     package var region = Alibaba.Region.cn
 
-    /// True if the vendor is asked for server addresses; nil means true unless `servers` is set.
+    /// True to request server addresses from the vendor; nil means true unless `servers` is set.
     package var schedule: Bool?
 
     /// Parameters of custom resolution, without the prefix `sdns-`.

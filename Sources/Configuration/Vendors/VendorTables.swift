@@ -16,7 +16,7 @@ extension VendorSettings {
         return tables
     }()
 
-    /// Options for an entry without a valid kind; their values are not read.
+    /// Options of an entry without a valid kind: all known names, whose values are not read.
     private static let undecided = SettingsTable(
         [kindOption]
             + Set(
@@ -30,7 +30,7 @@ extension VendorSettings {
 
     var table: SettingsTable<VendorSettings> { Self.tables[kind] ?? Self.undecided }
 
-    /// Returns an error if `node`, from a later file, cannot extend this entry; otherwise nil.
+    /// Returns an error if `node` of a later file has another kind than this entry; otherwise nil.
     func refusal(of node: YAMLNode) -> YAMLComplaint? {
         guard let other = node["kind"], other.scalar != kind.rawValue else { return nil }
         return YAMLComplaint(
@@ -291,7 +291,7 @@ extension Settings {
         checkConcurrentCalls(&reading)
     }
 
-    /// Checks the sum of `concurrent-calls` of all vendors, if a vendor has more than the default.
+    /// Checks the sum of `concurrent-calls`, unless no vendor has more than the default.
     private func checkConcurrentCalls(_ reading: inout SettingsReading) {
         let sum = vendors.reduce(0) { $0 + $1.concurrentCalls }
         let most = SettingsLimits.concurrentCallsTogether

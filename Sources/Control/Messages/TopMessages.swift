@@ -108,10 +108,10 @@ package struct NameCost: Codable, Sendable, Equatable {
     package var vendor: String
     package var calls: UInt64
 
-    /// Maximum error of `calls`, which is never too low.
+    /// Part of `calls` that may belong to other names.
     package var excess: UInt64
 
-    /// Upper bound of the units of `calls - excess` calls.
+    /// Upper bound of the units of the latest `calls - excess` calls.
     package var units: UInt64?
 
     package var route: String
