@@ -25,7 +25,7 @@ struct output {
 
 static struct output *outputs;
 
-// False if all buffers are empty.
+// False only if all buffers are empty.
 static bool has_octets;
 
 // Open sockets of libcurl.

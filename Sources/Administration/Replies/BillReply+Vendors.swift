@@ -79,7 +79,7 @@ extension BillRules {
 extension BilledCost {
     /// Creates the cost of the current day or month; nil if the price or the usage is unknown.
     ///
-    /// For a day, the units of earlier days of the month have already used free units.
+    /// For the current day, only those free units remain that earlier days of the month left.
     fileprivate init?(_ statistics: VendorStatistics, isMonthly: Bool) {
         guard let usage = statistics.usage else { return nil }
         let units = isMonthly ? usage.unitsThisMonth : usage.unitsToday

@@ -16,7 +16,7 @@ package struct ReloadOutcome: Sendable {
     /// Changed options that are read only at the start.
     package var needsRestart: [String] = []
 
-    /// True if a secret is a credential: systemd copies credentials only when the service starts.
+    /// True if a secret is a credential, which systemd copies only when the service starts.
     package var usesCredentials = false
 
     package var removedAnswers = 0

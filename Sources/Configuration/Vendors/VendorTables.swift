@@ -16,7 +16,7 @@ extension VendorSettings {
         return tables
     }()
 
-    /// Options of an entry without a valid kind: all known names, whose values are not read.
+    /// Options of an entry without a valid kind: all known names; the values are not read.
     private static let undecided = SettingsTable(
         [kindOption]
             + Set(

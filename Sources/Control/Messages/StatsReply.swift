@@ -93,7 +93,7 @@ package struct LatencyStats: Codable, Sendable, Equatable {
 }
 
 package struct LatencyQuantiles: Codable, Sendable, Equatable {
-    /// Number of measured queries; if 0, all times are 0.
+    /// Number of measurements; if 0, all times are 0.
     package var count: UInt64 = 0
 
     package var p50Us: UInt64 = 0

@@ -30,7 +30,9 @@ struct LoopBudget {
     static let perOctet = 100
     static let perTransfer = 2_000_000
 
-    /// Nanoseconds that a libcurl call is not charged for each transfer in flight, which it checks.
+    /// Uncharged nanoseconds of a libcurl call, for each transfer in flight.
+    ///
+    /// Each libcurl call checks all transfers in flight.
     static let perTransferInFlight = 1000
 
     /// Level of the bucket at `updated`; negative after many replies.
@@ -133,7 +135,7 @@ final class LoopMeter {
         return budget.isThrottled ? budget.resumption : nil
     }
 
-    /// Begins a libcurl call, whose measurement starts at the first TLS record.
+    /// Begins a libcurl call; the measurement of its CPU time starts at the first TLS record.
     ///
     /// - Parameter reads: true without TLS; then the measurement starts immediately, because
     ///   ``noteRecord()`` is never called.

@@ -16,7 +16,7 @@ open class CancellationSignal {
     private final var others: [Action] = []
     private final var hasOthers = false
 
-    /// DNS client that caused this work and whose limits apply; nil for work of the daemon itself.
+    /// DNS client that caused this work, for limits per client; nil for work of the daemon itself.
     package final let account: (any Hashable & Sendable)?
 
     /// True if the DNS client waits for the result; false for a refresh of a cached answer.

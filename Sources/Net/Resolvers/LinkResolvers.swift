@@ -225,8 +225,8 @@ extension LinkResolvers {
                 }
                 // A hostile network could assign the address of a VPN's DNS server to this machine.
                 // Then this server is removed, but the VPN keeps its domains, so that no other
-                // server gets the names. A link whose only domain is `~.` keeps it only if the link
-                // is a VPN: otherwise, the removed server may be this daemon.
+                // server gets the names. Only a VPN keeps the single domain `~.`: on another link,
+                // the removed server may be this daemon.
                 let keepsDomains =
                     !entry.link.isEmpty
                     && (!entry.domains.isEmpty || entry.takesAll && entry.isTunnel)
@@ -284,7 +284,7 @@ extension LinkResolvers {
 }
 
 extension LinkResolvers.Server {
-    /// This server without its interface, whose index changes when the interface is created again.
+    /// This server without the interface index, which changes when the interface is created again.
     package var unbound: LinkResolvers.Server {
         var server = self
         server.address.link = 0
