@@ -67,7 +67,7 @@ static void put(const char *text, size_t octets) {
 static void crashed(int signal, siginfo_t *info, void *context) {
     (void)context;
     static char is_told;
-    static const char head[] = "httpdnsd crashed; last log lines, of every level:\n";
+    static const char head[] = "httpdnsd crashed; last log lines of all levels:\n";
     static const char tail[] = "httpdnsd crashed; end of the last log lines\n";
     const int error = errno;
     sigaction(signal, &actions[signal], NULL);

@@ -106,7 +106,7 @@ struct LogTests {
         #expect(line.contains("error=server-status") && line.contains("vendor=tencent"), "\(line)")
         // SIGUSR1 logs recent lines, also those below the log level.
         harness.daemon.program.send(SIGUSR1)
-        _ = try harness.daemon.program.line(with: "not answered from the cache: 3")
+        _ = try harness.daemon.program.line(with: "latest 3 queries that the cache")
         _ = try harness.daemon.program.line(with: "name=2.many.example.com.")
         try harness.daemon.stop()
         let lines = harness.daemon.program.errorText.split(separator: "\n")

@@ -77,7 +77,7 @@ extension Settings {
             reading.report(
                 reading.place(of: "\(path).from"),
                 "only one upstream can have `from: network`",
-                hint: "`\(upstreams[first].name)` has it"
+                hint: "`\(upstreams[first].name)` already has `from: network`"
             )
         }
     }
