@@ -130,7 +130,7 @@ extension DomainPattern: CustomStringConvertible {
             } else if !(scalar.properties.isAlphabetic || scalar.properties.numericType != nil
                 || "-_./".unicodeScalars.contains(scalar))
             {
-                return "host names do not contain `\(scalar)`; if this character is intended, write \\DDD"
+                return "host names do not contain `\(scalar)`; to use this character, write \\DDD"
             }
         }
         return nil
