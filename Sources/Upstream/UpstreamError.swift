@@ -133,8 +133,8 @@ extension UpstreamError {
         case .exhausted(let why): self = .exhausted(why)
         case .tls(let why): self = .untrusted(why)
         case .broken(let why), .invalidRequest(let why): self = .broken(why)
-        case .bodyTooLarge(let limit): self = .broken("sent more than \(limit) octets")
-        case .cancelled: self = .broken("was cancelled")
+        case .bodyTooLarge(let limit): self = .broken("sent a reply of more than \(limit) octets")
+        case .cancelled: self = .broken("the query was cancelled")
         }
     }
 }

@@ -99,7 +99,7 @@ struct CallTests {
     }
 
     @Test(
-        "an unknown, missing or mistyped parameter is named",
+        "the error names a parameter that is unknown, missing or of the wrong type",
         arguments: [
             (#"{"name":"a","colour":1}"#, "colour"), (#"{}"#, "name"), (#"{"name":1}"#, "name"),
             (#"{"name":"a","type":[]}"#, "type"), (#"{"name":null}"#, "name"),

@@ -107,7 +107,7 @@ struct AnswerCacheTests {
     }
 
     @Test
-    func `hits are counted by server, and remain after the entry is removed`() throws {
+    func `hits are counted per server, and the counts remain after the entry is removed`() throws {
         #expect(cache.hitsByServer == [0])
         store(try .addresses("www.example.com", server: 3))
         store(try .addresses("example.com", server: 1))

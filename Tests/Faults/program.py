@@ -17,7 +17,7 @@ import report
 import world
 from programs import Failure
 
-# Seconds of `storm` before and after a fault.
+# Seconds for which the load generator `storm` runs before and after a fault.
 BEFORE, AFTER = 1.0, 6.0
 
 

@@ -71,7 +71,7 @@ struct LoopBudgetTests {
     }
 
     @Test
-    func `failed handshakes throttle the provider to a tenth, but do not exhaust it`() {
+    func `failed handshakes throttle the provider to a tenth of the loop, without an end`() {
         var budget = LoopBudget(at: start)
         var used: Duration = .zero
         var now = start

@@ -387,7 +387,7 @@ struct StreamTests {
     }
 
     @Test
-    func `without free descriptors accepting pauses, logs a warning, and resumes`() async throws {
+    func `without free descriptors, a listener pauses, logs a warning, and resumes`() async throws {
         await #expect(processExitsWith: .success) {
             try await acceptWithoutDescriptors()
         }

@@ -67,7 +67,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "proxies of desktops are found",
+        "the proxy settings of desktop environments are found",
         arguments: [
             ("[system/proxy]\nmode='manual'\n", "mode manual"),
             ("[system/proxy]\nmode='none'\n", ""), ("[other]\nmode='manual'\n", ""),

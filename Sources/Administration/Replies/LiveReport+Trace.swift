@@ -6,7 +6,7 @@ internal import Net
 internal import Resolver
 
 extension LiveReport {
-    /// Resolves `query` without an answer from the cache, and creates the report of the attempts.
+    /// Resolves `query` without using the cache, and creates the report of the attempts.
     @ServiceLoop
     init(asking query: Query, _ resolver: Resolver, _ clocks: Clocks) async {
         let vendors = resolver.preview(query).match?.route.vendors ?? []

@@ -30,7 +30,7 @@ package struct RouteNames: Sendable {
         index(place).flatMap { routes[$0].domains.first }.map { "\($0)" } ?? ""
     }
 
-    /// Returns the new place of each route that has another place in `new`, by its old place.
+    /// Maps the old place of each moved or removed route to its place in `new`.
     ///
     /// The first domain identifies a route.
     package func changes(to new: RouteNames) -> [String: String] {

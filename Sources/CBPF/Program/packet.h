@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packet layout: the headers in network byte order, and the end of the question.
+// Packet layout: the headers, in network byte order, and the last octets of a query.
 #pragma once
 #include "../include/answer.h"
 

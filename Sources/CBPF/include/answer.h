@@ -119,7 +119,7 @@ answer_hash_start(const struct answer_state *state, uint16_t type, uint8_t count
     return answer_hash_step(0, (uint32_t)type << 8 | count, state->secrets[ANSWER_SECRET_OF_TYPE]);
 }
 
-/// Returns the key for DNS clients with the DO and CD bits of `variant`.
+/// Returns the key of the answer to queries with the DO and CD bits of `variant`.
 static inline __attribute__((always_inline)) uint64_t answer_hash_end(uint64_t state,
                                                                       uint8_t variant) {
     return state + variant * 0xD6E8FEB86659FD93ULL;

@@ -40,7 +40,7 @@ extension Components {
         )
     }
 
-    /// Returns a function that creates the `Forwarder` to a server of the network or of a file.
+    /// Returns a function that creates the `Forwarder` to a server of an upstream with `from`.
     private func maker(_ dependencies: Dependencies, _ logger: Logger) -> LearnedNetwork.Make {
         let clocks = clocks
         return { server, upstream in

@@ -24,7 +24,7 @@ final class EngineLink {
     /// Called when the server is lost (with an error) or connected (nil).
     var onChange: (@ServiceLoop (EngineError?) -> Void)?
 
-    /// Called for each new connection with the flushes that the server stores.
+    /// Called after each new connection; the argument is the list of flushes that Redis stores.
     var onFlushes: (@ServiceLoop ([[UInt8]]) -> Void)?
 
     /// Called with each message; nil stands for a message that is too long.

@@ -145,10 +145,11 @@ extension Budget {
 
     package var unknownBecause: String? { record == nil ? problem : nil }
 
-    /// Returns true if `client` has reached its limit; other clients can still cause requests.
+    /// Returns true if `client` has used up its share of the budget.
     ///
-    /// If `yields`, a part is reserved for clients with proven addresses. The part is a
-    /// quarter of each limit at the start of the day or month, and decreases linearly to zero.
+    /// - Parameter yields: true if the client must leave a part of the budget to proven clients.
+    ///   The part is a quarter of each limit of the budget at the start of the day or month, and
+    ///   decreases linearly to zero.
     package mutating func forbids(
         _ client: ClientNetwork,
         yields: Bool,
@@ -339,7 +340,7 @@ extension Budget {
 extension Budget {
     private mutating func begin(_ today: Int64) {
         guard today != day else { return }
-        // If the clock was set back, the unused reservation stays in the counts of the later day.
+        // If the clock was set back, the unused reservation stays in the counts of `day`.
         let unused = today > day ? reserved.units : 0
         let isNewMonth = unused > 0 && UsageRecord.month(of: day) != UsageRecord.month(of: today)
         day = today

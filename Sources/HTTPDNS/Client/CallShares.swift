@@ -22,7 +22,7 @@ package struct CallShares: Sendable {
     /// Number of calls of all clients, without health probes.
     private(set) var count = 0
 
-    /// Number of calls of clients without a proven address.
+    /// Number of calls of clients that are not proven.
     private var unproven = 0
 
     private var counts: [ClientNetwork?: Int] = [:]

@@ -20,7 +20,7 @@ package final class NetworkWatch {
         }
     }
 
-    /// Time to wait for a replacement after a loss, and minimum interval between two reports.
+    /// Minimum interval between two reports; also the wait for a new address after a loss.
     ///
     /// If a change follows within ``memory``, the interval doubles, up to ``longestSettling``,
     /// because each report drops connections and may repeat billed requests.

@@ -143,7 +143,7 @@ package final class ResolverWatch {
 
     /// Loads libsystemd, once, and opens the bus.
     ///
-    /// On a machine without D-Bus, libsystemd is not loaded.
+    /// The callers check first that the machine has D-Bus.
     private func load(_ bus: SystemBus) {
         guard opening == nil else { return }
         opening = ServiceLoop.task { [weak self] in

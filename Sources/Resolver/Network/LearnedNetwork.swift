@@ -138,7 +138,7 @@ package final class LearnedNetwork {
 
     /// Applies new settings.
     ///
-    /// - Parameter upstream: the upstream `network`; nil if the settings have none.
+    /// - Parameter upstream: the upstream with `from: network`; nil if the settings have none.
     package func use(
         _ upstream: LearnedUpstream?,
         health: HealthTable,

@@ -25,7 +25,7 @@ struct NetworkPlan: Sendable, Hashable {
         var heldUntil: Instant?
     }
 
-    /// Answers that a change of the links makes invalid, and ignored routing domains.
+    /// Domains and servers whose cached answers become invalid, and ignored routing domains.
     struct Outcome: Sendable, Hashable {
         /// Domains that now have other servers.
         var domains: [Name] = []

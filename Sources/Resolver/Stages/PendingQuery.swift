@@ -44,7 +44,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Stage that resolves the query; nil before the start.
     var resolution: SharedResolution?
 
-    /// Table of the query; nil if the query has no waiting clients.
+    /// Table of pending queries that contains this query; nil if the query has no waiting clients.
     var table: SingleFlight?
 
     /// Upstreams that were queried last; nil if no upstream was queried.

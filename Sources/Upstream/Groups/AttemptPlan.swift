@@ -346,7 +346,7 @@ extension AttemptPlan {
         let start = start ?? now
         self.start = start
         if waitsForReply, server.tries > 0 {
-            // Limits the time in flight of a query for a name that the server never answers.
+            // The server may never answer this name: limits the total time of the query.
             let rest = start - now + server.timeout + server.patience * 3
             left = min(left, max(server.patience, rest))
         }

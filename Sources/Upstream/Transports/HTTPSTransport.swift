@@ -242,7 +242,7 @@ extension HTTPSTransport {
         return type.prefix { $0 != ";" }.lowercased().split(separator: " ") == [mediaType[...]]
     }
 
-    /// Parses a number of seconds, at most ``UpstreamLimits/age`` (RFC 9111 §1.2.2).
+    /// Parses seconds (RFC 9111 §1.2.2); returns ``UpstreamLimits/age`` for a larger number.
     private static func seconds(_ text: String) -> UInt32? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil

@@ -7,8 +7,10 @@ import Foundation
 /// Unverified:
 /// - An error is a `msg` with status 200.
 /// - The validity of a signature has no limit.
-/// - An unregistered name has no entry.
-/// - No `tag` is configured, and `detail` adds nothing.
+/// - An unregistered name has no entry in `data`.
+/// - `detail` adds no field.
+///
+/// The account has no tags, so a call with `tag` is refused.
 struct Baidu: Vendor {
     var account = Account()
     static let batchNames = 10

@@ -44,7 +44,7 @@ enum BillText {
             switch rules.item {
             case "request": "request"
             case "name": "name in a request"
-            default: "family (A, AAAA) for which a name has an address"
+            default: "name and family (A, AAAA) with an address"
             }
         var text = "\(Units.count(rules.weight, "unit", "units")) per \(item)"
         if rules.freePerMonth > 0 { text += ", \(Units.count(rules.freePerMonth)) a month free" }

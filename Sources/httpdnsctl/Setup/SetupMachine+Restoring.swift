@@ -109,7 +109,7 @@ extension SetupMachine {
             }
             return nil
         }
-        // A notified systemd-resolved needs some time until it has the servers of the network.
+        // After its notification, systemd-resolved needs time to get the servers of the network.
         var turns = tree.isThisMachine && now.kind == .link ? 6 : 0
         while target != nil {
             if hasServer(facts, besides: journal.ownServers) { return nil }

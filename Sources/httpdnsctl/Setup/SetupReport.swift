@@ -9,6 +9,13 @@ struct SetupReport: Encodable {
     var notes: [String] = []
     var obstacles: [SetupPlan.Obstacle] = []
 
+    /// Action that makes the changes; not in the JSON text.
+    private var action = "apply"
+
+    private enum CodingKeys: CodingKey {
+        case result, owner, servers, changes, commands, notes, obstacles
+    }
+
     struct Change: Encodable {
         var path: String
         var before, after: FileState.Kind
@@ -27,6 +34,7 @@ struct SetupReport: Encodable {
 
     init(reverting journal: SetupJournal?, result: SetupMachine.Result) {
         self.result = result
+        action = "revert"
         owner = journal?.owner ?? ""
         changes = (journal?.entries ?? []).reversed().map {
             Self.change($0.path, from: $0.after, to: $0.before)
@@ -77,7 +85,7 @@ struct SetupReport: Encodable {
             changes.isEmpty
                 ? "already configured; nothing to do"
                 : "dry run, nothing was changed; "
-                    + "run `httpdnsctl setup apply` or `revert` to make these changes"
+                    + "run `httpdnsctl setup \(action)` to make these changes"
         case .applied: "done; check with `httpdnsctl doctor`, undo with `httpdnsctl setup revert`"
         case .unchanged: "already configured; nothing to do"
         case .reverted:

@@ -134,9 +134,10 @@ struct SetupVerb: Verb {
 
     private func revert(_ machine: SetupMachine) throws(Failure) -> ExitStatus {
         let reversal = try machine.reversal(force: force)
+        let planned = SetupMachine.Result.planned
         let outcome =
             dryRun
-            ? (result: .planned, notes: reversal?.notes ?? [])
+            ? (result: reversal == nil ? .nothingToRevert : planned, notes: reversal?.notes ?? [])
             : try machine.revert(force: force)
         var report = SetupReport(reverting: reversal?.journal, result: outcome.result)
         report.notes = outcome.notes

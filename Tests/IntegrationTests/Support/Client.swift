@@ -192,7 +192,7 @@ struct Client: Sendable {
             """
     )
 
-    /// Java's directory interface, which has its own resolver.
+    /// JNDI, Java's naming and directory interface, which has its own DNS resolver.
     static let javaDirectory = Client(
         command: beanShell,
         script: """
