@@ -542,12 +542,18 @@ struct HTTPClientTests {
         }
     }
 
-    @Test(arguments: [(EMFILE, true), (ENOBUFS, true), (ECONNREFUSED, false), (0, false)])
-    func `a lack of descriptors or memory is not a fault of the server`(
+    @Test(arguments: [
+        (EMFILE, true), (ENOBUFS, true), (EADDRNOTAVAIL, true), (ECONNREFUSED, false), (0, false),
+    ])
+    func `a lack of descriptors, memory or local ports is not a fault of the server`(
         cause: Int32,
         isOurs: Bool
     ) {
-        let error = EasyHandle.connectError(cause, "no connection")
+        let error = EasyHandle.connectError(
+            cause,
+            "no connection",
+            to: SocketAddress("127.0.0.1:443")
+        )
         if case .exhausted = error { #expect(isOurs) } else { #expect(!isOurs) }
     }
 

@@ -265,7 +265,8 @@ extension EasyHandle {
         case CURLE_COULDNT_CONNECT, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY,
             CURLE_INTERFACE_FAILED, CURLE_NO_CONNECTION_AVAILABLE, CURLE_PROXY:
             let recorded = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
-            return Self.connectError(socketFailure != 0 ? socketFailure : recorded, text)
+            let peer = transfer.map { $0.request.proxy ?? $0.request.server }
+            return Self.connectError(socketFailure != 0 ? socketFailure : recorded, text, to: peer)
         case _ where Self.isEnd(code):
             guard received.headers.octets == 0 else { return .broken(text) }
             return wasSent ? .cutOff(reused: isReusing) : .connect(text)
@@ -297,8 +298,13 @@ extension EasyHandle {
         }
     }
 
-    nonisolated static func connectError(_ cause: Int32, _ text: String) -> HTTPError {
+    nonisolated static func connectError(
+        _ cause: Int32,
+        _ text: String,
+        to peer: SocketAddress?
+    ) -> HTTPError {
         guard cause != 0 else { return .connect(text) }
+        if SocketError.isNoPort(cause, to: peer) { return .exhausted("\(SocketError.noPort)") }
         let isOurs = SocketError.system(call: "connect", code: cause).isShortage
         return isOurs ? .exhausted(errorText(cause)) : .connect(errorText(cause))
     }

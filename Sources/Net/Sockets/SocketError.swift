@@ -56,6 +56,14 @@ package enum SocketError: Error, Hashable {
         }
     }
 
+    /// Returns true if `code` of a call of connect(2) means that no local port is free.
+    static func isNoPort(_ code: Int32, to peer: SocketAddress?) -> Bool {
+        // EADDRNOTAVAIL also occurs if this machine has no address of the family. Then there is no
+        // source address.
+        guard code == EADDRNOTAVAIL, let peer else { return false }
+        return SocketAddress.source(towards: peer) != nil
+    }
+
     /// True if this machine lacks descriptors, memory or ports.
     package var isShortage: Bool {
         guard case .system(_, let code) = self else { return self == .noPort }

@@ -28,9 +28,7 @@ package final class StreamConnection {
         let descriptor = try OwnedDescriptor.socket(peer.isIPv6 ? AF_INET6 : AF_INET, SOCK_STREAM)
         try descriptor.set(TCP_NODELAY, at: Int32(IPPROTO_TCP), to: 1)
         let error = descriptor.connect(to: peer)
-        // EADDRNOTAVAIL means that no port is free, or that this machine lacks an address of the
-        // family; only in the second case, there is no source address.
-        if error == EADDRNOTAVAIL, SocketAddress.source(towards: peer) != nil { throw .noPort }
+        if SocketError.isNoPort(error, to: peer) { throw .noPort }
         return try await finish(descriptor, error: error, deadline: deadline)
     }
 
