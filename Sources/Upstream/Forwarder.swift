@@ -85,7 +85,9 @@ package final class Forwarder: Forwarding {
                 return transport.carry(attempt)
             }
             if attempt.hasRejectedEDNS, !message.rejectsEDNS { testEDNS() }
-            if let failure = message.failure { outcome = .failure(failure) }
+            if let failure = message.failure(for: attempt.query.question) {
+                outcome = .failure(failure)
+            }
         } else if case .success = outcome, attempt.hasRejectedEDNS {
             testEDNS()
         }
@@ -152,11 +154,11 @@ extension Message {
         rcode == .badVers || edns == nil && (rcode == .formErr || rcode == .notImp)
     }
 
-    /// Error for a message that is not an answer; nil for an answer.
-    fileprivate var failure: UpstreamError? {
+    /// Returns the error for a message that does not answer `question`; nil for an answer.
+    fileprivate func failure(for question: Question) -> UpstreamError? {
         switch rcode {
         case .noError where isReferral: UpstreamError(self)
-        case .noError, .nxDomain: nil
+        case .noError, .nxDomain: aliasChain(from: question).ending == .target ? nil : .aliases
         // With a DNAME, YXDOMAIN is a final answer: the substituted name is too long (RFC 6672
         // §2.2).
         case .yxDomain where answers.contains { $0.type == .dname }: nil

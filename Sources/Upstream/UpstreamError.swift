@@ -13,6 +13,9 @@ package enum UpstreamError: Error, Hashable {
     /// The server returned an error RCODE or a referral, possibly with an EDE (RFC 8914).
     case declined(RCode, because: ExtendedError? = nil)
 
+    /// The server returned a CNAME loop, or more than ``UpstreamLimits/longestChain`` CNAMEs.
+    case aliases
+
     /// The server limits the rate of queries (HTTP 429, RFC 6585 §4).
     case rateLimited
 
@@ -55,6 +58,7 @@ extension UpstreamError: CustomStringConvertible {
         case .declined(.noError, because: _): "returned a referral"
         case .declined(let rcode, because: let code?): "returned \(rcode) (\(code))"
         case .declined(let rcode, because: nil): "returned \(rcode)"
+        case .aliases: "returned a CNAME loop, or too many CNAME records"
         case .rateLimited: "returned HTTP status 429"
         case .httpStatus(let status): "returned HTTP status \(status)"
         case .broken(let why): why
@@ -73,7 +77,7 @@ extension UpstreamError: CustomStringConvertible {
         switch self {
         case .timedOut: "timeout"
         case .unreachable: "unreachable"
-        case .declined, .httpStatus: "declined"
+        case .declined, .aliases, .httpStatus: "declined"
         case .rateLimited: "rate-limited"
         case .broken: "broken"
         case .untrusted: "untrusted"
@@ -88,7 +92,7 @@ extension UpstreamError: CustomStringConvertible {
     /// True if the server responded, but declined to answer.
     var isDecline: Bool {
         switch self {
-        case .declined, .rateLimited, .httpStatus: true
+        case .declined, .aliases, .rateLimited, .httpStatus: true
         default: false
         }
     }

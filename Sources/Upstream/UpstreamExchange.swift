@@ -129,14 +129,14 @@ package struct UpstreamExchange {
         return keepsCase ? .reply(.message(reply)) : .otherCase(reply)
     }
 
-    /// True for a header with FORMERR or NOTIMP, the ID of the query, and all section counts 0.
+    /// True for a header with an error RCODE, the ID of the query, and all section counts 0.
     ///
-    /// A server that cannot parse a query may send such a header. Over UDP the header could be
-    /// forged, so the query is repeated over TCP.
+    /// A server that cannot parse or process a query may send such a header. Over UDP the header
+    /// could be forged, so the query is repeated over TCP.
     private func isBareError(_ header: RawSpan) -> Bool {
         let rcode = RCode(rawValue: UInt16(header.uint8(at: 3) & 0x0F))
         return header.uint16(at: 0) == id && header.uint8(at: 2) & 0xF8 == 0x80
-            && header.octets8(at: 4) == 0 && (rcode == .formErr || rcode == .notImp)
+            && header.octets8(at: 4) == 0 && rcode != .noError && rcode != .nxDomain
     }
 
     /// Returns a reply from a stream, where letter case is irrelevant; nil if it does not match.

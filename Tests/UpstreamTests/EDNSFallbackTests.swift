@@ -125,19 +125,19 @@ struct EDNSFallbackTests {
         }
     }
 
-    @Test
+    @Test(arguments: [RCode.formErr, .notImp, .servFail, .refused])
     @ServiceLoop
-    func `FORMERR without a question is accepted only over streams`() {
+    func `an error without a question is accepted only over streams`(rcode: RCode) {
         var random = SystemRandomNumberGenerator()
         let exchange = UpstreamExchange(UpstreamHarness.query, random: &random)
         var octets = [UInt8](repeating: 0, count: 12)
         octets[0...1] = exchange.message[0...1]
-        octets[2...3] = [0x80, 0x01]
+        octets[2...3] = [0x80, UInt8(rcode.rawValue)]
         guard case .doubtful = exchange.validate(octets) else {
             Issue.record("not sent to TCP")
             return
         }
-        #expect(exchange.judgeStream(octets)?.rcode == .formErr)
+        #expect(exchange.judgeStream(octets)?.rcode == rcode)
         octets[0] ^= 1
         guard case .foreign = exchange.validate(octets) else {
             Issue.record("believed with another ID")

@@ -1,45 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
-
-/// CNAME chain from a question to its answer (RFC 1034 §3.6.2).
-struct AliasChain: Equatable {
-    /// The queried name, then the target of each CNAME.
-    var names: [Name]
-
-    var end: Name { names[names.count - 1] }
-
-    var ending = Ending.target
-
-    enum Ending {
-        case target
-
-        /// The last CNAME points to a name in the chain.
-        case loop
-
-        case tooLong
-    }
-}
+internal import Upstream
 
 extension Message {
-    func aliasChain(from question: Question) -> AliasChain {
-        var chain = AliasChain(names: [question.name])
-        guard question.type != .cname else { return chain }
-        while true {
-            let end = chain.end
-            let alias = answers.first { $0.type == .cname && $0.name == end }
-            guard case .cname(let target)? = alias?.data else { return chain }
-            guard !chain.names.contains(target) else {
-                chain.ending = .loop
-                return chain
-            }
-            guard chain.names.count <= ResolverLimits.longestChain else {
-                chain.ending = .tooLong
-                return chain
-            }
-            chain.names.append(target)
-        }
-    }
-
     /// True if the answer lacks the records of the chain's last name, which must then be queried.
     ///
     /// A message with an SOA is a negative answer, which is complete (RFC 2308 §2.2).

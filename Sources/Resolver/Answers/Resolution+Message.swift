@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSCache
 package import DNSWire
+internal import Upstream
 
 extension Resolution {
     /// Creates the resolution from a cached answer.
