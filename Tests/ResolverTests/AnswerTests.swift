@@ -75,6 +75,24 @@ struct AnswerTests {
         )
     }
 
+    @Test("queries that differ only in DO and CD share one call that found no address")
+    @ServiceLoop
+    func rememberedOfOneFamily() async throws {
+        let harness = try ResolverHarness(.alibaba) { $0.families = .v4 }
+        for (dnssecOK, checkingDisabled) in [(false, false), (true, false), (false, true)] {
+            _ = try await harness.ask(
+                "none.example.com",
+                dnssecOK: dnssecOK,
+                checkingDisabled: checkingDisabled
+            )
+        }
+        #expect(harness.asked.count { $0.whom.hasPrefix("alibaba") } == 1)
+        _ = try await harness.ask("none.example.com", .aaaa)
+        #expect(harness.asked.count { $0.whom.hasPrefix("alibaba") } == 2)
+        _ = try await harness.ask("none.example.com", .aaaa, dnssecOK: true)
+        #expect(harness.asked.count { $0.whom.hasPrefix("alibaba") } == 2)
+    }
+
     @Test("for the other family, a vendor without addresses is skipped, but not a failed vendor")
     @ServiceLoop
     func rememberedOfTheSecond() async throws {

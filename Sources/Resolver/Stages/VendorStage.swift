@@ -19,8 +19,10 @@ package final class VendorStage {
     /// Exchange with the other machines of the fleet; nil without a fleet.
     package var fleet: FleetExchange?
 
-    /// Names for which a call found no address of either family; further queries need no call.
-    private var knownEmpty = RecentNames<Provenance>(limit: 4_096)
+    /// Names for which calls found no address, with the families of these calls.
+    ///
+    /// Further queries for these families need no call, for example queries with another DO flag.
+    private var knownEmpty = RecentNames<(source: Provenance, families: Families)>(limit: 4_096)
 
     /// Vendor that recently had an address of a name, and the TTL of the address in seconds.
     ///
@@ -91,7 +93,7 @@ package final class VendorStage {
         _ completion: consuming Completion<Result>
     ) {
         let start = clocks.now()
-        if let provenance = knownEmpty.value(of: query.query.question.name, now: start) {
+        if let provenance = emptySource(query.query.question, now: start) {
             if let vendor = origins.vendor(provenance.origin) {
                 statistics.vendors.pairedByVendor[vendor, default: 0] += 1
             }
@@ -209,8 +211,14 @@ package final class VendorStage {
 
     /// Returns the vendor server that recently had no address for the name; nil if none.
     func emptyVendor(_ query: Query) -> String? {
-        knownEmpty.value(of: query.question.name, now: clocks.now())
-            .map { origins.name($0.origin) }
+        emptySource(query.question, now: clocks.now()).map { origins.name($0.origin) }
+    }
+
+    private func emptySource(_ question: Question, now: Instant) -> Provenance? {
+        guard let known = knownEmpty.value(of: question.name, now: now),
+            known.families == .both || known.families == question.families
+        else { return nil }
+        return known.source
     }
 
     /// Forgets for which names the vendors had addresses, and for which names they had none.
@@ -290,12 +298,13 @@ package final class VendorStage {
         }
         // If a limit of the client prevented a call to another vendor, the result is not recorded:
         // that vendor may have an address, which other clients may get.
-        if judgement.isNothing, reply.families == .both, limit != .ofClient {
-            // Until this time, a query for the other family needs no call.
+        if judgement.isNothing, limit != .ofClient {
+            let now = clocks.now()
+            let known = knownEmpty.value(of: question.name, now: now)?.families
             knownEmpty.insert(
-                answerer,
+                (answerer, known.map { $0 == reply.families ? $0 : .both } ?? reply.families),
                 of: question.name,
-                until: clocks.now() + .seconds(policy.negative.lowerBound)
+                until: now + .seconds(policy.negative.lowerBound)
             )
         }
         note(reply.answer, of: vendor, question.name)
