@@ -45,6 +45,12 @@ package enum ResolverLimits {
     /// Maximum TTL, in seconds, of an upstream's answer if a vendor may soon give a better answer.
     static let earlyLifetime: UInt32 = 30
 
+    /// Maximum TTL, in seconds, of an upstream's answer that replaces an answer of a better source.
+    ///
+    /// The better source is a vendor that failed, or an encrypted upstream that failed. An attacker
+    /// who can interrupt this source for seconds must not fix addresses in the cache for a day.
+    static let substituteLifetime: UInt32 = 60
+
     /// Maximum TTL of synthesized addresses without SOA, in seconds (RFC 6147 §5.1.7).
     static let synthesizedLifetime: UInt32 = 600
 
@@ -65,9 +71,6 @@ package enum ResolverLimits {
 
     /// Maximum number of held domains of links that are not VPNs.
     package static let heldDomains = 1_024
-
-    /// Maximum number of CNAMEs in one answer.
-    static let longestChain = 16
 
     /// Maximum octets, in wire form, of a CNAME chain that is stored while its target is queried.
     ///

@@ -59,11 +59,17 @@ package enum UpstreamLimits {
     static let firstRest: Duration = .seconds(1)
     static let longestRest: Duration = .seconds(60)
 
+    /// Maximum back-off of an encrypted server; meanwhile, names can go to a plain server.
+    static let longestProtectedRest: Duration = .seconds(5)
+
     /// A server is slow if its round trip exceeds twice that of another server plus this time.
     static let slack: Duration = .milliseconds(50)
 
     /// Time for which a measured round trip is valid.
     static let measurementAge: Duration = .seconds(60)
+
+    /// Maximum number of CNAMEs in one answer.
+    static let longestChain = 16
 
     // MARK: - Samples of lost queries
 

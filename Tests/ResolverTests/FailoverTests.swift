@@ -170,10 +170,10 @@ struct FailoverTests {
             .aaaa,
             story: """
                 NOERROR from upstream/scripted after \(2 * next + 10) ms
-                answer: AAAA 2001:db8::99 300
+                answer: AAAA 2001:db8::99 60
                 asked: tencent 1 at 0, tencent 2 at \(next / 2), sealed 1 at \(next), \
                 sealed 2 at \(next * 3 / 2), upstream AAAA at \(2 * next)
-                kept: AAAA 300\(bill)
+                kept: AAAA 60\(bill)
                 """,
             "\(label)"
         )

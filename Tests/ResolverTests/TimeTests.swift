@@ -28,9 +28,9 @@ struct TimeTests {
             "www.example.com",
             story: """
                 NOERROR from upstream/scripted after 2310 ms
-                answer: A 192.0.2.99 300
+                answer: A 192.0.2.99 60
                 asked: tencent 1 at 0, tencent 2 at 300, upstream A at 2300
-                kept: A 300
+                kept: A 60
                 billed: tencent 2
                 """
         )
@@ -48,10 +48,10 @@ struct TimeTests {
             "www.example.com",
             story: """
                 NOERROR from upstream/scripted after 3010 ms
-                answer: A 192.0.2.99 300
+                answer: A 192.0.2.99 60
                 asked: tencent 1 at 0, tencent 2 at 300, tencent 1 at 2000, tencent 2 at 2300, \
                 upstream A at 3000
-                kept: A 300
+                kept: A 60
                 billed: tencent 4
                 """
         )
@@ -66,10 +66,10 @@ struct TimeTests {
             "www.example.com",
             story: """
                 NOERROR from upstream/scripted after 3010 ms
-                answer: A 192.0.2.99 300
+                answer: A 192.0.2.99 60
                 asked: tencent 1 at 0, tencent 2 at 300, alibaba 1 at 1000, alibaba 2 at 1300, \
                 json 1 at 2000, json 2 at 2300, upstream A at 3000
-                kept: A 300
+                kept: A 60
                 billed: tencent 2, alibaba 2
                 """
         )

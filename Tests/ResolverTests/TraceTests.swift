@@ -81,7 +81,7 @@ struct TraceTests {
                 first upstream scripted after 2000 took 10: NOERROR, A 192.0.2.99 (300 s)
                 tencent: no answer (timed out)
                 no vendor answered: querying upstreams
-                cached www.example.com. A for 300 s
+                cached www.example.com. A for 60 s
                 """
         )
     }

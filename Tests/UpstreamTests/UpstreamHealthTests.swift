@@ -201,16 +201,21 @@ struct UpstreamHealthTests {
         #expect(harness.asked.count { $0.hasPrefix("one") } == 1)
     }
 
-    @Test
+    @Test(arguments: [
+        (false, [1, 2, 4, 8, 16, 32, 60, 60, 60, 60]), (true, [1, 2, 4, 5, 5, 5, 5, 5, 5, 5]),
+    ])
     @ServiceLoop
-    func `the back-off time doubles up to one minute`() {
+    func `the back-off time doubles up to one minute, or 5 s for an encrypted server`(
+        isProtected: Bool,
+        expected: [Int]
+    ) {
         var health = ServerHealth()
         var now = harness.world.start
         func fail() {
             let began = health.beginProbe(now: now)
             #expect(began != nil && !health.isDue(at: now))
             now = began ?? now
-            _ = health.failedProbe(.timedOut, began: now, now: now)
+            _ = health.failedProbe(.timedOut, isProtected: isProtected, began: now, now: now)
         }
         fail()
         var rests: [Int] = []
@@ -221,7 +226,7 @@ struct UpstreamHealthTests {
             now = now + .seconds(length)
             fail()
         }
-        #expect(rests == [1, 2, 4, 8, 16, 32, 60, 60, 60, 60])
+        #expect(rests == expected)
         _ = health.beginProbe(now: now)
         let isWell = health.passedProbe(now: now)
         #expect(isWell)

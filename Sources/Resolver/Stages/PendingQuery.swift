@@ -53,6 +53,9 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// True if the upstream's answer came from an attempt after the first.
     var wasRepeated = false
 
+    /// True if a plain upstream answered instead of an encrypted one.
+    var isSubstitute = false
+
     /// Value of `CacheWriter.networksLeft` at the start.
     var networksLeft: UInt64 = 0
 

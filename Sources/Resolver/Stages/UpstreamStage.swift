@@ -65,7 +65,7 @@ package final class UpstreamStage {
         switch outcome {
         case .success(let reply):
             latency.note(reply.received - query.upstreamsAsked)
-            query.wasRepeated = reply.wasRepeated
+            note(reply, query)
             let isBelieved = reply.upstream.validates
             switch reply.answer {
             case .plain(let plain):
@@ -76,13 +76,28 @@ package final class UpstreamStage {
                     provenance(of: reply.upstream),
                     isBelieved: isBelieved
                 )
-                query.upstreamsAnswered(resolution)
+                answer(query, resolution)
             case .message(let message):
                 complete(Answered(message, reply.upstream, isBelieved: isBelieved), query)
             }
         case .failure(let error):
             query.upstreamsAnswered(Self.failure(error, query.query))
         }
+    }
+
+    private func note(_ reply: UpstreamGroup.Reply, _ pending: PendingQuery) {
+        if reply.wasRepeated { pending.wasRepeated = true }
+        if !reply.upstream.isProtected, pending.group?.isEncrypted == true {
+            pending.isSubstitute = true
+        }
+    }
+
+    /// Completes the query; an answer of a plain server instead of an encrypted one is kept briefly.
+    private func answer(_ pending: PendingQuery, _ resolution: consuming Resolution) {
+        if pending.isSubstitute {
+            resolution.shorten(to: ResolverLimits.substituteLifetime, pending.query.question)
+        }
+        pending.upstreamsAnswered(resolution)
     }
 
     private func forward(
@@ -136,15 +151,13 @@ package final class UpstreamStage {
         let query = pending.query
         let chain = answered.message.aliasChain(from: query.question)
         guard chain.ending == .target else {
-            return pending.upstreamsAnswered(
-                .failure(query, .other, "CNAME loop, or too many CNAME records")
-            )
+            return pending.upstreamsAnswered(Self.failure(.aliases, query))
         }
         var target = query
         target.question.name = chain.end
         guard chain.end != queried, answered.message.lacksTarget(of: chain, query.question),
             let group = aliases(target.question)
-        else { return pending.upstreamsAnswered(resolution(answered, pending)) }
+        else { return answer(pending, resolution(answered, pending)) }
         guard let alias = PendingAlias(answered, chain, query) else {
             return pending.upstreamsAnswered(
                 .failure(query, .other, "too many records together with the CNAME records")
@@ -154,7 +167,7 @@ package final class UpstreamStage {
         let completion = Completion<UpstreamGroup.Outcome> { [self, target] result in
             switch result {
             case .success(let reply):
-                if reply.wasRepeated { pending.wasRepeated = true }
+                note(reply, pending)
                 let joined = alias.joined(with: reply, to: target.question, query)
                 complete(joined, pending, queried: target.question.name)
             case .failure(let error):
@@ -248,6 +261,8 @@ package final class UpstreamStage {
             .failure(query, .noReachableAuthority, "an operator has paused the upstreams")
         case .declined(_, because: let code?):
             .failure(query, code, "error reported by the upstream")
+        case .aliases:
+            .failure(query, .other, "CNAME loop, or too many CNAME records")
         case .exhausted, .crowded:
             .exhausted(query, isCrowded: error == .crowded)
         case .withdrawn, .noServer:

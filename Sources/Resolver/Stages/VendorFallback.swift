@@ -251,6 +251,7 @@ final class VendorFallback {
             let upstream = filtered(answer, isVendorEmpty: false, hasVendorFailed: true)
             fallback = ResolvedAnswer(upstream)
             fallback.resolution.provenance.fallback = .failed
+            fallback.resolution.shorten(to: ResolverLimits.substituteLifetime, query.question)
         }
         if limit != nil {
             fallback.resolution.shorten(to: ResolverLimits.earlyLifetime, query.question)

@@ -110,7 +110,9 @@ extension HealthTable {
             let now = clocks.now()
             if let error = outcome {
                 reportFailure(server.name, server.label, error)
-                if page.health.failedProbe(error, began: began, now: now) {
+                let isProtected = server.isProtected
+                if page.health.failedProbe(error, isProtected: isProtected, began: began, now: now)
+                {
                     report(.rests(name: server.name, url: server.label, error))
                 }
             } else {

@@ -203,6 +203,7 @@ extension ServerHealth {
     /// Records the failure of a probe sent at `began`; returns true if a back-off started.
     mutating func failedProbe(
         _ reason: UpstreamError,
+        isProtected: Bool = false,
         began: Instant,
         now: Instant
     ) -> Bool {
@@ -224,7 +225,9 @@ extension ServerHealth {
         // The back-off of a new outage starts at `firstRest`, even if the server was already
         // backed off because of a rate limit.
         let isLonger = before.map { $0.isOutage || !isOutage } ?? false
-        let next = before.map { min($0.length * 2, UpstreamLimits.longestRest) }
+        let longest =
+            isProtected ? UpstreamLimits.longestProtectedRest : UpstreamLimits.longestRest
+        let next = before.map { min($0.length * 2, longest) }
         rest = Rest(
             since: now,
             length: isLonger ? next ?? UpstreamLimits.firstRest : UpstreamLimits.firstRest,

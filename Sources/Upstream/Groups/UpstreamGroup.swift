@@ -45,6 +45,9 @@ package final class UpstreamGroup {
         learned.reduce(0) { $0 + $1.version }
     }
 
+    /// True if the group has an encrypted server.
+    package var isEncrypted: Bool { roster.servers.first?.isProtected ?? false }
+
     var roster: UpstreamRoster {
         guard !learned.isEmpty else { return latestRoster }
         let version = Self.version(of: learned)
