@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Net
 import Testing
 
 @testable import Fleet
@@ -192,17 +193,59 @@ struct BudgetClaimTests {
     @Test
     func `right after a connection, the number of machines and the sum do not decrease`() {
         var claim = BudgetClaim([1_000, nil, nil], day: 1, month: 1, members: 1)
-        claim.take([(50, 600), nil, nil], members: 4, isSettled: true)
+        claim.take([(250, 600), nil, nil], members: 4, isSettled: true)
         claim.lose(members: 4)
         // Redis has restarted without data.
-        claim.take([(50, 50), nil, nil], members: 1, isSettled: false)
+        claim.take([(250, 250), nil, nil], members: 1, isSettled: false)
         claim.lose(members: 1)
-        #expect(claim.allowed[0] == 50 + 400 / 4)
-        claim.take([(50, 100), nil, nil], members: 2, isSettled: true)
+        #expect(claim.allowed[0] == 250 + 400 / 4)
+        claim.take([(250, 300), nil, nil], members: 2, isSettled: true)
         claim.lose(members: 2)
-        #expect(claim.allowed[0] == 50 + 900 / 2)
+        #expect(claim.allowed[0] == 250 + 700 / 2)
         claim.begin(day: 2, month: 1)
         #expect(claim.allowed[0] == 1_000 / 2)
+    }
+
+    @Test(arguments: [100, 1_000, .max] as [UInt64])
+    func `a lost Redis server that refused all claims leaves each machine its part`(total: UInt64) {
+        var claim = BudgetClaim([100, nil, nil], day: 1, month: 1, members: 3)
+        claim.take([(0, total), nil, nil], members: 3, isSettled: true)
+        #expect(claim.allowed[0] == 0)
+        claim.lose(members: 0)
+        #expect(claim.allowed[0] == 33)
+        // After a restart, `fleet.state` contains the same amounts.
+        var restored = BudgetClaim([100, nil, nil], day: 1, month: 1, members: 3)
+        restored.restore([(0, total), nil, nil])
+        #expect(restored.allowed[0] == 33)
+    }
+
+    @Test(arguments: [33, 40, 100] as [UInt64])
+    func `a lost Redis server leaves a machine that has had its part no more`(claimed: UInt64) {
+        var claim = BudgetClaim([100, nil, nil], day: 1, month: 1, members: 3)
+        claim.take([(claimed, 100), nil, nil], members: 3, isSettled: true)
+        claim.lose(members: 3)
+        #expect(claim.allowed[0] == claimed)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a claim below the used amount is ignored, because the script never returns it`() {
+        func claimed(_ claim: Int64, _ total: Int64, used: UInt64) -> UInt64? {
+            FleetBudget.amounts(
+                [.list([.integer(claim), .integer(total)])],
+                [100, nil, nil],
+                [0],
+                [used, 0, 0]
+            )?[0]?.claimed
+        }
+        #expect(claimed(0, 100, used: 0) == 0)
+        #expect(claimed(20, 100, used: 20) == 20)
+        #expect(claimed(19, 100, used: 20) == nil)
+        #expect(claimed(0, 100, used: 20) == nil)
+        #expect(claimed(-1, 100, used: 0) == nil)
+        #expect(claimed(30, 29, used: 0) == nil)
+        // While Redis was unreachable, the machine has used more than the limit.
+        #expect(claimed(110, 130, used: 110) == 100)
     }
 
     @Test

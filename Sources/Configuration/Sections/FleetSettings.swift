@@ -167,8 +167,9 @@ extension FleetSettings {
             `own`: each machine can spend the whole `budget` of a vendor. `shared`: all machines \
             with the same vendor name and account share one budget; each machine claims parts of \
             this budget in advance. A machine that loses the Redis server can spend its claim, and \
-            the unclaimed part divided by the last known number of machines. A machine that has \
-            never reached the Redis server can spend the whole budget.
+            the unclaimed part divided by the last known number of machines; together at least the \
+            budget divided by this number. A machine that has never reached the Redis server can \
+            spend the whole budget.
             """
         }
     )

@@ -4,7 +4,8 @@
 ///
 /// A machine claims a part of each limit at Redis before it uses that part. Without Redis, a
 /// machine can use its claim and its share, which is the unclaimed amount divided by the number of
-/// machines. The state machine uses no clock and no network.
+/// machines. Claim and share together are at least the limit divided by the number of machines,
+/// because the sum of the claims can be wrong or old. The state machine uses no clock and no network.
 package struct BudgetClaim: Sendable, Hashable {
     static let monthly = 2
 
@@ -37,7 +38,9 @@ package struct BudgetClaim: Sendable, Hashable {
         }
 
         fileprivate mutating func beginShare(_ members: Int) {
-            share = (most - min(most, total)) / UInt64(members)
+            let least = most / UInt64(members)
+            let unclaimed = (most - min(most, total)) / UInt64(members)
+            share = max(unclaimed, least - min(least, claimed))
         }
     }
 

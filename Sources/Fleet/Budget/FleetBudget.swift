@@ -159,7 +159,7 @@ package final class FleetBudget {
         link.sendWithoutWaiting(
             [command],
             Completion { [weak self] replies in
-                self?.take(replies, vendor, identity, day, indices)
+                self?.take(replies, vendor, identity, day, indices, use)
             }
         )
     }
@@ -169,13 +169,14 @@ package final class FleetBudget {
         _ vendor: String,
         _ identity: String,
         _ day: Int64,
-        _ indices: [Int]
+        _ indices: [Int],
+        _ use: [UInt64]
     ) {
         guard let entry = entries[vendor], entry.account.identity == identity else { return }
         entries[vendor]?.isAsking = false
         entries[vendor]?.nextAsk = clocks.now() + FleetLimits.claimPause
         guard entry.claim.day == day, case .success(let list) = replies,
-            let amounts = Self.amounts(list, entry.account.limits, indices)
+            let amounts = Self.amounts(list, entry.account.limits, indices, use)
         else { return }
         entries[vendor]?.claim.take(amounts, members: link.members, isSettled: link.isSettled)
         guard let claim = entries[vendor]?.claim else { return }
@@ -186,11 +187,14 @@ package final class FleetBudget {
         onChange?(vendor, claim)
     }
 
-    /// Returns claim and sum of claims for each limit; nil if the reply is not plausible.
-    private static func amounts(
+    /// Returns claim and sum of claims for each limit; nil if the script cannot return the reply.
+    ///
+    /// - Parameter use: amounts that this machine had used when it called the script.
+    static func amounts(
         _ replies: [RedisReply],
         _ limits: [UInt64?],
-        _ indices: [Int]
+        _ indices: [Int],
+        _ use: [UInt64]
     ) -> [(claimed: UInt64, total: UInt64)?]? {
         guard let numbers = replies.first?.elements, numbers.count == 2 * indices.count else {
             return nil
@@ -199,7 +203,7 @@ package final class FleetBudget {
         for (place, index) in indices.enumerated() {
             guard case .integer(let claimed) = numbers[2 * place],
                 case .integer(let total) = numbers[2 * place + 1],
-                claimed >= 0, total >= claimed
+                claimed >= 0, UInt64(claimed) >= use[index], total >= claimed
             else { return nil }
             // A claim can exceed the limit: while Redis is unreachable, a machine can use more
             // than the limit, and later claims the used amount.
