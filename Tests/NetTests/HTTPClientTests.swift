@@ -162,6 +162,29 @@ struct HTTPClientTests {
     }
 
     @ServiceLoop
+    @Test(arguments: HTTPVersion.allCases.filter { $0 != .http3 })
+    func `a handshake is charged if the connection ends without a reply`(
+        version: HTTPVersion
+    ) async throws {
+        var request = secure("/close")
+        request.version = version
+        _ = await failure(of: request)
+        #expect(try #require(client.providers[""]?.meter.budget.level) > .zero)
+    }
+
+    @ServiceLoop
+    @Test
+    func `the end of a reused connection is not charged`() async throws {
+        _ = try await client.send(secure("/hello"), deadline: patience)
+        let earned = try #require(client.providers[""]?.meter.budget.level)
+        #expect(earned < .zero)
+        var request = secure("/close")
+        request.isSentOnce = true
+        #expect(await failure(of: request) != nil)
+        #expect(try #require(client.providers[""]?.meter.budget.level) <= .zero)
+    }
+
+    @ServiceLoop
     @Test(arguments: ["other.example.com", "192.0.2.8", "not-looked-at.example.com"])
     func `a certificate for another name is refused`(host: String) async throws {
         let error = await failure(of: secure("/hello", host: host))

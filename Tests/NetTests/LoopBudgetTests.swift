@@ -85,6 +85,59 @@ struct LoopBudgetTests {
     }
 
     @Test
+    func `failed transfers earn no time, but do not use up the budget`() {
+        var budget = LoopBudget(at: start)
+        for time: Duration in [.milliseconds(1), .milliseconds(100)] {
+            budget.charge(time, octets: 0, inFlight: 0, ended: 0, failed: 50, at: start)
+            #expect(budget.level == .zero)
+        }
+        budget.charge(.milliseconds(101), octets: 0, inFlight: 0, ended: 0, failed: 50, at: start)
+        #expect(budget.level == .milliseconds(1))
+    }
+
+    @Test
+    func `the mean time of the handshakes is charged, and charged once`() {
+        let meter = LoopMeter()
+        meter.begin(reads: false, inFlight: 2)
+        let begin = Clock.threadTime
+        meter.noteHandshake(isLast: true)
+        meter.noteHandshake(isLast: true)
+        while Clock.threadTime - begin < .milliseconds(20) {}
+        // The time of a handshake is not the time of a read.
+        #expect(meter.end() == .zero)
+        meter.takeHandshake(isCharged: false)
+        #expect(meter.budget.level == .zero)
+        meter.takeHandshake(isCharged: true)
+        let charged = meter.budget.level
+        #expect(charged >= .milliseconds(10))
+        // No handshake is left, so only the minimum is charged.
+        meter.takeHandshake(isCharged: true)
+        #expect(meter.budget.level <= charged + .milliseconds(2))
+    }
+
+    @Test
+    func `connections without a reply throttle the provider to 50 a second`() {
+        var budget = LoopBudget(at: start)
+        var (count, now) = (0, start)
+        while now < start + .seconds(100) {
+            budget.chargeUnanswered(.milliseconds(1), at: now)
+            count += 1
+            if budget.isThrottled { now = budget.resumption }
+        }
+        #expect((5_000...5_100).contains(count))
+    }
+
+    @Test
+    func `a server that replies on half of its connections is not throttled`() {
+        var budget = LoopBudget(at: start)
+        for _ in 0..<10_000 {
+            budget.chargeUnanswered(.milliseconds(1), at: start)
+            budget.charge(.zero, octets: 0, inFlight: 0, ended: 1, at: start)
+            #expect(!budget.isThrottled)
+        }
+    }
+
+    @Test
     func `a tenth of the loop's time is always allowed`() {
         var budget = LoopBudget(at: start)
         for second in 1...1000 {

@@ -78,6 +78,54 @@ struct TLSTests {
     }
 
     @ServiceLoop
+    @Test
+    func `a connection that ends without data is charged, and another one is not`() async throws {
+        let client = try client()
+        for isAnswered in [true, false] {
+            let connection = try await client.connect(
+                to: nginx.secure,
+                name: Certificates.name,
+                deadline: patience
+            )
+            if isAnswered { _ = try await get("/hello", over: connection) }
+            connection.close()
+            #expect(client.budgets.isEmpty == isAnswered)
+        }
+    }
+
+    @ServiceLoop
+    @Test
+    func `a failed handshake is charged`() async throws {
+        let client = try TLSClient(certificateFile: nil)
+        await #expect(throws: TLSError.self) {
+            try await client.connect(to: nginx.secure, name: Certificates.name, deadline: patience)
+        }
+        #expect(try #require(client.budgets.values.first).level > .zero)
+    }
+
+    @ServiceLoop
+    @Test
+    func `no connection is opened while the budget of its server is used up`() async throws {
+        let client = try client()
+        let server = TLSClient.Server(address: nginx.secure, name: Certificates.name)
+        client.chargeUnanswered(.seconds(3_600), to: server)
+        await #expect(throws: TLSError.socket(.timedOut)) {
+            try await client.connect(
+                to: nginx.secure,
+                name: server.name,
+                deadline: Clock.now + .milliseconds(500)
+            )
+        }
+        // Another name has another budget.
+        let connection = try await client.connect(
+            to: nginx.secure,
+            name: Certificates.address,
+            deadline: patience
+        )
+        connection.close()
+    }
+
+    @ServiceLoop
     @Test(arguments: ["other.example.com", "example.com", "192.0.2.8", "127.0.0.1"])
     func `a server with a wrong certificate receives no data`(_ name: String) async throws {
         let error = await #expect(throws: TLSError.self) {

@@ -253,9 +253,11 @@ extension ConnectionPool {
         return true
     }
 
-    private func remove(_ transfer: Transfer, _ handle: EasyHandle) {
+    private func remove(_ transfer: Transfer, _ handle: EasyHandle, isUnanswered: Bool = false) {
         if isKnown(transfer) {
-            transfer.connectionsOpened += handle.connectionsOpened
+            let opened = handle.connectionsOpened
+            transfer.connectionsOpened += opened
+            if isSecure, opened > 0 { meter.takeHandshake(isCharged: isUnanswered) }
             if !transfer.wasSent, handle.wasSent { transfer.wasSent = true }
         }
         leave(transfer, handle)
@@ -318,11 +320,14 @@ extension ConnectionPool {
         guard code == CURLM_OK else { return abandonAll(.broken("libcurl failed")) }
         let ended = endedTransfers()
         // Not `contains`: the isolation check of its closure takes 330 instructions.
-        var hasFailedHandshake = false
-        for end in ended where EasyHandle.isHandshakeFailure(end.2) { hasFailedHandshake = true }
+        var (hasFailedHandshake, replies) = (false, 0)
+        for end in ended {
+            if EasyHandle.isHandshakeFailure(end.2) { hasFailedHandshake = true }
+            if end.2 == CURLE_OK { replies += 1 }
+        }
         if hasFailedHandshake {
             meter.chargeFailedHandshake()
-        } else if !meter.charge(time, transfers: ended.count) {
+        } else if !meter.charge(time, replies: replies, failed: ended.count - replies) {
             isAbandoned = true
         }
         for (transfer, handle, code) in ended where transfer.handle === handle {
@@ -338,7 +343,7 @@ extension ConnectionPool {
                 sockets.replied(on: handle.localPort)
                 transfer.wasSent = true
             }
-            remove(transfer, handle)
+            remove(transfer, handle, isUnanswered: handle.isUnanswered(code))
             if isAbandoned, case .failure = result {
                 result = .failure(Self.overload)
             } else if isSentAgain, sendAgain(transfer) {
@@ -371,5 +376,17 @@ extension ConnectionPool {
             ended.append((transfer, handle, unsafe message.pointee.data.result))
         }
         return ended
+    }
+}
+
+extension EasyHandle {
+    /// True if the server did not reply on a connection that was opened for the request.
+    ///
+    /// False if this process has aborted the transfer.
+    fileprivate func isUnanswered(_ code: CURLcode) -> Bool {
+        switch code {
+        case CURLE_OK, CURLE_ABORTED_BY_CALLBACK, CURLE_OPERATION_TIMEDOUT: false
+        default: connectionsOpened > 0 && wasSent
+        }
     }
 }

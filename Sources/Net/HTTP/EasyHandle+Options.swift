@@ -151,17 +151,27 @@ extension EasyHandle {
     }
 
     /// Ends a connection that has too many handshake messages, or uses too much CPU time for reads.
+    ///
+    /// Also reports the messages of a handshake to the meter.
     private nonisolated static let noteMessage:
         @convention(c) (
             Int32, Int32, Int32, UnsafeRawPointer?, Int, OpaquePointer?, UnsafeMutableRawPointer?
-        ) -> Void = { isSent, _, type, _, _, connection, meter in
-            guard isSent == 0, let connection = unsafe connection, let meter = unsafe meter
-            else { return }
+        ) -> Void = { isSent, _, type, octets, count, connection, owner in
+            guard let connection = unsafe connection, let owner = unsafe owner else { return }
             LoopExecutor.shared.checkIsolated()
+            let meter = unsafe Unmanaged<LoopMeter>.fromOpaque(owner).takeUnretainedValue()
+            let isHandshake = unsafe SSL_in_init(connection) != 0
+            if isHandshake {
+                // SAFETY: OpenSSL passes a complete message.
+                let first = unsafe UnsafeRawBufferPointer(start: octets, count: count).first
+                let isLast =
+                    isSent == 0 && type == SSL3_RT_HANDSHAKE && first == UInt8(SSL3_MT_FINISHED)
+                meter.noteHandshake(isLast: isLast)
+            }
+            guard isSent == 0 else { return }
             var isAllowed = unsafe HandshakeLimit.allows(connection)
-            if type == SSL3_RT_HEADER, unsafe SSL_in_init(connection) == 0 {
-                isAllowed = unsafe Unmanaged<LoopMeter>.fromOpaque(meter)
-                    ._withUnsafeGuaranteedRef { $0.noteRecord() }
+            if type == SSL3_RT_HEADER, !isHandshake {
+                isAllowed = meter.noteRecord()
             }
             if !isAllowed { unsafe HandshakeLimit.end(connection) }
         }

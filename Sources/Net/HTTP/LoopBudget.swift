@@ -3,14 +3,15 @@
 /// Leaky bucket for the CPU time that libcurl spends on a provider.
 ///
 /// A hostile server can send endless frames that belong to no reply (RFC 9113 §10.5), or a reply
-/// in frames of one octet.
+/// in frames of one octet. It can also end each connection after the TLS handshake.
 ///
 /// - Exhausted: one libcurl call overflows an empty bucket. The connections are ended, and requests
 ///   to the provider fail until the bucket is half empty.
 /// - Throttled: many calls fill the bucket. The sockets are not read until a tenth of the bucket is
 ///   empty, because fewer and larger reads are cheaper.
 ///
-/// Each reply lowers the level by more than the usual CPU time of a reply.
+/// Each reply lowers the level by more than the usual CPU time of a reply. A failed transfer earns
+/// nothing, but its usual CPU time is not charged.
 struct LoopBudget {
     /// Capacity of the bucket; the lowest level is `-capacity`.
     static let capacity: Duration = .milliseconds(50)
@@ -21,7 +22,7 @@ struct LoopBudget {
     /// Divisor of the leak: the level falls by 1/10 of the elapsed time.
     static let leak: Int64 = 10
 
-    /// Nanoseconds subtracted from the level: for each received octet, and for each ended transfer.
+    /// Nanoseconds subtracted from the level: for each received octet, and for each reply.
     ///
     /// Not a `Duration`, because its multiplication is slow.
     ///
@@ -70,21 +71,26 @@ struct LoopBudget {
     ///
     /// The allowances are ``perOctet``, ``perTransfer`` and ``perTransferInFlight``.
     ///
-    /// - Parameter isStopped: true if the bucket overflowed during the call; then the full CPU time
-    ///   is added.
+    /// - Parameters:
+    ///   - failed: number of transfers that ended without a reply. They reduce the CPU time of the
+    ///     call, but not the level.
+    ///   - isStopped: true if the bucket overflowed during the call; then the full CPU time is
+    ///     added.
     mutating func charge(
         _ time: Duration,
         octets: Int,
         inFlight: Int,
         ended: Int,
+        failed: Int = 0,
         isStopped: Bool = false,
         at now: Instant
     ) {
         update(to: now)
+        let uncharged = Self.perTransferInFlight * inFlight + Self.perTransfer * failed
         let net =
             isStopped
             ? time
-            : max(.zero, time - .nanoseconds(Self.perTransferInFlight * inFlight))
+            : max(.zero, time - .nanoseconds(uncharged))
                 - .nanoseconds(Self.perOctet * octets + Self.perTransfer * ended)
         let isOverflow = isStopped || min(level, .zero) + net > Self.capacity
         level = max(level + net, isOverflow ? Self.capacity : .zero - Self.capacity)
@@ -92,7 +98,7 @@ struct LoopBudget {
         if isOverflow { isExhausted = true }
     }
 
-    /// Adds the full CPU time of a libcurl call in which a TLS handshake failed.
+    /// Adds the full CPU time of a libcurl call or TLS connection whose handshake failed.
     ///
     /// Never sets ``isExhausted``, because the request would then fail with an error about endless
     /// data, and not with the TLS error.
@@ -101,12 +107,21 @@ struct LoopBudget {
         level += time
         if level >= Self.capacity { isThrottled = true }
     }
+
+    /// Adds the CPU time of a handshake that no reply followed, at least what a reply earns.
+    ///
+    /// The minimum covers the rest of the CPU time for the connection. A server that replies on
+    /// half of its connections is not throttled.
+    mutating func chargeUnanswered(_ handshake: Duration, at now: Instant) {
+        chargeFailedHandshake(max(handshake, .nanoseconds(Self.perTransfer)), at: now)
+    }
 }
 
 /// CPU time meter for libcurl calls that read from a provider.
 ///
-/// Charges a TLS handshake only if the handshake fails: a successful handshake can take more CPU
-/// time than the budget allows. ``HandshakeLimit`` bounds the one handshake of a connection.
+/// Charges a TLS handshake only if the handshake fails, or if the connection ends without a reply:
+/// a successful handshake can take more CPU time than the budget allows. ``HandshakeLimit`` bounds
+/// the one handshake of a connection.
 ///
 /// Not isolated, because C code calls the meter, on the service loop.
 final class LoopMeter {
@@ -120,6 +135,12 @@ final class LoopMeter {
     private var callStart: Duration = .zero
 
     private var octets = 0
+
+    /// True if the current call has taken part in a handshake, and has not yet read data.
+    private var isHandshake = false
+
+    /// CPU time and number of the handshakes that no ``takeHandshake(isCharged:)`` has taken yet.
+    private var handshakes: (time: Duration, count: Int) = (.zero, 0)
 
     private var inFlight = 0
 
@@ -165,24 +186,45 @@ final class LoopMeter {
         budget.overflows(time, octets: octets, inFlight: inFlight)
     }
 
+    /// Records a TLS record or message during a handshake; `isLast` is true for the last message.
+    func noteHandshake(isLast: Bool) {
+        guard start == nil else { return }
+        isHandshake = true
+        if isLast { handshakes.count += 1 }
+    }
+
+    /// Ends a measurement; returns the CPU time since the first read of data.
     func end() -> Duration {
-        guard let start else { return .zero }
-        self.start = nil
-        return Clock.threadTime - start
+        guard isHandshake || start != nil else { return .zero }
+        let now = Clock.threadTime
+        let firstRead = start ?? now
+        if isHandshake { handshakes.time += firstRead - callStart }
+        (start, isHandshake) = (nil, false)
+        return now - firstRead
     }
 
     func chargeFailedHandshake() {
         budget.chargeFailedHandshake(Clock.threadTime - callStart, at: Clock.now)
     }
 
+    /// Takes the handshake of an ended connection, at the mean time of the handshakes not taken.
+    ///
+    /// - Parameter isCharged: true if the connection ended without a reply.
+    func takeHandshake(isCharged: Bool) {
+        let time = handshakes.time / max(1, handshakes.count)
+        handshakes = (handshakes.time - time, max(0, handshakes.count - 1))
+        if isCharged { budget.chargeUnanswered(time, at: Clock.now) }
+    }
+
     /// Charges a libcurl call; returns false if the budget is exhausted.
-    func charge(_ time: Duration, transfers: Int) -> Bool {
+    func charge(_ time: Duration, replies: Int, failed: Int) -> Bool {
         guard time > .zero else { return true }
         budget.charge(
             time,
             octets: octets,
             inFlight: inFlight,
-            ended: transfers,
+            ended: replies,
+            failed: failed,
             isStopped: isStopped,
             at: Clock.now
         )

@@ -19,6 +19,9 @@ package final class TLSClient {
     private var trusted: TrustStore?
     private var sessions: [Server: Session] = [:]
 
+    /// CPU time of handshakes that failed, or that no data followed.
+    private(set) var budgets: [Server: LoopBudget] = [:]
+
     /// Creates a client that offers `protocols` by ALPN (RFC 7301), such as `dot`.
     ///
     /// - Parameter certificateFile: PEM file; nil for the system's certificates.
@@ -85,18 +88,23 @@ package final class TLSClient {
     // MARK: - Connecting
 
     /// Connects and verifies the certificate for `name`, a host name or an IP address.
+    ///
+    /// Waits first if failed handshakes, and handshakes that no data followed, have taken too much
+    /// CPU time: a hostile server can end each connection after the handshake.
     package func connect(
         to server: SocketAddress,
         name: String,
         deadline: Instant?
     ) async throws(TLSError) -> TLSConnection {
+        let place = Server(address: server, name: name)
         let stream: StreamConnection
         do throws(SocketError) {
+            try await waitForBudget(of: place, deadline)
             stream = try await StreamConnection.connect(to: server, deadline: deadline)
         } catch {
             throw .socket(error)
         }
-        let place = Server(address: server, name: name)
+        var handshakeTime: Duration = .zero
         do throws(TLSError) {
             try trustCurrentCertificates()
             OpenSSLErrors.clear()
@@ -108,14 +116,37 @@ package final class TLSClient {
             let connection = TLSConnection(stream, engine) { [weak self] session in
                 self?.keep(session, for: place)
             }
+            defer { handshakeTime = connection.handshakeTime }
             try await connection.handshake(deadline: deadline)
+            connection.onSilentEnd = { [weak self] in self?.chargeUnanswered($0, to: place) }
             return connection
         } catch {
             stream.close()
+            budgets[place, default: LoopBudget(at: Clock.now)]
+                .chargeFailedHandshake(handshakeTime, at: Clock.now)
             // Forgets the session, because its resumption may have caused the failure.
             sessions[place] = nil
             throw error
         }
+    }
+
+    private func waitForBudget(
+        of server: Server,
+        _ deadline: Instant?
+    ) async throws(SocketError) {
+        while var budget = budgets[server] {
+            budget.update(to: Clock.now)
+            budgets[server] = budget.level > .zero ? budget : nil
+            guard budget.isThrottled else { return }
+            let next = min(budget.resumption, deadline ?? budget.resumption)
+            guard next > Clock.now else { throw .timedOut }
+            guard await Waiter().wait(until: next) == .timedOut else { throw .timedOut }
+        }
+    }
+
+    func chargeUnanswered(_ handshake: Duration, to server: Server) {
+        let now = Clock.now
+        budgets[server, default: LoopBudget(at: now)].chargeUnanswered(handshake, at: now)
     }
 
     /// Applies the current trusted certificates; if they have changed, discards all sessions.

@@ -7,6 +7,12 @@ package final class TLSConnection: OctetStream {
 
     private var keepSession: (@ServiceLoop (TLSClient.Session) -> Void)?
 
+    /// CPU time of the handshake.
+    private(set) var handshakeTime: Duration = .zero
+
+    /// Called when the connection closes without having received data.
+    var onSilentEnd: (@ServiceLoop (_ handshakeTime: Duration) -> Void)?
+
     private var isFlushing = false
 
     private var octetsWithoutData = 0
@@ -43,7 +49,9 @@ package final class TLSConnection: OctetStream {
 
     func handshake(deadline: Instant?) async throws(TLSError) {
         while true {
+            let start = Clock.threadTime
             let step = engine.handshake()
+            handshakeTime += Clock.threadTime - start
             do throws(SocketError) {
                 try await flush(deadline: deadline)
                 switch step {
@@ -78,6 +86,7 @@ package final class TLSConnection: OctetStream {
             switch step {
             case .done(let octets):
                 octetsWithoutData = 0
+                onSilentEnd = nil
                 // Tickets precede the first data (RFC 8446 §4.6.1), so the session is complete.
                 if let keep = keepSession, let session = engine.session {
                     keepSession = nil
@@ -117,6 +126,8 @@ package final class TLSConnection: OctetStream {
             _ = try? stream.attemptWrite(farewell, farewell.indices)
         }
         stream.close()
+        onSilentEnd?(handshakeTime)
+        onSilentEnd = nil
     }
 
     /// Passes received octets to the engine; returns false at the end of the stream.

@@ -68,6 +68,7 @@ final class Nginx: Sendable {
                 root .;
                 location = /hello { return 200 "hello $host $server_protocol"; }
                 location = /agent { return 200 "<$http_user_agent|$http_x_test|$http_cookie>"; }
+                location = /close { return 444; }
                 location = /missing { return 404 "no"; }
                 location = /busy { add_header Retry-After 7 always; return 429 "later"; }
                 location = /moved { return 302 http://127.0.0.1:\(clear)/hello; }
