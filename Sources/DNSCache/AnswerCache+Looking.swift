@@ -45,7 +45,7 @@ extension [CacheEntry] {
 /// The iteration ends after one lap of the ring buffer, and may miss entries that are added during
 /// the iteration.
 package struct CacheWalk {
-    /// Maximum number of entries to copy while the lock is held, for about 20 µs.
+    /// Maximum number of entries to copy per step; the lock is then held for about 20 µs.
     static let copies = 16
 
     private let cache: AnswerCache

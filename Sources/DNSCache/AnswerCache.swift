@@ -8,16 +8,16 @@ internal import Locks
 package final class AnswerCache: Sendable {
     private let table: Lock<AnswerTable>
 
-    /// Hash function with a secret key; other tables with names from queries also use it.
+    /// Hash function with a secret key; also for other tables of names that clients choose.
     package let hash: NameHash
 
-    /// Instant from which the cache counts time.
+    /// Instant from which the times of the cache are counted.
     package let origin: Instant
 
     /// Smallest and default size of a cache in octets.
     package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
 
-    /// Maximum number of entries to examine while the lock is held, for about 20 µs.
+    /// Maximum number of entries to examine per step; the lock is then held for about 20 µs.
     static let stride = 256
 
     /// Creates a cache of `limit` octets for entries and index, at least 256 KiB.
@@ -43,7 +43,8 @@ package final class AnswerCache: Sendable {
 
     /// Returns true if the system allows a cache of `limit` octets now.
     package static func fits(limit: Int) -> Bool {
-        // Includes what `init` can add to `limit`: the minimum size, and rounding to pages.
+        // The cache can be larger than `limit`: `init` applies the minimum size, and rounds to
+        // pages.
         Pages.fits(octets: limit + sizes.smallest)
     }
 
@@ -145,7 +146,9 @@ package final class AnswerCache: Sendable {
 
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// Hits by server number, in a new array, so that the next hit needs no copy on write.
+    /// Number of hits for each server number.
+    ///
+    /// The array is a copy, because otherwise the next hit would copy the array (copy on write).
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing
@@ -163,7 +166,7 @@ package final class AnswerCache: Sendable {
 
         case source(AnswerSource)
 
-        /// Entries with answers of these servers, by server number.
+        /// Entries with answers of the servers that have these numbers.
         case servers(Set<UInt16>)
     }
 
@@ -183,7 +186,7 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Snapshots
 
-    /// Position at which a lap of the ring buffer that starts now will end.
+    /// Position at which a lap of the ring buffer ends if the lap starts now.
     var lapEnd: Int { table.withLock { $0.ring.head + $0.ring.capacity } }
 
     func snapshotStride(from position: Int, now: Instant) -> SnapshotStride {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Store of copied entries that answers queries without the cache, for example in the kernel.
+/// Store of copied cache entries, which answers queries itself, for example in the kernel.
 ///
 /// The second hit on an entry stores a copy. The cache removes the copy before it changes the
 /// entry. `store`, `remove` and `change` run under the cache's lock: implementations must be short
@@ -20,7 +20,7 @@ package protocol AnswerMirror: AnyObject, Sendable {
     /// Removes a copy; no reply after this call uses the copy.
     func remove(name: RawSpan, type: UInt16, variant: AnswerVariant)
 
-    /// Calls `changes`, and applies the calls of `store` and `remove` in `changes` together.
+    /// Calls `changes`; the `store` and `remove` calls in `changes` take effect together.
     func change(_ changes: () -> Void)
 
     /// Stops the replies of the mirror until `resume` was called once for each `suspend`.
@@ -28,7 +28,9 @@ package protocol AnswerMirror: AnyObject, Sendable {
 
     func resume()
 
-    /// Returns the new hits on at most `count` copies; if space is short, also copies without hits.
+    /// Returns the new hits on at most `count` copies.
+    ///
+    /// If the mirror has little free space, the result also contains copies without hits (`idle`).
     ///
     /// `position` is 0 first, then `next` of the previous call.
     func newHits(from position: Int, count: Int) -> MirroredHitStride
@@ -72,7 +74,7 @@ package struct MirroredAnswer: Sendable {
     package let endsAt: Int64
 }
 
-/// Hits on one copy that the cache has not counted yet.
+/// Hits on one copied entry, which the cache has not counted yet.
 package struct MirroredHits: Sendable, Equatable {
     package var hash: UInt64 = 0
     package var variant = AnswerVariant.any
@@ -102,7 +104,7 @@ extension AnswerTable {
 
     package var hasOffers: Bool { !offers.isEmpty }
 
-    /// Returns true if a hit on `entry` must queue it, so that the mirror stores a copy later.
+    /// Returns true if `entry` must be queued after a hit, so that the mirror stores a copy later.
     ///
     /// `entry` is the header before the hit.
     func wantsOffer(_ entry: EntryHeader) -> Bool {
@@ -229,7 +231,7 @@ extension AnswerCache {
         withTable(now: now) { table, now in table.writeOffers(now: now) }
     }
 
-    /// Counts the hits on at most 256 copies as cache hits, and returns them.
+    /// Counts the hits on at most 256 copies as cache hits, and returns these hits.
     ///
     /// `position` is 0 first, then `next` of the previous call.
     package func collectMirroredHits(

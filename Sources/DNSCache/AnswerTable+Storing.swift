@@ -2,7 +2,7 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// Maximum total `price(_:)` of the entries that one insertion moves to the head.
+    /// Maximum total `price(_:)` of the entries that one insertion moves to the head of the ring.
     private static var mostSpared: Int { 32 }
 
     /// Maximum number of bucket splits in one insertion, which take about 50 µs.
@@ -88,7 +88,7 @@ extension AnswerTable {
         numbers.insertions &+= 1
     }
 
-    /// Removes the entries that `header` replaces; returns half of their hits, for the new entry.
+    /// Removes the entries that `header` replaces; the new entry gets half of their hits.
     private mutating func removeReplaced(
         by header: EntryHeader,
         _ name: [UInt8],
@@ -159,7 +159,7 @@ extension AnswerTable {
         }
     }
 
-    /// Evicts one of `references`, and counts the loss.
+    /// Removes one of `references`, and counts an eviction, or an expiry if the entry is not fresh.
     ///
     /// The first choice is an entry without a recent hit, the second a stale entry, the third any
     /// entry. Of several entries of the same kind, the oldest is evicted.

@@ -54,7 +54,9 @@ package struct AnswerTable: ~Copyable {
 
     // MARK: - Answering
 
-    /// True if the table has an entry with this hash; can also be true for a similar hash.
+    /// True if the table has an entry with this hash; false positives are possible.
+    ///
+    /// Two hashes with the same upper half can look equal.
     func mayContain(_ hash: UInt64) -> Bool {
         var probe = index.probe(hash)
         return index.next(&probe) != nil
@@ -193,7 +195,7 @@ package struct CacheHit: Sendable, Equatable {
 
     package let rcode: UInt8
 
-    /// True if the reply has no answers: NODATA if the RCODE is 0.
+    /// True if the reply has no answer records; with RCODE 0, such a reply is NODATA.
     package let isEmpty: Bool
 
     package let isTruncated: Bool

@@ -107,7 +107,7 @@ package struct CacheSweep {
     /// one lap might never reach these entries.
     package var isLate: Bool { youngest != nil && position.map { $0 >= lapEnd } ?? false }
 
-    /// Runs one step; returns true if the sweep is not complete.
+    /// Runs one step; returns true if more steps are needed.
     package mutating func step(now: Instant) -> Bool {
         if goOn(now: now) { return true }
         mirror?.resume()

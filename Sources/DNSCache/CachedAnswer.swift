@@ -14,13 +14,13 @@ package struct CachedAnswer: Sendable {
 
     package var source: AnswerSource
 
-    /// Number of the vendor server or upstream.
+    /// Number of the vendor server or upstream that returned the answer.
     package var server: UInt16
 
     /// AD flag: a trusted source validated all records (RFC 4035 §3.2.3).
     package var isAuthentic = false
 
-    /// Seconds of stale use after the lifetime (RFC 8767); ignored for a failure.
+    /// Seconds after the lifetime in which the answer is stale (RFC 8767); ignored for failures.
     package var staleWindow: UInt32
 
     /// Age in seconds at which a hit requests a refresh; 0 means never.
@@ -76,7 +76,7 @@ package struct StaleAnswer: Sendable {
     package var isHeld: Bool
 }
 
-/// Clients for which an answer is valid.
+/// Clients for which an answer is valid: all clients, or those with certain DO and CD bits.
 package struct AnswerVariant: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt8
 

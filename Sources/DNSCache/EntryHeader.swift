@@ -95,7 +95,7 @@ extension EntryHeader {
         UInt64(max(0, Int64(bitPattern: now) &- storedAt))
     }
 
-    /// True during the lifetime; avoids the division of `age(_:)`.
+    /// True during the lifetime; avoids the slow division in `age(_:)`.
     func isFresh(_ now: UInt64) -> Bool { passed(now) < 1000 &* UInt64(lifetime) }
 
     private var end: UInt64 { UInt64(lifetime) + UInt64(staleWindow) }
@@ -163,7 +163,7 @@ extension EntryHeader {
     /// AD flag of the header, or 0; computed without a branch.
     var flags: UInt16 { UInt16(origin & Self.authentic) >> 2 }
 
-    /// Returns the price of moving the entry to the head; nil if the entry is evicted instead.
+    /// Returns the price of moving the entry to the head of the ring; nil for an entry to evict.
     ///
     /// The total price of the moves in one insertion is limited. A stale entry has a higher price
     /// than a fresh entry, so that stale entries are evicted first.

@@ -62,7 +62,7 @@ extension AnswerTable {
         return (found, next)
     }
 
-    /// Stores entries; returns the numbers of stored entries and of stale entries.
+    /// Stores entries; returns how many entries were stored, and how many of these are stale.
     mutating func restore(
         _ entries: [SnapshotEntry],
         now: UInt64

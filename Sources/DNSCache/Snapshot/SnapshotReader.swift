@@ -24,7 +24,7 @@ package struct SnapshotReader {
 
     private var version = SnapshotFormat.version
 
-    /// Servers by their number in the file.
+    /// Servers; the keys are their numbers in the file.
     private var servers: [UInt16: SnapshotEntry.Server] = [:]
 
     /// Seconds since the snapshot was written; nil if the clock is far behind the time of writing.
@@ -68,7 +68,7 @@ package struct SnapshotReader {
 
     /// Parses octets of the file; after an error, earlier entries stay in the cache.
     ///
-    /// `serverNumber` returns the number that a server, given by name, has in this process.
+    /// `serverNumber` gets the name of a server, and returns the server's number in this process.
     package mutating func read(
         _ octets: some Collection<UInt8>,
         _ serverNumber: (String) -> UInt16
@@ -248,7 +248,7 @@ package struct SnapshotSummary: Sendable, Equatable {
 
     package internal(set) var entries: UInt64 = 0
 
-    /// Entries that the cache accepted: not too old, and newer than the entries in the cache.
+    /// Entries that the cache stored; it skips entries that are too old or have a newer copy.
     package internal(set) var restored: UInt64 = 0
 
     package internal(set) var stale: UInt64 = 0

@@ -30,7 +30,7 @@ package struct SnapshotWriter {
     /// - Parameters:
     ///   - now: time at which the ages are computed.
     ///   - wallTime: seconds since 1970.
-    ///   - digests: digests of the settings, by names of at most 255 octets.
+    ///   - digests: digests of the settings; the keys are setting names of at most 255 octets.
     package init(
         of cache: AnswerCache,
         now: Instant,
@@ -134,7 +134,7 @@ extension AnswerTable {
         to octets: inout [UInt8],
         now: UInt64
     ) {
-        // The age is rounded up, so that no entry becomes younger.
+        // Rounds the age up, because a restored entry must not be younger than the cached entry.
         let age = entry.age(now &+ 999)
         octets.append(bigEndian: entry.type)
         octets.append(entry.variant)
