@@ -129,6 +129,6 @@ package enum CookieLimits {
     /// Age in seconds at which the client gets a new cookie.
     static let renewal: Int32 = 1800
 
-    /// Lifetime of a secret, and of the previous secret after a renewal (RFC 9018 §5).
+    /// Time between two secrets; a replaced secret stays valid for the same time (RFC 9018 §5).
     package static let secretLifetime: Duration = .seconds(86_400)
 }

@@ -5,9 +5,9 @@
 extension Message {
     /// Encodes the message in at most `limit` octets (12...65535).
     ///
-    /// The first record set that does not fit and all later sets are omitted. TC is set unless only
-    /// additional records are missing (RFC 2181 §9). OPT stays (RFC 6891 §7), but without its
-    /// options if these do not fit.
+    /// The first record set that does not fit and all later sets are omitted. TC is set if a record
+    /// of the answer or authority section is missing (RFC 2181 §9). OPT stays (RFC 6891 §7), but
+    /// without its options if these do not fit.
     package func encoded(limit: Int = WireLimits.messageOctets) -> [UInt8] {
         if let whole = try? encodedWhole(limit: limit) { return whole }
         var builder = MessageBuilder(header: header, limit: limit)

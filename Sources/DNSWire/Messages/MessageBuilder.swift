@@ -180,7 +180,7 @@ extension MessageBuilder {
         )
     }
 
-    /// Restores the state of `mark`.
+    /// Restores the state that the builder had when `mark` was read.
     package mutating func rewind(to mark: Mark) {
         precondition(mark.octets <= octets.count, "the builder was rewound to before this mark")
         octets.removeLast(octets.count - mark.octets)

@@ -227,7 +227,7 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Returns the offset of the label at `offset`, after any compression pointers.
+    /// Follows compression pointers at `offset`; returns the offset of a label, possibly `offset`.
     private func label(at offset: Int) -> Int {
         var offset = offset
         while message.uint8(at: offset) >= 0xC0 {

@@ -2,13 +2,13 @@
 
 /// Scope of an address (RFC 6890): the part of the network in which the address is reachable.
 package enum AddressReach: Int, Sendable, Comparable {
-    /// The Internet; also addresses for documentation.
+    /// Reachable on the Internet; includes addresses for documentation.
     case global
 
-    /// A network that is not part of the Internet, possibly the client's network.
+    /// Reachable in a network outside the Internet, possibly the network of the client.
     case local
 
-    /// Nothing beyond the client, its link or a multicast group; never a valid answer.
+    /// Not reachable beyond the client, its link or a multicast group; never a valid answer.
     case none
 
     package static func < (left: AddressReach, right: AddressReach) -> Bool {
@@ -17,7 +17,7 @@ package enum AddressReach: Int, Sendable, Comparable {
 }
 
 extension IPAddress {
-    /// Scope by the IANA registries (RFC 6890); an embedded IPv4 address can reduce the scope.
+    /// Scope from the IANA registries (RFC 6890); an embedded IPv4 address can reduce the scope.
     package var reach: AddressReach {
         switch self {
         case .v4(let address): address.reach
@@ -68,7 +68,7 @@ extension IPv6Address {
     /// Scope of `::` and `::1`, which do not fit into the table of 64-bit prefixes.
     private var loopbackReach: AddressReach { high == 0 && low <= 1 ? .none : .global }
 
-    /// Networks by the upper 64 bits of the address.
+    /// Networks with special scopes, as the upper 64 bits of an address.
     private static let special: [(network: UInt64, length: UInt64, reach: AddressReach)] = [
         // NAT64 (RFC 8215).
         (0x0064_FF9B_0001_0000, 48, .local),

@@ -49,8 +49,6 @@ extension IPv6Address {
         }
     }
 
-    // Each of these properties of a mapped address has the value of its IPv4 address.
-
     /// True for `::` (RFC 4291 §2.5.2).
     package var isUnspecified: Bool { mapped?.isUnspecified ?? (high == 0 && low == 0) }
 

@@ -13,7 +13,7 @@ package struct NAT64Prefix: Hashable, Sendable {
         length: 96
     )
 
-    /// Lengths of RFC 6052 §2.2, in the order of discovery.
+    /// Lengths of RFC 6052 §2.2, in the order in which discovery tries the lengths.
     private static let lengths = [96, 64, 56, 48, 40, 32]
 
     /// Octet that is zero in every address: bits 64 to 71 (RFC 6052 §2.2).

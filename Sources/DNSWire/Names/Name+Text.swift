@@ -106,7 +106,9 @@ extension Name {
 }
 
 extension [UInt8] {
-    /// Appends an octet: `\X` if special, `\DDD` if unprintable; a space is printable if `space`.
+    /// Appends an octet, as `\X` if special, or as `\DDD` if unprintable.
+    ///
+    /// - Parameter space: true to append a space unchanged; false to write `\032`.
     mutating func append(escaping octet: UInt8, special: [UInt8], space: Bool = false) {
         guard 0x21...0x7E ~= octet || space && octet == 0x20 else {
             append(UInt8(ascii: "\\"))

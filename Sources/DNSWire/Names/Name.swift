@@ -116,7 +116,7 @@ extension Name {
         return true
     }
 
-    /// True for a host name whose presentation form, in any letter case, is at `range` of `text`.
+    /// True for a host name if this name is at `range` of `text`, in any letter case.
     package func isWritten(in text: [UInt8], at range: Range<Int>) -> Bool {
         let octets = octets.span
         let text = text.span.extracting(range)

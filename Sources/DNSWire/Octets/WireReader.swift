@@ -8,7 +8,7 @@ package struct WireReader: ~Escapable {
     /// End of the message or the current field.
     package private(set) var end: Int
 
-    /// Decoded names with many labels, by the target of their first pointer.
+    /// Decoded rest of each name with many labels; the key is the target of the name's pointer.
     ///
     /// Without this table, each of thousands of records could need the decoding of 127 labels.
     private var longNames: [Int: Name] = [:]
@@ -107,7 +107,7 @@ extension WireReader {
     @_lifetime(self: copy self)
     package mutating func name() throws(WireError) -> Name { try name(sharing: nil) }
 
-    /// Reads a name; returns `question`, without a copy, for a pointer to the question's name.
+    /// Reads a name; for a pointer to the question's name, returns `question` without a copy.
     @_lifetime(self: copy self)
     mutating func name(sharing question: Name?) throws(WireError) -> Name {
         let start = offset

@@ -97,7 +97,7 @@ extension QueryFacts {
     ///
     /// - Parameters:
     ///   - rcode: 12-bit code; without EDNS, the low 4 bits are sent.
-    ///   - limit: maximum octets, at least 512; shortens a long extended error.
+    ///   - limit: maximum octets of the reply, at least 512; a long extended error is shortened.
     package func reply(
         rcode: UInt16,
         moreFlags: UInt16 = 0,
