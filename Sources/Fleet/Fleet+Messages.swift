@@ -26,13 +26,14 @@ extension Fleet {
 
     func take(_ key: FleetKey, _ sealed: [UInt8]) throws(FleetRejection) {
         guard let subject = names[key] else {
-            // This machine did not use the name recently, and only checks the authenticity.
+            // This machine did not use the name recently, so it only checks that the value is
+            // authentic.
             _ = try seal.open(sealed, for: key.digest)
             return
         }
         let known = subject.fetchedAt
-        // Redis also delivers the messages that this machine itself published. Their time is
-        // `known`, and they are skipped.
+        // Redis also delivers the messages that this machine itself published. The time of such a
+        // message is `known`, so the message is skipped.
         guard let value = open(sealed, key, subject.name), value.fetchedAt != known, let now else {
             return
         }
@@ -72,7 +73,7 @@ extension Fleet {
         onFlush?(flush, .milliseconds(max(0, now - flush.at)))
     }
 
-    /// Sends a flush to all machines, which then reject shared answers that were fetched before.
+    /// Sends a flush to all machines, which then reject shared answers from before the flush.
     ///
     /// - Parameter completion: receives true if Redis confirmed the flush.
     package func flush(

@@ -65,7 +65,7 @@ package final class Fleet {
         UInt32(machine.text.utf8.reduce(UInt64(7)) { ($0 &* 31 &+ UInt64($1)) % 1_000_003 } % 10)
     }
 
-    /// Seconds for which Redis stores an answer after its TTL.
+    /// Seconds for which Redis stores an answer after the end of the TTL.
     package var staleWindow: UInt32 = 0
 
     /// Longest time for which a client waits for the vendor call of another machine.
@@ -207,7 +207,7 @@ package final class Fleet {
         take(.callEnded(hasValue: lookUp.value != nil), lookUp)
     }
 
-    /// Shares the answer of a vendor call without a ticket.
+    /// Shares the answer of a vendor call for which this machine got no ticket.
     package func publish(_ question: Question, _ value: FleetValue) {
         guard link.isUsable, let value = stamped(value, at: now) else { return }
         let key = FleetKey(question.name, question.families, view: question.view, seal)

@@ -25,16 +25,16 @@ package enum FleetLimits {
     /// Maximum octets that wait to be written on a connection.
     static let outboxOctets = 512 << 10
 
-    /// Octets of messages that a machine reads per second.
+    /// Maximum octets of messages that a machine reads per second.
     static let messageRate = 4 << 20
 
-    /// Octets of messages that a machine reads in a burst.
+    /// Maximum octets of messages that a machine reads in a burst.
     static let messageBurst = 1 << 20
 
     /// Octets that the rate limit adds to each message, because short messages also cost time.
     static let messageCost = 512
 
-    /// Time limit of a connection, including TLS, authentication and the first commands.
+    /// Time limit for opening a connection, including TLS, authentication and the first commands.
     static let connect: Duration = .seconds(1)
 
     /// Time limit of a write, and of a command for which no client waits.
@@ -52,16 +52,16 @@ package enum FleetLimits {
     /// Time between probes of a Redis server that did not answer in time.
     static let probe: Duration = .milliseconds(500)
 
-    /// Consecutive timeouts after which no client waits for Redis.
+    /// Number of consecutive timeouts after which clients no longer wait for Redis.
     ///
     /// In addition, the oldest command without a reply must be at least `shortSilence` old.
     static let timeouts = 3
     static let shortSilence: Duration = .milliseconds(100)
 
-    /// Maximum milliseconds by which a shared answer can be older than the newest of the same key.
+    /// Maximum milliseconds by which an answer can be older than a known answer with the same key.
     ///
-    /// Older answers count as replays. The limit is not 0, because machines that call the vendor at
-    /// the same time share their answers in any order.
+    /// Answers that are even older count as replays. The limit is not 0, because machines that call
+    /// the vendor at the same time share their answers in any order.
     static let disorder: Int64 = 4_000
 
     /// Time between the heartbeats of a machine.
@@ -69,8 +69,8 @@ package enum FleetLimits {
 
     /// Time from the start of a connection to the second heartbeat.
     ///
-    /// The first heartbeat is immediate. The second one counts machines that connected at the same
-    /// time.
+    /// The first heartbeat is immediate. The reply to the second heartbeat also counts machines
+    /// that connected at the same time.
     static let secondHeartbeat: Duration = .seconds(1)
 
     /// Seconds for which a machine counts as a member after the last heartbeat.

@@ -10,7 +10,7 @@ package struct FleetStatistics: Sendable, Hashable {
 
     package var notFound: UInt64 = 0
 
-    /// Vendor calls for which this machine had the lease.
+    /// Number of vendor calls for which this machine had the lease.
     package var led: UInt64 = 0
 
     /// Number of waits for the vendor call of another machine.
@@ -19,21 +19,21 @@ package struct FleetStatistics: Sendable, Hashable {
     /// Number of waits for another machine that ended without an answer.
     package var waitedInVain: UInt64 = 0
 
-    /// Answers that this machine shared.
+    /// Number of answers that this machine sent to Redis and to the other machines.
     package var published: UInt64 = 0
 
-    /// Messages of other machines that brought a usable answer.
+    /// Number of messages of other machines that contained a usable answer.
     package var received: UInt64 = 0
 
-    /// Groups of commands that Redis did not answer in time.
+    /// Number of groups of commands that Redis did not answer in time.
     package var timeouts: UInt64 = 0
 
-    /// Values and messages that were ignored, by reason.
+    /// Number of ignored values and messages, for each reason.
     package var rejectedByReason: [FleetRejection: UInt64] = [:]
 
     package var rejected: UInt64 { rejectedByReason.values.reduce(0, +) }
 
-    /// Losses of the connection, except by a timeout; includes a failed first connection.
+    /// Number of lost connections, except after timeouts; includes a failed first connection.
     package var errors: UInt64 = 0
 }
 

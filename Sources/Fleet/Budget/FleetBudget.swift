@@ -60,7 +60,7 @@ package final class FleetBudget {
 
     // MARK: - Use
 
-    /// Sets the accounts by vendor name; an unchanged account keeps its claim.
+    /// Replaces the accounts of all vendors; an unchanged account keeps its claim.
     ///
     /// - Parameter known: returns the claim that an earlier run of the daemon stored for a vendor.
     package func use(_ accounts: [String: Account], _ known: (String) -> BudgetClaim?) {
@@ -180,7 +180,7 @@ package final class FleetBudget {
         else { return }
         entries[vendor]?.claim.take(amounts, members: link.members, isSettled: link.isSettled)
         guard let claim = entries[vendor]?.claim else { return }
-        // Unless the machines have claimed a whole limit, this machine can claim more immediately.
+        // If no limit is completely claimed, this machine can claim more without a pause.
         if claim.limits.allSatisfy({ $0.map { $0.total < $0.most } ?? true }) {
             entries[vendor]?.nextAsk = nil
         }

@@ -2,7 +2,7 @@
 internal import Net
 
 extension EngineLink {
-    /// Sends commands together, with the timeout of the settings.
+    /// Sends commands together; Redis must answer within the timeout of the settings.
     ///
     /// A timeout counts towards the circuit breaker; an error reply closes the connections.
     func send(_ list: [[UInt8]], _ completion: consuming Completion<Replies>) {

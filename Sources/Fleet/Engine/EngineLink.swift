@@ -21,7 +21,7 @@ final class EngineLink {
     /// Latest failure; kept after a recovery.
     private(set) var lastError: EngineError?
 
-    /// Called when the server is lost (with an error) or connected (nil).
+    /// Called with nil after connecting, or with an error after a loss or the first failed attempt.
     var onChange: (@ServiceLoop (EngineError?) -> Void)?
 
     /// Called after each new connection; the argument is the list of flushes that Redis stores.
@@ -275,7 +275,7 @@ final class EngineLink {
         lastError = reason
         if case .alone(let known) = state {
             state = .alone(reason)
-            // While no server is connected, only the first failure after the start is reported.
+            // Reports a failed first connection once; later failed attempts are not reported.
             if known == nil { onChange?(reason) }
             return
         }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Circuit breaker of Redis; after consecutive timeouts, it opens, and no client waits for Redis.
+/// Circuit breaker of Redis; while the breaker is open, no client waits for Redis.
 ///
-/// Commands that are sent together time out together. Therefore, the breaker opens only if the
-/// server has also been silent for ``FleetLimits/shortSilence``. Only a probe that is answered in
-/// time closes the breaker.
+/// The breaker opens after consecutive timeouts. Commands that are sent together time out together.
+/// Therefore, the breaker opens only if the server has also been silent for
+/// ``FleetLimits/shortSilence``. Only a probe that is answered in time closes the breaker.
 struct EngineBreaker: Hashable, Sendable {
     private var timeouts = 0
     private(set) var isOpen = false

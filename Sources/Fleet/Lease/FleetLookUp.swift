@@ -8,12 +8,12 @@ final class FleetLookUp {
     let question: Fleet.Question
     let number: UInt64
 
-    /// Keys of other usable values; for one address family, the value of both families is usable.
+    /// Keys of other values that can answer the question: for one family, the key of both families.
     var others: [FleetKey] = []
 
     var machine = LeaseMachine()
 
-    /// Value that was read or received, or the answer to the vendor call of this machine.
+    /// Value that was read, that another machine sent, or that the vendor returned to this machine.
     var value: FleetValue?
 
     /// Value that was read after the end of its TTL.

@@ -89,7 +89,7 @@ struct LeaseMachine: Hashable, Sendable {
         }
     }
 
-    /// Ends with an action, and releases the lease if this machine may have it.
+    /// Ends the lookup with an action, and releases the lease if this machine may have the lease.
     private mutating func end(with action: Action?) -> [Action] {
         phase = .done
         defer { mayHold = false }

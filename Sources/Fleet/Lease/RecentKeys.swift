@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Recently used names by key; if the table is full, a new key replaces the oldest one.
+/// Recently used names and their keys; if the table is full, a new key replaces the oldest key.
 struct RecentKeys {
     struct Subject {
         let name: Name
         let view: String
 
-        /// Time of the newest known value; older values are ignored.
+        /// Time of the newest value that this machine accepted; older values are ignored.
         var fetchedAt: Int64?
     }
 

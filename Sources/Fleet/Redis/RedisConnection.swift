@@ -15,7 +15,7 @@ final class RedisConnection {
         var left: Int
         var replies: [RedisReply] = []
 
-        /// Nil after a timeout; late replies are still read.
+        /// Nil after a timeout; the connection still reads late replies.
         var completion: Completion<Replies>?
 
         init(
@@ -187,7 +187,7 @@ final class RedisConnection {
         exchange.completion.take()?(.success(exchange.replies))
     }
 
-    /// Returns the reply; keeps only the first word of an error that quotes the password.
+    /// Returns the reply; shortens an error that quotes the password to its first word.
     ///
     /// A server without AUTH quotes the arguments: `ERR unknown command 'AUTH', with args …`.
     private func withoutPassword(_ reply: RedisReply) -> RedisReply {

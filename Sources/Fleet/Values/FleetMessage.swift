@@ -134,10 +134,12 @@ struct FlushList: Sendable {
         return true
     }
 
-    /// Adds the flushes that Redis stores, oldest first; returns the flushes that are new.
+    /// Adds the flushes that Redis stores; returns the flushes that are new.
     ///
-    /// - Parameter isFull: true if Redis possibly removed older flushes. Then all values older than
-    ///   the oldest of `stored` are flushed.
+    /// - Parameters:
+    ///   - stored: the flushes, oldest first.
+    ///   - isFull: true if Redis possibly removed older flushes. Then all values older than the
+    ///     oldest of `stored` are flushed.
     mutating func add(stored: [FleetFlush], isFull: Bool, now: Int64) -> [FleetFlush] {
         var all = stored
         if isFull, let oldest = stored.map(\.at).min() {

@@ -7,7 +7,7 @@ package enum FleetRejection: String, Error, Hashable, CaseIterable {
 
     case unknownVersion = "unknown-version"
 
-    /// The tag is wrong, because another secret or name was used, or the text was changed.
+    /// The tag is wrong, because another secret or name was used, or the ciphertext was changed.
     case forged
 
     /// The content is authentic, but not a valid value or flush.
