@@ -64,7 +64,7 @@ package class Attempt {
         let transport: PlainTransport
     }
 
-    /// Next attempt that waits at the same UDP socket.
+    /// Next attempt that waits for a reply at the same UDP socket.
     final var next: Attempt?
 
     private final var completion: Completion<Attempt>?

@@ -29,7 +29,7 @@ package protocol Forwarding: AnyObject, Sendable {
     /// Servers of this upstream; each server is selected and health-checked separately.
     var servers: [any Forwarding] { get }
 
-    /// Number of sockets closed because of forged replies.
+    /// Number of sockets that were closed because of forged replies.
     var forgeries: UInt64 { get }
 
     var numbers: UpstreamNumbers { get }
@@ -83,19 +83,19 @@ package struct UpstreamNumbers: Sendable, Equatable {
     package var queries: UInt64 = 0
     package var successes: UInt64 = 0
 
-    /// Failures by `UpstreamError.kind`.
+    /// Number of failures, for each `UpstreamError.kind`.
     package var failures: [String: UInt64] = [:]
 
-    /// UDP queries that were repeated over TCP.
+    /// Number of UDP queries that the daemon repeated over TCP.
     package var tcpRetries: UInt64 = 0
 
-    /// Messages from the upstream's address that match no query.
+    /// Number of messages from the upstream's address that match no query.
     package var foreignReplies: UInt64 = 0
 
-    /// Established connections; for HTTPS only connections with a reply.
+    /// Number of established connections; for HTTPS, only connections with a reply.
     package var connectionsOpened: UInt64 = 0
 
-    /// Queries on a reused connection; for HTTPS only queries with a reply.
+    /// Number of queries on reused connections; for HTTPS, only queries with a reply.
     package var connectionsReused: UInt64 = 0
 
     package var lastError: UpstreamError?

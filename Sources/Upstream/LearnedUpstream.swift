@@ -20,7 +20,7 @@ package final class LearnedUpstream: Forwarding {
     /// Spare servers are queried after all other servers have returned an error.
     package private(set) var spareCount = 0
 
-    /// Reason that ``servers`` is empty, for error messages.
+    /// Reason why ``servers`` is empty, for error messages.
     private var absence = "the network offers no DNS server"
 
     /// Number of changes of ``servers``.

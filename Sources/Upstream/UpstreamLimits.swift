@@ -130,7 +130,7 @@ package enum UpstreamLimits {
     /// Number of sent queries after which a socket stays open even if no query is outstanding.
     static let queriesOfBusySlot = 4
 
-    /// Time for which queries share a connection after the server did not accept another.
+    /// Time for which queries share a connection after the server accepted no further connection.
     ///
     /// A client with an overdue query is treated as a busy client for the same time.
     static let sharingTime: Duration = .seconds(10)
@@ -176,7 +176,7 @@ package enum UpstreamLimits {
     static let idle: Duration = .seconds(10)
     static let longestIdle: Duration = .seconds(120)
 
-    /// Timeouts for opening a connection and for one write.
+    /// Timeout for opening a connection; `write` is the timeout for one write.
     static let connect: Duration = .seconds(4)
     static let write: Duration = .seconds(4)
 

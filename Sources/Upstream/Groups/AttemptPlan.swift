@@ -174,7 +174,7 @@ struct AttemptPlan: Sendable, Hashable {
                 || isLast(candidate) { $0.isDown })
     }
 
-    /// True for a spare server while a server of the VPN has not returned an error response.
+    /// True for a spare server until all servers of the VPN have returned an error response.
     private func isSurplus(_ candidate: Int) -> Bool {
         candidates[candidate].role == .spare
             && candidates.contains { $0.role == .first && !refused.contains($0.server) }
@@ -184,7 +184,7 @@ struct AttemptPlan: Sendable, Hashable {
         candidates[candidate].tries < rounds && !refused.contains(candidates[candidate].server)
     }
 
-    /// True if `isOut` is true for all protected servers before a candidate.
+    /// True if `isOut` is true for all protected servers before `candidate`.
     private func isLast(_ candidate: Int, _ isOut: (Candidate) -> Bool) -> Bool {
         let server = candidates[candidate].server
         return candidates.allSatisfy { !$0.isProtected || $0.server >= server || isOut($0) }
@@ -225,7 +225,7 @@ struct AttemptPlan: Sendable, Hashable {
             }
     }
 
-    /// True if a query to `next`, a down or suspected server, must wait for a probe in flight.
+    /// True if `next` is down or is being probed, and must wait for the result of a probe.
     ///
     /// If the probe fails, the query may go to an unprotected server.
     private func isHeld(_ next: Int) -> Bool {

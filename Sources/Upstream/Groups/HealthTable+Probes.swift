@@ -82,9 +82,9 @@ extension HealthTable {
             : max(UpstreamLimits.fairWait, page.health.patience + page.health.connectionTime)
     }
 
-    /// Measures the round trip of a server with the second of two queries.
+    /// Measures the round trip of a server with two queries.
     ///
-    /// The first query may open a connection.
+    /// Only the time of the second query is used, because the first query may open a connection.
     func measure(_ server: any Forwarding) {
         update(server) { $0.beganMeasuring(now: clocks.now()) }
         ServiceLoop.task { [self] in

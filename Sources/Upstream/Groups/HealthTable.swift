@@ -46,7 +46,7 @@ package final class HealthTable {
 
     typealias Verdict = @ServiceLoop (_ isDown: Bool) -> Void
 
-    /// Health by server; retains the servers so that an identifier is not reused.
+    /// Health of each server; retains the servers, so that an identifier is not reused.
     private var pages: [ObjectIdentifier: (server: any Forwarding, page: Page)] = [:]
 
     private var paused: Set<String> = [] { didSet { hasPaused = !paused.isEmpty } }
@@ -54,7 +54,7 @@ package final class HealthTable {
     /// True if `paused` is not empty; needs no run-time exclusivity check, unlike `paused.isEmpty`.
     private var hasPaused = false
 
-    /// Servers with a loop probe in flight, by the first label of the probe.
+    /// Servers with a loop probe in flight; the key is the first label of the probe's name.
     private var probes: [[UInt8]: any Forwarding] = [:]
     var random = SystemRandomNumberGenerator()
 

@@ -9,7 +9,7 @@ package enum ClientLoad: Sendable {
     /// Many queries in flight; a server that gets one of them also gets samples (``LossSamples``).
     case high
 
-    /// Reduced limit of the client; like `high`, but each server gets each query only once.
+    /// Like `high`, but the client's limit is reduced, and each server gets each query only once.
     case excessive
 }
 
@@ -37,10 +37,10 @@ struct LossSamples {
     /// Number of samples, which determines the next question.
     private var count = 0
 
-    /// True if the latest reply to a sample was an error; a server may limit the rate of errors.
+    /// True if the latest reply to a sample was an error; the server may limit the rate of errors.
     private var isRefused = false
 
-    /// Counts a query; returns a sample that must be sent with the query, or nil.
+    /// Counts a query; returns a sample that must be sent with the query, or nil for no sample.
     ///
     /// The sample accompanies a random query. If each sample accompanied the first query of a
     /// burst, the server would not be overloaded yet, and would answer all samples.

@@ -25,7 +25,7 @@ final class Run: Attempt {
 
     private var latestError = UpstreamError.timedOut
 
-    /// True if a limit ended an attempt (`crowded`); the server could have answered.
+    /// True if an attempt ended because of a limit (`crowded`); the server could have answered.
     private var isCrowded = false
 
     init(
@@ -107,7 +107,7 @@ final class Run: Attempt {
         wait()
     }
 
-    /// Restarts the query with the current servers after a change of the servers.
+    /// Restarts the query with the new servers, after the servers of the group have changed.
     private func beginAgain() {
         wait(until: nil)
         guard let completion = answered.take() else { return }

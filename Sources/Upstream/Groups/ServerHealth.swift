@@ -17,7 +17,7 @@ package enum ServerCondition: Sendable, Hashable {
 
 /// Latency and health of one server; only probes decide the health.
 struct ServerHealth: Sendable, Hashable {
-    /// Back-off interval, followed by a probe.
+    /// Back-off interval, after which a probe is sent.
     private struct Rest: Sendable, Hashable {
         var since: Instant
         var length: Duration
@@ -151,7 +151,7 @@ extension ServerHealth {
         )
     }
 
-    /// ``patience`` of a healthy server; nil for another server.
+    /// ``patience`` of a healthy server; nil for a server that is not healthy.
     ///
     /// Mutating to avoid a copy: Swift 6.3 copies a stored struct before a nonmutating call.
     mutating func patienceIfFit() -> Duration? { isFit ? patience : nil }
@@ -248,7 +248,7 @@ extension ServerHealth {
 // MARK: - Loops
 
 extension ServerHealth {
-    /// Records a loop probe and returns true; false if the last loop probe was recent.
+    /// Returns true, and records a loop probe, unless the last loop probe is too recent.
     ///
     /// The minimum interval is ``UpstreamLimits/loopRest``.
     mutating func seekLoop(now: Instant) -> Bool {

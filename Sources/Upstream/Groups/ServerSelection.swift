@@ -19,7 +19,7 @@ struct ServerSelection: Sendable, Hashable {
 
     /// Indices of the servers to query.
     ///
-    /// Servers that are paused or loop are excluded.  If a protected server is excluded or
+    /// Servers that are paused or loop are excluded. If a protected server is excluded or
     /// rate-limited, all later unprotected servers are also excluded.
     private(set) var order: [Int]
 

@@ -63,13 +63,13 @@ package final class UpstreamGroup {
 
         package let received: Instant
 
-        /// True if an attempt after the first got the answer.
+        /// True if an attempt after the first attempt got the answer.
         package let wasRepeated: Bool
     }
 
     /// Result of a query.
     ///
-    /// The error is the first available of these: `crowded`, the first error response, the latest
+    /// An error is, in this order of preference: `crowded`, the first error response, or the latest
     /// other error.
     package typealias Outcome = Result<Reply, UpstreamError>
 
@@ -145,8 +145,8 @@ package final class UpstreamGroup {
 
     /// True if servers of the group drop queries, and no other server of the group answers instead.
     ///
-    /// Only servers with recent samples are considered: those that got queries of clients with a
-    /// high load.
+    /// Only servers with recent samples are considered. A server gets samples together with
+    /// queries of clients with a high load.
     package func dropsQueries(now: Instant) -> Bool {
         var drops = false
         for page in roster.pages where page.health.isFit {

@@ -11,7 +11,7 @@ final class UpstreamRoster {
     /// For each server, the number of its upstream: the index of the upstream's first server.
     let upstreams: [Int]
 
-    /// Sum of the versions of each ``LearnedUpstream`` in the group.
+    /// Sum of the versions of all ``LearnedUpstream`` members of the group.
     let version: Int
 
     init(_ members: [any Forwarding], _ health: HealthTable, version: Int) {

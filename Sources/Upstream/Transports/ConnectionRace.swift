@@ -10,7 +10,7 @@ internal import Net
 final class ConnectionRace {
     typealias Reply = (octets: [UInt8], connection: PipelinedConnection)
 
-    /// Returns a connection to try once instead of an ended connection; nil for none.
+    /// Function that returns a connection to use instead of an ended connection; nil for none.
     typealias Replacement = (PipelinedConnection, UpstreamError) -> PipelinedConnection?
 
     private let message: [UInt8]
@@ -53,7 +53,7 @@ final class ConnectionRace {
     /// Also sends the query on the connection that `other` returns.
     ///
     /// `other` is called at `start`, but at the latest after half of the time until the deadline.
-    /// If `other` returns nil, it is called again after `fairWait`.
+    /// While `other` returns nil, `other` is called again at intervals of `fairWait`.
     func ask(at start: Instant, _ other: @escaping @ServiceLoop () -> PipelinedConnection?) {
         ServiceLoop.task { [self] in
             let now = clocks.now()

@@ -9,7 +9,7 @@ package final class HTTPSTransport: UpstreamTransport {
 
     package let repeatsAfter: Duration? = .seconds(1)
 
-    /// Request without a body.
+    /// Request to the server, to which each query adds its body.
     private let template: HTTPRequest
     private let http: any HTTPTransport
 
@@ -76,7 +76,8 @@ package final class HTTPSTransport: UpstreamTransport {
             validates: validates,
             random: &random
         )
-        // If data arrived since the earlier attempt, the name is slow, not the connection.
+        // If data arrived after the earlier attempt, the connection works, and only the name is
+        // slow.
         let isFresh = attempt.earlier.map { isProbe || (lastRenewed ?? $0) <= $0 } ?? false
         if !isProbe {
             if isFresh { lastRenewed = attempt.sent }
@@ -171,9 +172,9 @@ package final class HTTPSTransport: UpstreamTransport {
                 note(sent)
                 transfers.end(transfer)
                 transfer.request = nil
-                // The attempt ends in a later task, because its end possibly begins another
-                // transfer, and the call of `begin` that replaced this transfer has not returned
-                // yet.
+                // This transfer was replaced during a call of `begin` that has not returned yet.
+                // The end of the attempt can call `begin` again. Therefore, the attempt ends in a
+                // later task.
                 guard !transfer.isReplaced else {
                     ServiceLoop.task { attempt.end(.failure(.crowded)) }
                     return

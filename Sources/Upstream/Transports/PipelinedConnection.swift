@@ -66,7 +66,7 @@ final class PipelinedConnection {
     /// True if a reply has arrived before the reply to an earlier query.
     private(set) var isOutOfOrder = false
 
-    /// Queries in the order of sending; the queries before `first`, and some others, are answered.
+    /// Queries in the order of sending; all queries before index `first` are answered.
     private var sent: [Pending] = []
     private var first = 0
 
@@ -212,8 +212,8 @@ extension PipelinedConnection {
 
     /// Returns the query that delays all later queries if the server answers in order; nil if none.
     ///
-    /// This is the oldest unanswered query, which may be cancelled or expired. It is overdue if no
-    /// data arrives after it for the longer of `fairWait` and twice the shortest time to a reply.
+    /// This is the oldest unanswered query, which may be cancelled or expired. The query is overdue
+    /// if no data arrives after it for the longer of `fairWait` and twice the shortest reply time.
     func overdue(at now: Instant) -> Pending? {
         guard let oldest, let lastReceived else { return nil }
         let wait =

@@ -104,7 +104,7 @@ extension PlainTransport {
         }
     }
 
-    /// Sends a probe of the letter case, unless one is in flight or was answered recently.
+    /// Sends a probe of the letter case, unless a probe is in flight or was answered recently.
     private func testCase(until deadline: Instant) {
         let now = clocks.now()
         if let caseTestedAt, now - caseTestedAt < UpstreamLimits.caseTestSpacing { return }
@@ -122,7 +122,7 @@ extension PlainTransport {
     private func caseTested(_ result: Attempt.Outcome) {
         let waiting = undecided
         (undecided, caseTest) = ([], nil)
-        // After a lost datagram, the time is not set, so that the next query repeats the test.
+        // After a lost datagram, the time stays unchanged, so that the next query repeats the test.
         if case .success = result { caseTestedAt = clocks.now() }
         let now = clocks.now()
         let isAccepted = anyCaseUntil.map { now < $0 } ?? false

@@ -8,7 +8,7 @@ internal import Net
 /// or slow replies for these clients could delay probes and the replies for other clients.
 @ServiceLoop
 final class StreamExchanger {
-    /// Established connections.
+    /// Numbers of established connections, and of queries on a reused connection.
     private var opened: UInt64 = 0
     private var reused: UInt64 = 0
     private var earlierForeignReplies: UInt64 = 0
@@ -16,7 +16,7 @@ final class StreamExchanger {
     private let clocks: Clocks
     private let open: PipelinedConnection.Opening
 
-    /// First query on a connection that is opened while another connection is usable.
+    /// First query on a new connection that is opened although another connection is usable.
     private let greeting: [UInt8]
 
     private var current: [Purpose: PipelinedConnection] = [:]
@@ -34,7 +34,7 @@ final class StreamExchanger {
         case queries, queriesOfBusyClients, probes
     }
 
-    /// Purposes that use the connection of another purpose (`host`) for their queries until a time.
+    /// Purposes that use the connection of another purpose (`host`) until a certain time.
     ///
     /// A purpose is added if the server, which limits connections, accepts no separate connection
     /// for it. The purpose is removed after a reply on a separate connection.
@@ -43,7 +43,7 @@ final class StreamExchanger {
     /// True if a reply has arrived before the reply to an earlier query on the same connection.
     private var answersOutOfOrder = false
 
-    /// Clients with overdue queries, which use the connection of busy clients until a time.
+    /// Clients that recently had overdue queries, and therefore use the connection of busy clients.
     private var slowClients = SlowClients()
 
     nonisolated init(
@@ -133,7 +133,7 @@ final class StreamExchanger {
         return try validate(answer.octets, exchange, on: answer.connection)
     }
 
-    /// Sends a query; if the connection is not established in time, also on another connection.
+    /// Sends a query; uses a second connection if the first is not established in time.
     private func ask(
         _ message: [UInt8],
         _ attempt: Attempt,
@@ -158,7 +158,7 @@ final class StreamExchanger {
         // A slow query must not delay the queries on another connection.
         let isSlow = purpose == .queriesOfBusyClients && !attempt.isOfBusyClient
         if !own.wasServed, !isSlow || !race.connections.contains(where: \.wasServed) {
-            // No wait if the server did not accept an earlier connection of this purpose.
+            // Does not wait if the server did not accept an earlier connection of this purpose.
             let wait = sharing[purpose] == nil ? UpstreamLimits.fairWait : .zero
             race.ask(at: own.begun + wait) { [self] in
                 own.wasServed ? nil : workingConnection(besides: race.connections)

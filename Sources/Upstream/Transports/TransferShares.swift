@@ -14,7 +14,7 @@ package final class TransferShares {
 
     package init(of limit: Int = UpstreamLimits.transfers) { total = TransferTotal(limit) }
 
-    /// Returns the transfers of the upstream with `url`, which all its servers share.
+    /// Returns the transfers of the upstream with `url`; all servers of the upstream share them.
     ///
     /// An upstream is counted in the shares until its last server releases the transfers. Upstreams
     /// of former settings, or of settings that were only checked, therefore do not reduce the
@@ -164,7 +164,7 @@ final class UpstreamTransfers {
             ? .zero : UpstreamLimits.resolvingTime
     }
 
-    /// True if enough transfers are free for new queries and a repetition of `client`.
+    /// True if `client` can repeat a query, and enough transfers are left for new queries.
     private func hasSpace(for client: Client, _ limit: Int, _ share: Int) -> Bool {
         client.count < limit / 2 && all.count < share
             && (client.isVerified || unverified < share / 4)

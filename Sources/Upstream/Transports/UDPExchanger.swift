@@ -10,7 +10,7 @@ internal import Net
 final class UDPExchanger {
     fileprivate(set) var foreignReplies: UInt64 = 0
 
-    /// Sockets closed because of forged messages.
+    /// Number of sockets that were closed because of forged messages.
     fileprivate(set) var forgeries: UInt64 = 0
 
     private let server: SocketAddress
@@ -87,7 +87,7 @@ final class UDPExchanger {
         return slot
     }
 
-    /// Chooses a random slot for the first queries of a batch, then the next slots in turn.
+    /// Chooses a random slot for the first queries of a batch, then the following slots in order.
     ///
     /// Each further socket of a batch costs system calls to send and to receive. With only one
     /// socket, the replies to a large batch would overflow the receive buffer.
