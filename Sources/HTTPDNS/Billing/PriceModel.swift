@@ -82,7 +82,7 @@ package struct PriceModel: Sendable, Hashable {
 
     package var pairsForFree: Bool { item != .family || weight == 0 }
 
-    /// Returns the price of `units` after `used` units in the month; nil without known prices.
+    /// Returns the price of `units` if the month has `used` units so far; nil for unknown prices.
     package func cost(of units: UInt64, after used: UInt64) -> Price? {
         let (sum, isOver) = used.addingReportingOverflow(units)
         guard let before = cost(ofMonth: used), let after = cost(ofMonth: isOver ? .max : sum)
@@ -106,10 +106,10 @@ package struct PriceModel: Sendable, Hashable {
 
 extension PriceModel {
     package enum Fate: Sendable {
-        /// The request was not sent, or the vendor refused it; the request is not billed.
+        /// The request is not billed, because it was not sent, or because the vendor refused it.
         case free
 
-        /// The request was sent, but the reply is missing or unreadable; it is possibly billed.
+        /// The request was sent and possibly billed, but the reply is missing or unreadable.
         case unknown
 
         case answered([VendorAnswer])

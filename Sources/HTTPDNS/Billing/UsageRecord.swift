@@ -33,7 +33,7 @@ package struct UsageRecord: Sendable, Hashable {
     /// Days since 1970-01-01 (UTC).
     package private(set) var day: Int64
 
-    /// Latest known day with counts; equal to ``day`` unless the clock was set back.
+    /// Latest day that has counts; equal to ``day`` unless the clock was set back.
     package private(set) var latestDay: Int64
 
     package var callsToday: UInt64 = 0
@@ -43,7 +43,7 @@ package struct UsageRecord: Sendable, Hashable {
     /// Earlier days in chronological order.
     package var former: [Former] = []
 
-    /// Use on ``latestDay`` when the clock last moved to or from that day.
+    /// Use on ``latestDay`` at the time when the clock last moved to or away from that day.
     ///
     /// `aheadOfMonth` is the number of units used in the month of ``latestDay`` at the same time.
     package var ahead = UsageAmount.none
@@ -142,7 +142,8 @@ package struct UsageRecord: Sendable, Hashable {
         // sum of all days since then would be too high.
         guard isFormer(today) else {
             if behind == nil {
-                // Forgets a `latestDay` after `day`, which only a wrong clock has reached.
+                // Forgets a `latestDay` that is after `day`, because only a wrong clock has reached
+                // that day.
                 (latestDay, ahead, aheadOfMonth) = (day, use, unitsThisMonth)
                 behind = today
             } else if day == behind {
@@ -158,7 +159,7 @@ package struct UsageRecord: Sendable, Hashable {
             return
         }
         if !isLatest, behind == nil {
-            // Forgets `latestDay` as above, because only a wrong clock has reached that day.
+            // Forgets `latestDay`, because only a wrong clock has reached that day.
             (latestDay, ahead, isLatest) = (day, .none, true)
         }
         behind = nil

@@ -65,7 +65,7 @@ extension AddressSchedule {
         failures += 1
     }
 
-    /// Schedules an early request, after all servers failed or one returned `ServiceLevelDeny`.
+    /// Schedules an early request, after all servers failed or a server sent `ServiceLevelDeny`.
     package mutating func serversFailed(now: Instant) {
         guard let next else { return }
         let soonest = latest.map { $0 + ClientLimits.refreshPause } ?? now

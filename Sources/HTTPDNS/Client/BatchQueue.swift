@@ -77,7 +77,7 @@ package struct BatchQueue: Sendable {
 
     private var waiting: [Question: Place] = [:]
 
-    /// Queues of each client, the next queue first; no array is empty.
+    /// Queues of each client, in the order of their next calls; no array is empty.
     private var lines: [ClientNetwork?: [Line]] = [:]
 
     /// Clients of one group that have queued names, in round-robin order.
@@ -86,7 +86,7 @@ package struct BatchQueue: Sendable {
 
         var clients: ArraySlice<ClientNetwork?> = []
 
-        /// Removes the client at `index`, and moves the clients before it one place to the end.
+        /// Removes the client at `index`; the indices of the clients before it increase by 1.
         mutating func remove(_ index: Int) {
             for place in stride(from: index, to: clients.startIndex, by: -1) {
                 clients[place] = clients[place - 1]
@@ -95,7 +95,7 @@ package struct BatchQueue: Sendable {
         }
     }
 
-    /// Proven clients, and other clients; the group that got the latest call is last.
+    /// Groups of proven clients and of other clients; the group with the latest call is last.
     private var turns = [Turns(isProven: true), Turns(isProven: false)]
 
     private var entries = 0
@@ -221,7 +221,7 @@ extension BatchQueue {
 
     /// Removes and returns the client of the next call.
     ///
-    /// The outer optional is nil if no call may start; the inner one is nil for the daemon itself.
+    /// The outer optional is nil if no call may start, the inner optional for the daemon itself.
     private mutating func nextClient(_ shares: CallShares) -> ClientNetwork?? {
         for group in turns.indices {
             guard let index = nextTurn(of: group, shares) else { continue }
@@ -244,7 +244,7 @@ extension BatchQueue {
             let client = turns[group].clients[index]
             if !removeInvalid(of: client) {
                 turns[group].remove(index)
-                // `remove` has moved the clients before `index` one place to the end.
+                // `remove` has increased the indices of the clients before `index` by 1.
                 best?.index += 1
             } else {
                 let calls = shares.count(of: client)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Numbers of calls in flight by DNS client (nil: the daemon itself), limited by ``FairShare``.
+/// Number of calls in flight for each DNS client (nil: the daemon), limited by ``FairShare``.
 ///
 /// If proven clients use the vendor, all other clients together can have at most half of the calls.
 /// Without this limit, queries with forged source addresses could use all calls.
 package struct CallShares: Sendable {
-    /// Number of calls as configured.
+    /// Maximum number of calls in the settings.
     private let most: Int
 
-    /// Number of calls that the vendor accepts at the same time, as far as known.
+    /// Maximum number of calls that the vendor seems to accept at the same time.
     private(set) var limit: Int
 
     /// Time of the latest change of `limit`.

@@ -21,7 +21,7 @@ package enum ClientLimits {
     /// Also the maximum age of a reply that shows that the vendor still replies.
     static let trialPatience = Duration.milliseconds(250)
 
-    /// Time since a server's answer in which a failure can show a limit of concurrent calls.
+    /// Time after a server's answer in which a failure can be due to a limit of concurrent calls.
     static let saturationEvidence = Duration.seconds(3)
 
     /// Maximum number of retries of a name that the vendor refused; the retries may be billed.

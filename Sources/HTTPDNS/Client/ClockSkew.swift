@@ -17,7 +17,7 @@ struct ClockSkew: Sendable, Hashable {
         case refused(Int64)
     }
 
-    /// Seconds to add to the local time; nil for the local clock.
+    /// Seconds to add to the local time; nil if the local time is used unchanged.
     private(set) var offset: Int64?
 
     /// Offset that was too large; nil after an accepted request.
@@ -44,7 +44,7 @@ struct ClockSkew: Sendable, Hashable {
 // MARK: - Events
 
 extension ClockSkew {
-    /// Returns the offset for the next request; 0 to test the local time.
+    /// Returns the offset for the next request; `isRetest` is true for a test of the local time.
     mutating func next(at now: Instant) -> (offset: Int64, isRetest: Bool) {
         guard let offset else { return (0, false) }
         guard let retestAt, now >= retestAt else { return (offset, false) }
@@ -66,7 +66,7 @@ extension ClockSkew {
         repairs += 1
     }
 
-    /// Records a too large offset; returns true for the first one since an accepted request.
+    /// Records an offset that is too large; true if it is the first after an accepted request.
     mutating func refused(_ offset: Int64) -> Bool {
         defer { refusedOffset = offset }
         return refusedOffset == nil

@@ -21,7 +21,7 @@ extension EndpointPool {
         /// Connecting failed, or a probe with a fixed name failed.
         case failed
 
-        /// No usable answer, perhaps because of the queried name; ignored unless a probe fails.
+        /// No usable answer, perhaps because of the queried name; counts if a probe also fails.
         case suspected
 
         case limited(retryAfter: Duration?)

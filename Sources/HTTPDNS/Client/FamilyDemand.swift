@@ -17,7 +17,7 @@ package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
     case v6
 }
 
-/// Address families that DNS clients recently wanted, by name; bounded in memory.
+/// Address families that DNS clients recently wanted for each name; bounded in memory.
 struct FamilyDemand: Sendable {
     private struct Demand: Sendable {
         var v4: Instant?
@@ -26,7 +26,7 @@ struct FamilyDemand: Sendable {
 
     private let limit: Int
 
-    /// Demand for the latest names, by hash; when full, this table replaces `older`.
+    /// Demand for the latest names, with hashes as keys; when full, this table replaces `older`.
     private var recent: [UInt64: Demand] = [:]
     private var older: [UInt64: Demand] = [:]
 

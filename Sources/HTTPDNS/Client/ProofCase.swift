@@ -11,7 +11,7 @@ package struct ProofCase: Sendable {
 
         case noAddress
 
-        /// A reply with this client address; the result is open if a reply has no client address.
+        /// A reply with this client address; without any client address, the result is undecided.
         case client(IPAddress)
 
         /// An error status, or an error code of the vendor.

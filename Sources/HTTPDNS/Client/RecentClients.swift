@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// The two latest DNS clients of a vendor, which show if a client is the only one.
+/// The two latest DNS clients of a vendor, which show if a vendor has only one client.
 ///
-/// A client that is the only one can use the whole budget and rate. With a second client, each
-/// client can use at most three quarters (``FairShare``). A forged source address counts as a
-/// client.
+/// An only client can use the whole budget and rate. With a second client, each client can use at
+/// most three quarters (``FairShare``). A forged source address counts as a client.
 struct RecentClients: Sendable {
     private var last: (client: ClientNetwork, at: Instant)?
     private var former: (client: ClientNetwork, at: Instant)?

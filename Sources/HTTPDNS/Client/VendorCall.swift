@@ -124,7 +124,7 @@ final class VendorCall {
 
     var suspectAt: Instant?
 
-    /// Number of times that all requests in flight were dropped; their late results are ignored.
+    /// Number of times that all requests in flight were dropped; their results are ignored.
     var round = 0
 
     var restarts = 0

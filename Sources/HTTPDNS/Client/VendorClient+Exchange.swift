@@ -192,7 +192,8 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         _ sent: Result<HTTPReply, HTTPError>
     ) -> Int64? {
         if let better = client.betterOffset(than: offset, error, sent) { return better }
-        // The vendor refused the test request with the local time, so the next one uses the offset.
+        // The vendor refused the test request with the local time, so the request is repeated with
+        // the offset.
         guard isRetest, error.mayBeClockSkew else { return nil }
         return client.skew.offset
     }

@@ -155,7 +155,7 @@ extension VendorClient {
         return true
     }
 
-    /// True if a name waits for a call because its clients have used their shares of the calls.
+    /// True if a name waits because its clients have used up their shares of the calls.
     package func waitsForShare(
         _ name: Name,
         _ families: Families,
@@ -305,9 +305,9 @@ extension VendorClient {
 
     /// True if a reply would probably arrive after the deadline of the name.
     ///
-    /// The call would be billed in vain. A name with at least ``VendorLimits/fairWait`` left is
-    /// never too late. Otherwise, one client with slow names, which increase the median latency,
-    /// could prevent the calls of other clients.
+    /// Then a call would be billed, but help no client. A name with at least
+    /// ``VendorLimits/fairWait`` left is never too late, because one client with slow names
+    /// increases the median latency, and could otherwise prevent the calls of other clients.
     private func isTooLate(_ name: PendingName, _ now: Instant) -> Bool {
         guard let deadline = name.lastDeadline, deadline - now < VendorLimits.fairWait else {
             return false
@@ -378,7 +378,7 @@ extension VendorClient {
         }
     }
 
-    /// Cancels a lookup, except the last lookup for a name in a call, which is already charged.
+    /// Cancels a lookup; the last lookup for a name stays if the name's call is already charged.
     private func cancel(_ lookUp: PendingLookup) {
         guard let name = pending[lookUp.question],
             name.lookUps.contains(where: { $0 === lookUp }),

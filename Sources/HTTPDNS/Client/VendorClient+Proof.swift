@@ -7,7 +7,7 @@ extension VendorClient {
         price(of: each).maximum(each.query).reduce(0, +)
     }
 
-    /// Sends the call to the current server once, and charges it to the budget.
+    /// Sends a test call to the current server once, and charges the call to the budget.
     ///
     /// The result does not change the recorded health of servers and account.
     package func prove(_ each: ProofCase) async -> ProofResult {

@@ -13,7 +13,7 @@ struct HeldNames: Sendable {
         @inline(__always) get { names.isEmpty }
     }
 
-    /// Earliest time at which a fallback must answer one of the waiting names.
+    /// Earliest time at which a fallback must answer one of the held names.
     @ServiceLoop var firstDeadline: Instant? {
         names.compactMap { $0.name.firstDeadline }.min()
     }
@@ -22,8 +22,8 @@ struct HeldNames: Sendable {
 extension VendorClient {
     /// True if a limit of concurrent calls is the likely cause of a failure.
     ///
-    /// Other calls must have earlier requests to the server in flight, because these requests to a
-    /// broken server would have failed first. The queried name can cause all failures except
+    /// Other calls must have earlier requests to the server in flight. If the server were broken,
+    /// these requests would have failed first. The queried name can cause all failures except
     /// failures to connect. After a failure that the name can cause, the server must also have
     /// answered within ``ClientLimits/saturationEvidence``.
     func isSaturation(
@@ -115,7 +115,7 @@ extension VendorClient {
 }
 
 extension VendorError {
-    /// Minimum of other calls in flight at which the error shows a limit of concurrent calls.
+    /// Minimum number of other calls in flight for an error to show a limit of concurrent calls.
     ///
     /// A 429 with fewer calls in flight shows a rate limit, which needs a pause instead.
     fileprivate var callsOfSaturation: Int { if case .limited = self { 4 } else { 1 } }

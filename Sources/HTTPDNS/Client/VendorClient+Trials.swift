@@ -5,7 +5,7 @@ internal import Net
 // MARK: - Health probes
 
 extension VendorClient {
-    /// True if the vendor does not reply; queries with another answer source should then skip it.
+    /// True if the vendor does not reply; a query with another source should skip the vendor.
     package var isSilent: Bool { silence.isSilent }
 
     /// True if the vendor responds, and if calls are permitted now.
@@ -78,7 +78,7 @@ extension VendorClient {
         if !silence.hasReceived(since: call.start) { beginTrial(of: call.client) }
     }
 
-    /// Records the answer to a probe; a probe that first failed at another server counts as failed.
+    /// Records the answer to a probe; counts a failure if another server failed before the answer.
     func trialAnswered(_ call: VendorCall) {
         if call.failed.isEmpty { trials.answered() } else { trials.failed() }
     }

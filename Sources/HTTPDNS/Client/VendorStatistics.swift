@@ -18,7 +18,7 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var tries: UInt64 = 0
 
-    /// Requests that were sent and not refused.
+    /// Number of requests that were sent, and that the vendor did not refuse.
     package var billable: UInt64 = 0
 
     package var billableNames: UInt64 = 0
@@ -62,7 +62,7 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Lookups that joined a lookup of the same name and the other family.
     package var paired: UInt64 = 0
 
-    /// Names that joined the call of another name.
+    /// Number of names that joined the call of another name.
     package var batched: UInt64 = 0
 
     /// Clock correction in use: time by which the vendor's clock is ahead.

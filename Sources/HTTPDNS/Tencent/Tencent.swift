@@ -90,7 +90,7 @@ extension Tencent {
         }
     }
 
-    /// Values of `client-subnet-form:`, on which documents and SDKs disagree.
+    /// Values of `client-subnet-form:`; the vendor's documents and SDKs use different forms.
     package enum ClientSubnetForm: String, Sendable, Hashable, CaseIterable {
         case encrypted
         case plain

@@ -10,7 +10,7 @@ package enum VendorError: Error, Hashable {
     /// The signature has a wrong time; `vendorSeconds` is the Unix time by the vendor's clock.
     case wrongTime(status: Int, code: VendorCode, vendorSeconds: Int64? = nil)
 
-    /// The vendor rejected the request, as every other server would.
+    /// The vendor rejected the request; every other server would reject the request, too.
     case refused(status: Int, code: VendorCode)
 
     /// HTTP status 429; `retryAfter` is the header `Retry-After`.
