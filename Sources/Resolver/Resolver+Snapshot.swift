@@ -4,9 +4,10 @@ internal import DNSWire
 internal import Net
 
 extension Resolver {
-    /// Returns the validity rule for answers of a snapshot under the current settings.
+    /// Returns the filter for answers of a snapshot that are valid under the current settings.
     ///
-    /// - Parameter vendors: text of the settings that determine a vendor's answers, by vendor name.
+    /// - Parameter vendors: for each vendor name, the text of the settings that determine the
+    ///   vendor's answers.
     package func snapshotValidity(vendors: [String: String]) -> SnapshotValidity {
         SnapshotValidity(
             routes: routes,

@@ -9,7 +9,7 @@ package import Upstream
 /// `Resolver.md` lists the stages in order.
 @ServiceLoop
 package final class Resolver {
-    /// Counters, which continue after a reload of the settings.
+    /// Counters; a reload of the settings does not reset them.
     package let statistics: ResolverStatistics
 
     package nonisolated var origins: AnswerSourceRegistry { statistics.origins }
@@ -24,7 +24,7 @@ package final class Resolver {
 
     package let snapshotWaiters: SnapshotWaiters
 
-    /// Prober of connection times; nil without `order: fastest`.
+    /// Measures connection times of addresses; nil without `order: fastest`.
     private let prober: AddressProber?
 
     let cache: AnswerCache
@@ -222,7 +222,7 @@ package final class Resolver {
         if joined, let client { sharedResolution.join(query, match, of: client) }
     }
 
-    /// Answers `query` without cache or deduplication, and records each step in `trace`.
+    /// Answers `query` without using cache or deduplication, and records each step in `trace`.
     package func resolve(
         _ query: Query,
         deadline: Instant,
@@ -319,7 +319,7 @@ package final class Resolver {
 
     /// Returns a sweep that marks all answers stale; the caller must run the sweep to its end.
     ///
-    /// After the sweep, the next query for each name of a vendor is a billed call.
+    /// After the sweep, the next query for each name that a vendor resolves causes a billed call.
     package func staleSweep() -> CacheSweep { CacheSweep(markingAll: cache, now: clocks.now()) }
 }
 
@@ -330,8 +330,8 @@ extension Resolver {
 
     /// Replaces the static hosts, and removes cached answers that contradict them.
     ///
-    /// A sweep removes these answers: its first step runs before this function returns, the other
-    /// steps run in a task.
+    /// A sweep removes these answers. The first step of the sweep runs before this function
+    /// returns; the other steps run in a task.
     package func use(_ hosts: HostsTable) {
         localAnswers.hosts = hosts
         let overridden = overridden
@@ -361,8 +361,8 @@ extension Resolver {
 extension Resolver {
     /// Replaces the former resolver within one turn of the service loop.
     ///
-    /// Queries in flight of the former resolver continue. Only answers that are valid under the new
-    /// settings are cached.
+    /// Queries in flight of the former resolver continue. Their answers are cached only if the
+    /// answers are valid under the new settings.
     ///
     /// - Parameters:
     ///   - hosts: the new static hosts.
@@ -374,7 +374,7 @@ extension Resolver {
         hosts: HostsTable,
         sameVendors: Set<String>
     ) -> CacheSweep? {
-        // `comparison` references the old vendor clients; their secrets must be released.
+        // `comparison` references the old vendor clients, and would keep their secrets in memory.
         defer { comparison = nil }
         localAnswers.hosts = hosts
         let succession = ReloadInvalidation(

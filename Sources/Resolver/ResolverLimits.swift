@@ -8,8 +8,8 @@ package enum ResolverLimits {
 
     /// Time limit of a resolution, which all clients of a query share.
     ///
-    /// Less than `total`: the resolution ends before the first client's deadline. This client
-    /// therefore gets SERVFAIL with the reason.
+    /// Less than `total`, so that the resolution ends before the first client's deadline, and this
+    /// client gets SERVFAIL with the reason.
     package static let work: Duration = .milliseconds(4_800)
 
     /// Time limit for all vendors of a query; upstreams get the rest of `work`.
@@ -28,7 +28,7 @@ package enum ResolverLimits {
     /// Also the minimum interval between two refreshes of a name in `prefetch.names`.
     static let shortestRefresh: UInt32 = 10
 
-    /// Maximum age of a router advertisement that remains valid after a change of the network.
+    /// Maximum age, at a network change, of a router advertisement that belongs to the new network.
     static let announcement: Duration = .seconds(3)
 
     /// Minimum time between two changes of the announced NAT64 prefix.
@@ -48,7 +48,8 @@ package enum ResolverLimits {
     /// Maximum TTL, in seconds, of an upstream's answer that replaces an answer of a better source.
     ///
     /// The better source is a vendor that failed, or an encrypted upstream that failed. An attacker
-    /// who can interrupt this source for seconds must not fix addresses in the cache for a day.
+    /// who can interrupt this source for seconds must not be able to store addresses in the cache
+    /// for a day.
     static let substituteLifetime: UInt32 = 60
 
     /// Maximum TTL of synthesized addresses without SOA, in seconds (RFC 6147 §5.1.7).

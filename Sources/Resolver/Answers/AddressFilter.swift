@@ -9,7 +9,7 @@ struct AddressFilter {
 
         /// Addresses from the cache or the static hosts, valid for `seconds`.
         ///
-        /// Without addresses, the hints are removed.
+        /// If there are no addresses, the hints are removed.
         case ours([IPAddress], seconds: UInt32)
     }
 
@@ -18,7 +18,7 @@ struct AddressFilter {
     /// Address types whose hints are removed from SVCB and HTTPS records.
     var suppressed: Set<RecordType>
 
-    /// NAT64 prefixes; an address in such a prefix is checked as its embedded IPv4 address.
+    /// NAT64 prefixes; for an address with such a prefix, the embedded IPv4 address is checked.
     private let prefixes: [NAT64Prefix]
 
     private let hints: (_ target: Name) -> Hints
@@ -26,10 +26,10 @@ struct AddressFilter {
 
     private var bindings = 0
 
-    /// Maximum SVCB and HTTPS records per answer; `mostHints`: maximum addresses per hint.
-    ///
-    /// A reply of 64 KiB has up to 2,700 such records.
+    /// Maximum SVCB and HTTPS records per answer; a reply of 64 KiB has up to 2,700.
     private static let mostBindings = 64
+
+    /// Maximum addresses per hint.
     fileprivate static let mostHints = 16
 
     private(set) var records: [Record] = []
@@ -148,7 +148,7 @@ struct AddressFilter {
 }
 
 extension ServiceBinding {
-    /// Sets a hint to the `addresses` of its family; removes the hint if there are none.
+    /// Sets a hint to the `addresses` of its family, or removes the hint if the family has none.
     fileprivate mutating func setHint(_ key: ServiceKey, _ addresses: [IPAddress]) {
         let most = AddressFilter.mostHints
         if key == .ipv4Hint {

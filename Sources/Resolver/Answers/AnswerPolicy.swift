@@ -36,10 +36,9 @@ package struct AnswerPolicy: Sendable {
 
     package var synthesis = Synthesis.off
 
-    /// Prefix of the setting `nat64`; addresses in it are checked as their embedded IPv4 address.
+    /// Prefix of the setting `nat64`, for checks of the IPv4 addresses that are embedded with it.
     ///
-    /// The check applies even if this machine does not use NAT64, because its clients may use
-    /// NAT64.
+    /// The checks apply even if this machine does not use NAT64, because its clients may use NAT64.
     package var nat64: NAT64Prefix?
 
     package var rebinding = Rebinding()

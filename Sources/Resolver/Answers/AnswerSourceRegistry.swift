@@ -32,7 +32,7 @@ package final class AnswerSourceRegistry: Sendable {
 
         var believed: Set<String> = []
 
-        /// Names of the upstreams with servers from the network or a file.
+        /// Names of the upstreams whose servers come from the network or a file.
         var learnedUpstreams: Set<String> = []
 
         var unprotectedVendors: Set<String> = []
@@ -52,7 +52,8 @@ package final class AnswerSourceRegistry: Sendable {
     ///
     /// If all numbers are in use, the result is ``unknown``.
     ///
-    /// - Parameter vendor: the vendor of a server, or the vendor that an upstream replaces.
+    /// - Parameter vendor: the vendor of a server, or the vendor for which an upstream is the
+    ///   fallback.
     func number(_ name: String, vendor: String? = nil) -> UInt16 {
         number(of: Origin(name: name, vendor: vendor))
     }

@@ -30,8 +30,8 @@ struct NameSources: Equatable {
         hasOwnUpstreams = route?.upstreams != nil
         servers = Dictionary(
             (group?.members ?? []).flatMap { member in
-                // Only the name is compared: the servers of the network can change without a change
-                // of the settings.
+                // Only the name is compared, because the servers of the network can change without
+                // a change of the settings.
                 member is LearnedUpstream
                     ? [(member.name, false)]
                     : member.servers.map { (UpstreamStage.origin(of: $0), $0.validates) }
@@ -49,7 +49,7 @@ struct NameSources: Equatable {
         servers = other.servers
     }
 
-    /// Returns a copy with `vendor` as the only vendor, for a comparison with unknown old settings.
+    /// Returns a copy with `vendor` as the only vendor, for use if the old settings are unknown.
     ///
     /// - Parameter vendor: the vendor that gave the cached answer or had no address; nil if
     ///   unknown.
@@ -136,7 +136,7 @@ struct AnswerValidity: Sendable {
         !parametersUnknown && old.parameters == new.parameters
     }
 
-    /// True if the old settings queried all `vendors`, and the new settings keep their answers.
+    /// True if the old settings had all `vendors`, and these vendors still give the same answers.
     private func wereAsked(_ vendors: ArraySlice<String>, of old: ArraySlice<String>) -> Bool {
         vendors.allSatisfy { old.contains($0) && sameVendors.contains($0) }
     }

@@ -49,7 +49,7 @@ package struct Decision: Sendable {
 
     /// Sources that would be queried, in order.
     package struct ResolutionPlan: Sendable {
-        /// Local answer that prevents a query to a source.
+        /// Local answer; if set, no source is queried.
         package var refusal: Resolution?
 
         /// Vendors of the route; empty if vendors do not resolve this query.
@@ -60,7 +60,7 @@ package struct Decision: Sendable {
         /// Vendor server that recently returned no address; if set, no vendor is queried.
         package var emptyVendor: String?
 
-        /// Query to the fleet; nil without a fleet.
+        /// Expected use of the fleet for this query; nil without a fleet.
         package var fleet: FleetExchange.Outlook?
 
         /// True if upstreams are queried, immediately or after the vendors.

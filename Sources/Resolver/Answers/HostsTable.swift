@@ -12,7 +12,7 @@ package struct HostsTable: Sendable, Equatable {
     /// Addresses by name, in the order of the hosts files and settings.
     private var addresses: [Name: [IPAddress]] = [:]
 
-    /// First name of each address, by reverse name.
+    /// First name of each address; the key is the reverse name of the address.
     private var pointers: [Name: Name] = [:]
 
     /// Names defined in the settings; hosts files cannot add addresses to them.

@@ -5,9 +5,9 @@ internal import HTTPDNS
 internal import Net
 internal import Upstream
 
-/// Selection of the cached answers that stay valid after a reload, by ``AnswerValidity``.
+/// Selection of the cached answers that ``AnswerValidity`` still accepts after a reload.
 ///
-/// Invalid answers are removed, not marked stale, so that they are never served.
+/// Invalid answers are removed, because answers that are only marked stale could still be served.
 @ServiceLoop
 final class ReloadInvalidation {
     /// Settings of a resolver that determine its answers.

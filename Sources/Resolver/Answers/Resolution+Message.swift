@@ -64,7 +64,7 @@ extension Resolution {
         let policy = isProven ? policy.withoutLowerBounds : policy
         let aliases = message.aliasChain(from: question)
         let (chain, end) = (aliases.names, aliases.end)
-        // Records are filtered first, because a reply can have thousands of records.
+        // The filter runs before `clamped`, because a reply can have thousands of records.
         let answers = policy.clamped(
             message.answers.filter { record in
                 guard record.recordClass == question.recordClass else { return false }

@@ -17,14 +17,14 @@ package struct SnapshotValidity: Sendable {
     let routingDomains: Set<Name>
 
     /// Sources of names without a route.
-    ///
-    /// `sources`: sources of names with a route, at the index `RouteTable.Match.sources`.
     let standard: NameSources
+
+    /// Sources of names with a route, at the index `RouteTable.Match.sources`.
     let sources: [NameSources]
 
     let answers: AnswerPolicy
 
-    /// Text of the settings that determine a vendor's answers, by vendor name.
+    /// For each vendor name, the text of the settings that determine the vendor's answers.
     let vendors: [String: String]
 
     let origins: AnswerSourceRegistry

@@ -31,7 +31,7 @@ package final class LearnedNetwork {
     package typealias Make =
         @ServiceLoop (LinkResolvers.Server, _ upstream: LearnedUpstream) -> Forwarder?
 
-    /// Cached answers that a change makes invalid: by domain of the name, or by source.
+    /// Change of the network: the domains and sources whose cached answers become invalid.
     package struct Change: Sendable {
         package var domains: [Name] = []
         package var sources: Set<String> = []
@@ -50,7 +50,7 @@ package final class LearnedNetwork {
         }
     }
 
-    /// Called after each change with the invalid answers and a text for the log.
+    /// Called after each change of the network; `text` is for the log.
     package var onChange: (@ServiceLoop (Change, _ text: String) -> Void)?
 
     /// Called with a log message for each ignored routing domain.
@@ -94,7 +94,7 @@ package final class LearnedNetwork {
     package init(clocks: Clocks) {
         self.clocks = clocks
         alarm = Alarm(clocks)
-        // Not `weak`: reference counting is slower for an object that has weak references.
+        // Not `weak`, because reference counting is slower for an object that has weak references.
         alarm.action = { [unowned self] in expire() }
     }
 
@@ -181,7 +181,7 @@ package final class LearnedNetwork {
         changed(outcome, since: before, ended: outcome.domains)
     }
 
-    /// Withdraws unused servers, and reports the change of `plan`.
+    /// Withdraws the servers that `plan` no longer has, and reports what has changed in `plan`.
     ///
     /// - Parameter ended: domains that are no longer held (``NetworkPlan``).
     private func changed(
@@ -266,7 +266,7 @@ package final class LearnedNetwork {
         onWithdrawal?(former)
     }
 
-    /// Drops all connections after a change of the network.
+    /// Drops the connections to all servers after a change of the network.
     package func networkChanged() {
         for server in forwarders.values { server.networkChanged() }
     }

@@ -49,7 +49,7 @@ struct NetworkPlan: Sendable, Hashable {
     private var taker: String?
     private var isTakerTunnel = false
 
-    /// Routes of other links for held domains of a VPN; a route is used after the hold.
+    /// Routes of other links for held domains of a VPN; a route is used when the hold ends.
     private var successors: [Name: Route] = [:]
 
     /// End of the hold of names without a routing domain; nil while they are not held.
@@ -104,7 +104,7 @@ struct NetworkPlan: Sendable, Hashable {
                     outcome.rejected.append(text)
                     continue
                 }
-                // A network must not take over a domain that a VPN, or another link, already has.
+                // A link must not take over a domain that a VPN, or another link, already has.
                 let isPreferred = wanted[domain].map { other in
                     link.isTunnel != other.isTunnel
                         ? link.isTunnel
@@ -126,7 +126,7 @@ struct NetworkPlan: Sendable, Hashable {
             var held = old
             held.heldUntil = old.heldUntil ?? now + ResolverLimits.domainHold
             guard let new = wanted.removeValue(forKey: old.domain) else { return held }
-            // A network must not get the domain of a VPN that is down for a moment.
+            // A link that is not a VPN must not get the domain of a VPN that is down for a moment.
             if old.isTunnel, !new.isTunnel {
                 successors[old.domain] = new
                 return held
@@ -163,9 +163,9 @@ struct NetworkPlan: Sendable, Hashable {
         let ordinary = takers.isEmpty ? (vpns.isEmpty ? defaults : vpns) : takers
         let all = ordinary.flatMap(\.servers).uniqued()
         // For names outside of a split-tunnel VPN, the VPN's server may return an error, such as
-        // REFUSED; then `spares`, servers of the network under the VPN, get these names. `spares`
-        // do not get the names if the VPN's server does not reply: the network under the VPN could
-        // drop packets of the VPN on purpose.
+        // REFUSED. Then `spares`, servers of the network under the VPN, get these names. `spares`
+        // do not get the names if the VPN's server does not reply, because the network under the
+        // VPN could drop packets of the VPN on purpose.
         let isSplit = takers.isEmpty && !vpns.isEmpty && !vpns.contains(where: \.isFullTunnel)
         let others = isSplit ? defaults.filter { !$0.isTunnel }.flatMap(\.servers).uniqued() : []
         let rest = others.filter { !all.contains($0) }

@@ -53,7 +53,7 @@ extension LearnedNetwork {
         return true
     }
 
-    /// Ends the captive portal mode if the servers of the network have changed since its start.
+    /// Ends the captive portal mode if the servers of the network changed after the mode began.
     func endFormerPortal() {
         guard let portal, !addresses.isEmpty, addresses != portal.servers else { return }
         endPortal()

@@ -46,7 +46,7 @@ final class ActiveRoutes {
 }
 
 extension RouteTable {
-    /// True if `name` is in a routing domain, and no route of the settings has precedence.
+    /// True if a domain in `domains` contains `name`, and no route of the settings has precedence.
     func areTaken(_ domains: Set<Name>, _ name: Name) -> Bool {
         guard !domains.isEmpty else { return false }
         var ancestor: Name? = name

@@ -102,7 +102,7 @@ package enum RoutePattern: Hashable, Sendable {
 package struct RouteTable: Sendable {
     /// Route and pattern that match a name; one object per pattern.
     ///
-    /// A class, so that the stages pass a reference: a copy per stage would slow each cache miss.
+    /// A class, because a copy of a struct for each stage would slow each cache miss.
     package final class Match: Sendable {
         fileprivate let entry: Entry
 
@@ -299,7 +299,7 @@ extension RouteTable {
             for exception in match.exceptions { digest.add(exception) }
             return digest.value
         }
-        // A sum, because the order of a dictionary differs between processes.
+        // Adds the digests, because the order of a dictionary differs between processes.
         return claims.reduce(into: 0) { sum, entry in
             let claims = entry.value
             for match in [claims.exact, claims.suffix, claims.below] {

@@ -62,7 +62,8 @@ final class AddressOrdering {
                     of: question,
                     authorities: message.authorities
                 ) ?? resolution
-            // The answer stays authentic: signatures do not cover the order (RFC 4034 §6.3).
+            // The answer stays authentic, because signatures do not cover the order (RFC 4034
+            // §6.3).
             inOrder.isAuthentic = resolution.isAuthentic
             resolution = inOrder
         }

@@ -16,8 +16,8 @@ final class CacheWriter {
 
     /// Cache writer after a reload; `succession` selects the answers that stay valid.
     ///
-    /// The reference is weak: a strong reference would keep the settings of all later reloads in
-    /// memory.
+    /// The reference is weak, because a strong reference would keep the settings of all later
+    /// reloads in memory.
     private weak var successor: CacheWriter?
     private var succession: ReloadInvalidation?
 
@@ -47,7 +47,9 @@ final class CacheWriter {
     /// Ensures that failures of the queries now in flight are not cached.
     func networkChanged() { networksLeft += 1 }
 
-    /// Marks the settings of this writer as replaced; then only answers that stay valid are cached.
+    /// Marks the settings of this writer as replaced.
+    ///
+    /// After this call, the writer caches only answers that are valid under the new settings.
     func retire(for cacheWriter: CacheWriter, _ succession: ReloadInvalidation) {
         successor = cacheWriter
         self.succession = succession

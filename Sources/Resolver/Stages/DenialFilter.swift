@@ -55,8 +55,8 @@ struct DenialFilter {
             cached.contains { !$0.isNegative }
             || siblings.contains { $0.resolution.sections.answerCount > 0 }
         let denied = cached.filter { $0.rcode == .nxDomain }.map(\.remaining).max() ?? 0
-        // For A and AAAA, the vendors have no address: if a vendor had returned an address, the
-        // upstreams would not have been queried.
+        // If a vendor had returned an address for A or AAAA, the upstreams would not have been
+        // queried. So for these types, the vendors have no address.
         let isDenied = query.asksForAddress || isVendorEmpty || denied > 0
         guard hasAddresses || !isDenied else {
             guard !query.asksForAddress, !isVendorEmpty else { return resolution }

@@ -77,10 +77,10 @@ struct FairTable<Entry: FairEntry> {
     private var slots: [Slot] = []
     private var freeSlots: [Int] = []
 
-    /// Neighbours of each entry.
-    ///
-    /// `ofClient`: in the list of the client. `ofAll`: in `verified` or `unverified`.
+    /// Neighbours of each entry in the list of its client.
     private var ofClient: [Links] = []
+
+    /// Neighbours of each entry in `verified` or `unverified`.
     private var ofAll: [Links] = []
 
     private var lines: [Line] = []
@@ -101,8 +101,10 @@ struct FairTable<Entry: FairEntry> {
 
     private var reduced: [ClientNetwork?: LossWindow] = [:]
 
-    /// Client that used the table last, and the time at which `user` last changed.
+    /// Client that used the table last.
     private var user: ClientNetwork?
+
+    /// Time of the latest change of `user` from one client to another.
     private var sharedAt: Instant?
 
     /// Time after the latest change of `user` in which the table counts as used by several clients.
@@ -155,7 +157,7 @@ struct FairTable<Entry: FairEntry> {
         )
     }
 
-    /// Moves an entry to the list of its new client.
+    /// Moves an entry to the list of `entry.client`, which has changed.
     mutating func move(_ entry: Entry) {
         guard let place = entry.place else { return }
         leave(place)

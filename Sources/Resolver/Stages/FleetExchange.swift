@@ -9,7 +9,7 @@ package import Net
 package final class FleetExchange {
     package let fleet: Fleet
 
-    /// Text of the settings that determine a vendor's answers, by vendor name.
+    /// For each vendor name, the text of the settings that determine the vendor's answers.
     private let views: [String: String]
 
     /// Setting `group`; if nil, ``view(of:_:)`` contains the network that the vendor sees.

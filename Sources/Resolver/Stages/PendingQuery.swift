@@ -26,7 +26,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
 
     let deadline: Instant
 
-    /// Recorder of the steps; nil except for an operator's request.
+    /// Recorder of the steps, if an operator requested a trace; otherwise nil.
     let trace: Trace?
 
     /// Load of the client that started the query.
@@ -64,7 +64,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
 
     var place: Int?
 
-    /// Waiting clients; some may already be completed.
+    /// Waiting clients; some may already have their answer.
     private(set) var waiters = ShortArray<Waiter>()
     private var tidiedAt = 64
 
@@ -124,7 +124,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     ///
     /// - Parameters:
     ///   - payer: the client to which vendor calls are charged.
-    ///   - isAwaited: true if a client will wait; if nil, true for a `client` other than nil.
+    ///   - isAwaited: true if a client will wait; nil means true if `client` is not nil.
     init(
         _ query: Query,
         hash: UInt64 = 0,

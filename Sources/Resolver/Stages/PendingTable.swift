@@ -30,7 +30,7 @@ struct PendingTable {
 
     /// Returns the pending query that is equal to `query`; nil if there is none.
     ///
-    /// Mutating to avoid a copy: Swift 6.3 copies a stored struct before a nonmutating call.
+    /// Mutating, because Swift 6.3 copies a stored struct before a nonmutating call.
     ///
     /// - Parameter refused: the value of ``PendingQuery/refused`` that the returned query must
     ///   have.

@@ -28,7 +28,7 @@ package final class Prefetcher {
     private var hottestAt: Instant?
     private var hottestTimer: (any Cancellable)?
 
-    /// Time of the next check of each name in `prefetch.names`; absent during a check.
+    /// Time of the next check of each name in `prefetch.names`; a name being checked has no entry.
     private var due: [Name: Instant] = [:]
     private var isKeeping = false
 
@@ -59,7 +59,7 @@ package final class Prefetcher {
 
     // MARK: - In demand
 
-    /// Refreshes an answer when a cache hit requests it.
+    /// Refreshes an answer when a cache hit requests the refresh.
     ///
     /// - Parameter client: the client that caused the refresh, for its limits; nil for the daemon.
     package func refresh(_ query: Query, for client: ClientNetwork?) {
@@ -118,7 +118,7 @@ package final class Prefetcher {
 
     /// Clears failure counts, and checks all names after 1 s.
     ///
-    /// An earlier check could fail, because the new network may not be usable yet.
+    /// A check within this second could fail, because the new network may not be usable yet.
     func networkChanged() {
         failures = [:]
         lookAtNames(clocks.now() + .seconds(1))

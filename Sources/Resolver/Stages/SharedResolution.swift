@@ -18,7 +18,7 @@ final class SharedResolution {
     /// Default upstreams; nil if there are none.
     private let standard: UpstreamGroup?
 
-    /// Default upstreams except servers of the network or a file, for routes with `fallback: none`.
+    /// Default upstreams without those that have `from`, for routes with `fallback: none`.
     private let chosen: UpstreamGroup?
 
     private let dns64: DNS64
@@ -168,7 +168,7 @@ final class SharedResolution {
         query.end(answer)
     }
 
-    /// Caches an answer, and returns the form that clients get; nil if the answer is not changed.
+    /// Caches an answer, and returns the changed answer for clients; nil if no change is needed.
     private func cache(_ answer: ResolvedAnswer, _ query: PendingQuery) -> ResolvedAnswer? {
         guard addressOrdering != nil || localAnswers.mayChange(answer, query.query) else {
             cacheWriter.keep(answer, query)

@@ -34,7 +34,7 @@ extension SingleFlight {
         return true
     }
 
-    /// Starts a new query for the first of `waiters`, and lets the others wait for the new query.
+    /// Starts a new query for the first of `waiters`; the other waiters join this query.
     ///
     /// `query` has ended for these waiters, but its result must not answer them. Clients at a limit
     /// of ``pending`` get SERVFAIL.

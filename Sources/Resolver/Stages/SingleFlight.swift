@@ -85,7 +85,7 @@ package final class SingleFlight {
         pending = PendingTable(hash, work)
         seats = FairTable(waiting)
         alarm = Alarm(clocks)
-        // Not `weak`: reference counting is slower for an object that has weak references.
+        // Not `weak`, because reference counting is slower for an object that has weak references.
         alarm.action = { [unowned self] in expire() }
     }
 
@@ -231,7 +231,7 @@ package final class SingleFlight {
         if unfinished.count == 1 { ServiceLoop.task { [self] in completeNext() } }
     }
 
-    /// Completes clients of the first list in `unfinished`; the rest becomes the last list.
+    /// Completes clients of the first list in `unfinished`; remaining clients become the last list.
     private func completeNext() {
         let (waiters, ending) = unfinished.removeFirst()
         let rest = waiters.dropFirst(Self.completedTogether)

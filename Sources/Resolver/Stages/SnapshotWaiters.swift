@@ -5,7 +5,7 @@ package import Net
 
 /// Clients that wait while the cache is loaded from its snapshot.
 ///
-/// A client gets the snapshot's answer when its entry is loaded; a stale answer also waits for the
+/// A client gets the snapshot's answer when the answer is loaded; a stale answer also waits for the
 /// serve-stale delay. A client gets a failure only at the client's deadline, or if the snapshot has
 /// no answer. ``ResolverLimits/waiting`` limits the clients, because a query waits longer here than
 /// in ``SingleFlight``.
@@ -193,8 +193,8 @@ package final class SnapshotWaiters {
 
     /// Answers a client when its answer is due.
     ///
-    /// A restored answer is due at its time, or earlier if resolving has failed. Without a restored
-    /// answer, the failure is due when loading has ended, or at the client's deadline.
+    /// A restored answer is due at `restored.due`, or earlier if resolving has failed. Without a
+    /// restored answer, the failure is due when loading has ended, or at the client's deadline.
     private func check(_ waiting: Waiting, now: Instant) {
         guard !waiting.isOver else { return }
         if waiting.restored == nil,

@@ -147,7 +147,7 @@ package enum SpecialNames {
         answers: [Record] = [],
         authorities: [Record] = []
     ) -> Resolution {
-        // Cannot fail: two small records fit into a message.
+        // Cannot fail, because two small records fit into a message.
         (try? Resolution(
             question,
             rcode: rcode,

@@ -92,7 +92,10 @@ package final class UpstreamStage {
         }
     }
 
-    /// Completes the query; an answer of a plain server instead of an encrypted one is kept briefly.
+    /// Completes the query.
+    ///
+    /// If a plain server answered in place of an encrypted server, the answer is cached only
+    /// briefly.
     private func answer(_ pending: PendingQuery, _ resolution: consuming Resolution) {
         if pending.isSubstitute {
             resolution.shorten(to: ResolverLimits.substituteLifetime, pending.query.question)
@@ -122,7 +125,7 @@ package final class UpstreamStage {
 
     // MARK: - Aliases
 
-    /// Reply including the replies to alias targets, and the upstream that sent the first reply.
+    /// Reply, with the replies for alias targets, and the upstream that sent the first reply.
     private struct Answered {
         var message: Message
         let upstream: any Forwarding

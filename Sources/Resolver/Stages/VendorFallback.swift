@@ -294,7 +294,7 @@ final class VendorFallback {
     private func complete(_ answer: ResolvedAnswer) {
         guard !isOver else { return }
         isOver = true
-        // Frees the answer: a vendor call in flight may retain this object for seconds.
+        // Frees the answer, because a vendor call in flight may retain this object for seconds.
         upstreamAnswer = nil
         resolution.end(pending, answer)
     }

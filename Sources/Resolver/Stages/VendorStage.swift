@@ -35,7 +35,7 @@ package final class VendorStage {
     private var numbersByServer: [Server: UInt16] = [:]
     private var latestServer: (server: Server, number: UInt16)?
 
-    /// Source number in `origins`, by vendor, and by the machine that shared an answer.
+    /// Source numbers in `origins`; the keys are the vendor, and the machine that shared an answer.
     private var numbersByMachine: [String: [String: UInt16]] = [:]
 
     private struct Server: Hashable {
@@ -178,14 +178,14 @@ package final class VendorStage {
             cancellation: query,
             found
         )
-        // Also queues the name for the clients that joined the query before this call: their shares
-        // may permit the call.
+        // Also queues the name for the clients that joined the query before this call, because
+        // their shares may permit the call.
         for waiter in query.waiters where waiter.payer != query.payer && !waiter.isOver {
             if let client = waiter.payer { join(query.query, match, of: client) }
         }
     }
 
-    /// True if the first of `vendors` is skipped because it is silent and another source exists.
+    /// True if the first of `vendors` is skipped: it does not respond, and another source exists.
     private func passesOver(
         _ vendors: ArraySlice<VendorClient>,
         _ match: RouteTable.Match
@@ -296,8 +296,8 @@ package final class VendorStage {
                 statistics.vendors.droppedByVendor[vendor.name, default: 0] += judgement.dropped
             }
         }
-        // If a limit of the client prevented a call to another vendor, the result is not recorded:
-        // that vendor may have an address, which other clients may get.
+        // If a limit of the client prevented a call to another vendor, the result is not recorded,
+        // because that vendor may have an address for other clients.
         if judgement.isNothing, limit != .ofClient {
             let now = clocks.now()
             let known = knownEmpty.value(of: question.name, now: now)?.families

@@ -2,7 +2,9 @@
 
 /// Counters of a ``VendorStage``.
 package struct VendorStageNumbers: Sendable, Equatable {
-    /// Queries that needed no call because a recent call for both families found no address, by vendor.
+    /// Queries that needed no call because a recent call found no address, by vendor.
+    ///
+    /// The recent call was for both address families.
     package var pairedByVendor: [String: UInt64] = [:]
 
     package var paired: UInt64 { pairedByVendor.values.reduce(0, +) }

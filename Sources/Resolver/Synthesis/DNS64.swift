@@ -31,7 +31,7 @@ final class DNS64 {
     /// Prefix in use; nil if no address is synthesized.
     var prefix: NAT64Prefix? { scope == .off ? nil : nat64?.prefix }
 
-    /// Lets ``NAT64`` repeat a due test when a client queries a name.
+    /// Starts the family test of ``NAT64`` if the test is due; called when a client queries a name.
     func noteQuery() { nat64?.noteQuery() }
 
     /// Returns the prefix if the settings allow synthesis for `query`; otherwise nil.
@@ -298,7 +298,7 @@ extension Resolution {
         self = made
     }
 
-    /// TTL of the SOA in an upstream's negative answer; nil without SOA.
+    /// TTL of the SOA in an upstream's negative answer; nil for all other answers.
     private func delegatedTTL(_ question: Question) -> UInt32? {
         guard provenance.source == .upstream else { return nil }
         let authorities = sections.message(to: question)?.authorities

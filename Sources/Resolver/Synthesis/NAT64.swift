@@ -171,8 +171,8 @@ typealias NAT64Prefixes = @ServiceLoop () -> [NAT64Prefix]
 extension NAT64 {
     /// Uses a prefix of a router advertisement, which has priority over discovery (RFC 8781 §5).
     ///
-    /// After a change, other prefixes are ignored for ``ResolverLimits/announcementPause``, because
-    /// each change removes cached answers.
+    /// After a change of the prefix, other prefixes are ignored for
+    /// ``ResolverLimits/announcementPause``, because each change removes cached answers.
     ///
     /// - Parameter lifetime: zero withdraws the prefix.
     package func announce(_ prefix: NAT64Prefix, on link: String, lifetime: Duration) {
@@ -212,7 +212,7 @@ extension NAT64 {
 // MARK: - Families
 
 extension NAT64 {
-    /// Tests the families with connections, if both families have a route.
+    /// Opens test connections over both address families, if both have a route.
     private func test() {
         testDue = nil
         guard testing == nil, probe.byRoutes == .dual else { return }
@@ -283,7 +283,7 @@ extension NAT64 {
             }
             ask(servers.dropFirst(), signal, results)
         }
-        // CD must be clear: a validating DNS64 does not synthesize for CD (RFC 7050 §3).
+        // CD must be clear, because a validating DNS64 does not synthesize for CD (RFC 7050 §3).
         let query = Query(question: Self.question)
         server.ask(Attempt(query, deadline: deadline, cancellation: signal, completion))
     }
