@@ -22,7 +22,7 @@ package final class DatagramListener: Sendable {
     /// True if systemd passed the socket and keeps it open.
     package let isAdopted: Bool
 
-    /// Receive buffer for 10,000 queries; the default size of 208 KiB holds 276.
+    /// Receive buffer for 10,000 queries; the default of 208 KiB has space for 276 queries.
     private static let bufferOctets: Int32 = 4 << 20
 
     var descriptor: Int32 { owned.raw }
@@ -63,7 +63,7 @@ package final class DatagramListener: Sendable {
 
     package var hasUnreadDatagrams: Bool { datagrams_are_unread(owned.raw) == 1 }
 
-    /// Wakes the thread in `DatagramBatch.receive`, and stops receiving; ignores an adopted socket.
+    /// Stops receiving, and wakes the thread in `receive`; has no effect on an adopted socket.
     ///
     /// shutdown(2) fails with ENOTCONN, but wakes readers on Linux. An adopted socket must remain
     /// usable for the next process. Therefore `WorkerThread.joinInterrupting` wakes its readers.

@@ -110,7 +110,8 @@ final class DatagramQueue {
 
     private func reserve(_ length: Int) -> Int {
         precondition(length <= Self.capacityOctets, "a datagram has at most 65,535 octets")
-        // Does not call `flush`, which reports failures: a failure's handler may queue datagrams.
+        // Does not call `flush`, because `flush` also reports failures, and the handler of a
+        // failure may queue datagrams.
         if count == Self.capacity || octets + length > Self.capacityOctets { transmit() }
         let slot = count
         precondition(slot < Self.capacity, "the queue has no free slot")

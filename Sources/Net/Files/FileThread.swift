@@ -28,8 +28,8 @@ package final class FileThread: Sendable {
         queue = try? BackgroundQueue(named: "files", itemLimit: 2) { accesses, _ in
             for access in accesses { access() }
         }
-        // Ignores an error: the daemon also drops the capabilities of other threads, and reports
-        // the error there.
+        // Ignores an error, because the daemon also drops the capabilities of other threads, and
+        // reports the error of that call.
         queue?.add { try? OwnProcess.dropCapabilities() }
         done = linux_eventfd()
     }

@@ -7,9 +7,9 @@ private import Glibc
 /// If such a directory does not exist, its nearest existing ancestor has the watch. A watch on the
 /// file itself reports writes to a bind-mounted file.
 ///
-/// If the user has no inotify instances or watches left, calls the handler every 10 s.
+/// If the user has no inotify instances or watches left, the handler is called every 10 s.
 ///
-/// `sd_event_add_inotify` is not used: it fails with EINVAL if an inode number is reused.
+/// `sd_event_add_inotify` is not used, because it fails with EINVAL if an inode number is reused.
 @ServiceLoop
 package final class FileWatch {
     private let path: String

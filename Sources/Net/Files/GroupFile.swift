@@ -15,7 +15,7 @@ package enum GroupFile {
     }
 
     static func number(of name: String, in text: String) -> UInt32? {
-        // Octets instead of characters, for speed: the daemon reads the file at the start.
+        // Splits octets, not characters, because the slower split would delay the start.
         for line in text.utf8.split(separator: UInt8(ascii: "\n"))
         where line.starts(with: name.utf8) {
             let fields = line.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)

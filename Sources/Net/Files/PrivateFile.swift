@@ -3,8 +3,8 @@ internal import Glibc
 
 /// File that only the daemon's user can read, replaced atomically even at a power failure.
 ///
-/// Rejects a path that is not a regular file of the daemon's user, or that other users can access:
-/// the path may be mistyped. All functions can block, so call them on a worker thread.
+/// Rejects a path that is not a regular file of the daemon's user, or that other users can access,
+/// because the path may be mistyped. All functions can block, so call them on a worker thread.
 // SAFETY: the system calls use names as C strings, and buffers and structures with their sizes.
 package struct PrivateFile: Sendable {
     package let path: String
@@ -22,7 +22,8 @@ package struct PrivateFile: Sendable {
 
     /// Path of the temporary file.
     ///
-    /// The name is fixed: even if several processes are killed, at most one temporary file remains.
+    /// The name is fixed, so that at most one temporary file remains if several processes are
+    /// killed.
     package var temporaryPath: String { path + Self.temporary }
 
     package var damagedPath: String { path + Self.damaged }

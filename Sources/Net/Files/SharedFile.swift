@@ -35,7 +35,7 @@ package final class SharedFile: Sendable {
     /// Maximum wait for the lock, which a killed process holds until the kernel frees its memory.
     private static let patience = Duration.milliseconds(20)
 
-    /// Time for which all changes fail immediately after a wait for the lock has failed.
+    /// Time after a failed wait for the lock in which all changes fail without another wait.
     private static let pause = Duration.seconds(1)
 
     /// End of ``pause``; nil if the latest wait for the lock has succeeded.

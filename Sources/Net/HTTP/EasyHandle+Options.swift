@@ -197,7 +197,8 @@ extension EasyHandle {
         for line in request.headers where Self.hasControl(line) {
             throw .invalidRequest("a header line has a control character")
         }
-        // `Expect` need not be disabled: libcurl adds this header only to bodies above 1 MiB.
+        // `Expect` need not be disabled, because libcurl adds this header only for bodies above
+        // 1 MiB.
         try set(request.body != nil ? CURLOPT_POST : CURLOPT_HTTPGET, 1)
         try set(CURLOPT_HTTPHEADER, to: request.headers)
     }

@@ -28,8 +28,10 @@ package final class HTTPClient: HTTPTransport {
         /// Maximum concurrent requests per HTTP/2 connection.
         package var requestsPerConnection = 1024
 
-        /// Maximum idle connections; `idleTime` is the time limit of an idle connection.
+        /// Maximum idle connections; above this number, libcurl closes the oldest one.
         package var idleConnections = 32
+
+        /// Time after which an idle connection is no longer reused.
         package var idleTime: Duration = .seconds(60)
 
         /// Maximum requests in flight; further requests fail.

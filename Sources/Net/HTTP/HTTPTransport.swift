@@ -5,7 +5,7 @@
 package protocol HTTPTransport: Sendable {
     typealias Handler = @ServiceLoop (Result<HTTPReply, HTTPError>) -> Void
 
-    /// Sends `request`; calls `completion` once, after `send` has returned, by `deadline`.
+    /// Sends `request`, and calls `completion` once: after `send` has returned, and by `deadline`.
     ///
     /// - Returns: a handle, whose `cancel()` calls `completion` before `cancel()` returns.
     @discardableResult
@@ -156,8 +156,8 @@ package enum HTTPError: Error, Hashable {
 
     /// The connection ended after the request was sent, and before the first octet of the reply.
     ///
-    /// The request may be the cause: a firewall can end connections with certain names. `reused` is
-    /// true for a reused connection, which may have been closed before the request.
+    /// The request may be the cause, because a firewall can end connections with certain names.
+    /// `reused` is true for a reused connection, which may have been closed before the request.
     case cutOff(reused: Bool)
 
     /// TLS failed, for example because the certificate does not match.

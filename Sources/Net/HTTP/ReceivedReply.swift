@@ -4,7 +4,7 @@ private import COpenSSL
 
 /// Received part of a reply.
 ///
-/// Not isolated, because C code calls it, on the service loop.
+/// Not isolated, because C code uses this object, on the service loop.
 // SAFETY: the ``EasyHandle`` that owns this object lives as long as libcurl uses the object.
 // libcurl is called on the loop only.
 @safe
@@ -90,7 +90,7 @@ final class ReceivedReply {
 
     /// Counts how often libcurl sends the request; returns false to abort the transfer.
     private func takeSending() -> Bool {
-        // The tunnel is open now: this request or, on a reused connection, an earlier request has
+        // The tunnel is open now. This request or, on a reused connection, an earlier request has
         // opened the tunnel.
         tunnelOctets = nil
         sendings += 1

@@ -17,7 +17,7 @@ final class Transfer: RequestHandle {
 
     let request: HTTPRequest
 
-    /// Strong reference: a replaced pool lives until its last request has ended.
+    /// Strong reference, so that a replaced pool lives until its last request has ended.
     private var pool: ConnectionPool?
 
     /// Index in the pool's transfers; nil outside of a pool.

@@ -3,10 +3,10 @@ import CCurl
 
 /// Socket events and timeout that libcurl's callbacks ask for.
 ///
-/// ``ConnectionPool`` applies them after each call of libcurl: most changes of a call cancel each
-/// other out, and need no system call.
+/// ``ConnectionPool`` applies these changes after each call of libcurl. Most changes of a call
+/// cancel each other out, and then need no system call.
 ///
-/// Not isolated, because C code calls it, on the service loop.
+/// Not isolated, because C code uses this object, on the service loop.
 final class WantedEvents {
     typealias Change = (descriptor: Int32, events: DescriptorWatch.Events)
 

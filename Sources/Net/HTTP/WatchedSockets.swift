@@ -92,8 +92,8 @@ final class WatchedSockets {
     /// Maximum consecutive events of a socket that is only writable; then ``writePause`` follows.
     ///
     /// While the server's flow control permits no further octets (RFC 9113 §6.9), libcurl still
-    /// waits for a writable socket. The socket is writable all the time, so that each iteration of
-    /// the service loop would call libcurl.
+    /// waits for a writable socket. The socket is writable all the time. Without the pause, each
+    /// iteration of the service loop would call libcurl.
     static let maximumWritableEvents = 8
 
     static let writePause: Duration = .milliseconds(10)
@@ -113,7 +113,8 @@ final class WatchedSockets {
             } else if let socket = all[descriptor], socket.events == .readable {
                 socket.isIdle = true
             } else {
-                // Not marked as idle: libcurl 7.88 may have closed a socket that never connected.
+                // Not marked as idle, because libcurl 7.88 may have closed a socket that never
+                // connected.
                 forget(descriptor)
             }
         }

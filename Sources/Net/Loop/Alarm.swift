@@ -30,7 +30,7 @@ package final class Alarm {
 
     /// Cancels the action, but not the timer, which a later ``set(_:)`` can use.
     ///
-    /// For alarms that are set again soon: the timer may ring once without an action.
+    /// For alarms that are set again soon; until then, the timer may ring once without an action.
     package func suspend() { wanted = nil }
 
     /// Moves the alarm to `instant`, unless it is set to an earlier instant.

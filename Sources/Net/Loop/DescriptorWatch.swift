@@ -3,7 +3,7 @@ private import CSystemd
 
 /// Watch of a file descriptor by the service loop.
 ///
-/// Cancel the watch before closing the descriptor: the kernel may reuse the number.
+/// Cancel the watch before closing the descriptor, because the kernel may reuse the number.
 // SAFETY: see `handler`.
 @safe
 @ServiceLoop
@@ -97,7 +97,7 @@ final class DescriptorWatch {
         guard error == 0 else { throw .system(call: "epoll_ctl", code: error) }
     }
 
-    /// Traps on an error: the owner has closed the descriptor before the end of the watch.
+    /// Traps on an error, which means that the owner closed the descriptor before the watch ended.
     private func require(_ error: Int32) {
         precondition(error == 0, "cannot watch a descriptor: \(errorText(error))")
     }

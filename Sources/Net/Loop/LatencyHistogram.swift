@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Synchronization
 
-/// Histogram of durations up to 67 s in 192 buckets; from 8 µs on, eight per power of two.
+/// Histogram of durations up to 67 s: 192 buckets; above 8 µs, eight buckets per power of two.
 package final class LatencyHistogram: Sendable {
     private let buckets: InlineArray<192, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
     private let longest = Atomic<UInt64>(0)

@@ -147,8 +147,8 @@ extension LoopExecutor {
 
     /// Creates the thread, which inherits the caller's signal mask and capabilities.
     ///
-    /// Ignores SIGPIPE and SIGXFSZ in the whole process: a write to a closed connection, or above
-    /// the limit of file sizes, returns an error.
+    /// Ignores SIGPIPE and SIGXFSZ in the whole process, so that a write to a closed connection, or
+    /// above the limit of file sizes, returns an error instead.
     private static func makeThread() -> pthread_t {
         Glibc.signal(SIGPIPE, SIG_IGN)
         Glibc.signal(SIGXFSZ, SIG_IGN)
@@ -240,8 +240,8 @@ extension LoopExecutor {
     /// Sends the queued datagrams, then dispatches the ready descriptors.
     ///
     /// Waits for a descriptor if no work is left. If several descriptors were ready, delays the
-    /// datagrams by up to ``delayLimit`` iterations: each flush needs a system call for each
-    /// socket, and later datagrams can share this call.
+    /// datagrams by up to ``delayLimit`` iterations. Each flush needs a system call for each
+    /// socket, and later datagrams can then share this call.
     private func poll() {
         if own.isFlushDue, own.ready > 1, !own.hasJobs, own.delays < Self.delayLimit {
             own.delays += 1

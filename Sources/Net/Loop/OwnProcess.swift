@@ -35,7 +35,7 @@ package enum OwnProcess {
         )
     }
 
-    /// Returns to the system the free memory of all threads, which malloc(3) would keep.
+    /// Makes malloc(3) return the free memory of all threads to the system.
     ///
     /// Takes about 1 ms for 30 MiB; call it on a worker thread.
     package static func returnFreeMemory() {

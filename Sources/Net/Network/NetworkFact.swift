@@ -18,7 +18,7 @@ enum NetworkFact: Hashable {
 
         /// True for interfaces of VPNs: TUN, WireGuard, GRE, XFRM and IP in IP.
         ///
-        /// PPP and mobile modems (`wwan0`) are usually ordinary networks.
+        /// False for PPP and mobile modems (`wwan0`), which are usually not VPNs.
         let isTunnel: Bool
     }
 
@@ -122,7 +122,8 @@ extension NetworkFact.Address {
             flags & UInt32(ROUTE_ADDRESS_TENTATIVE) != 0
             && flags & UInt32(ROUTE_ADDRESS_OPTIMISTIC) == 0
         let isDuplicate = flags & UInt32(ROUTE_ADDRESS_DUPLICATE) != 0
-        // 169.254.0.0/16 is checked separately: manually added addresses often have a wrong scope.
+        // 169.254.0.0/16 is checked separately, because manually added addresses often have a wrong
+        // scope.
         let isLocal =
             Int(scope) >= ROUTE_SCOPE_LINK || octets.count == 4 && octets.starts(with: [169, 254])
         guard !isTentative, !isDuplicate, !isLocal else { return nil }

@@ -15,7 +15,7 @@ struct NetworkState: Hashable, Sendable {
 
     /// Addresses at which other machines can reach this machine.
     ///
-    /// Excludes interfaces without carrier, and bridges without a default route: container
+    /// Excludes interfaces without carrier, and bridges without a default route, because container
     /// software adds and removes such bridges.
     var ways: Set<NetworkFact.Address> {
         let uplinks = Set(defaultRoutes.flatMap(\.interfaces))
@@ -67,9 +67,9 @@ extension NetworkState {
         }
     }
 
-    /// True if all usable addresses, or all default routes of a family, are lost since `old`.
+    /// True if all usable addresses, or all default routes of a family, were lost since `old`.
     ///
-    /// The loss may be temporary: when the network changes, the kernel first removes the old
+    /// The loss may be temporary, because at a network change, the kernel first removes the old
     /// address, then adds the new address, and adds routes last.
     func isLess(than old: NetworkState) -> Bool {
         if ways.isEmpty, !old.ways.isEmpty { return true }

@@ -4,7 +4,7 @@
 ///
 /// A netlink notification triggers a query of the addresses and routes. The first change is
 /// reported immediately, and the next change at least ``settling`` later. The loss of an address or
-/// route is reported only if no replacement follows within ``settling``.
+/// route is reported only if no new address or route follows within ``settling``.
 @ServiceLoop
 package final class NetworkWatch {
     package struct Change: Sendable, Hashable, CustomStringConvertible {
@@ -25,7 +25,11 @@ package final class NetworkWatch {
     /// If a change follows within ``memory``, the interval doubles, up to ``longestSettling``,
     /// because each report drops connections and may repeat billed requests.
     package nonisolated static let settling: Duration = .milliseconds(200)
+
+    /// Longest interval between two reports.
     package nonisolated static let longestSettling: Duration = .seconds(5)
+
+    /// Time after a report within which a further change doubles the interval.
     package nonisolated static let memory: Duration = .seconds(30)
 
     private static let burst = 64
@@ -120,7 +124,8 @@ extension NetworkWatch {
 
     /// Queries the state and calls the handler if the state has changed.
     ///
-    /// If `isOverdue` is false, a loss starts the wait for a replacement, and is not reported yet.
+    /// If `isOverdue` is false, the loss of an address or route is not reported yet, and starts a
+    /// wait for a new one.
     private func consider(isOverdue: Bool = false) {
         var failures = losses.sorted()
         hasNews = false
@@ -159,14 +164,14 @@ extension NetworkWatch {
 }
 
 extension NetworkWatch {
-    /// Minimum interval between changes, which grows if changes are frequent.
+    /// Minimum interval between two reactions to changes; longer if changes are frequent.
     package struct Pace: Sendable, Hashable {
         private var interval: Duration = .zero
         private var latest: Instant?
 
         package init() {}
 
-        /// Records a change, and returns the minimum interval until the next change.
+        /// Records a change; returns the minimum interval until the reaction to the next change.
         package mutating func next(_ now: Instant) -> Duration {
             let isFollower = latest.map { now - $0 < NetworkWatch.memory } ?? false
             let doubled = min(interval * 2, NetworkWatch.longestSettling)

@@ -4,9 +4,9 @@ private import Glibc
 
 /// Detects the resume of this machine after suspension.
 ///
-/// The kernel cancels the timer at every resume, and when the clock is set. To distinguish these
-/// two cases, the watch compares CLOCK_BOOTTIME minus CLOCK_MONOTONIC, which only a suspension
-/// increases. A pause of a virtual machine is not detected.
+/// The kernel cancels the timer at every resume, and when the wall clock is set. To distinguish
+/// these two cases, the watch compares CLOCK_BOOTTIME minus CLOCK_MONOTONIC, which only a
+/// suspension increases. A pause of a virtual machine is not detected.
 @ServiceLoop
 package final class ResumeWatch {
     /// Shortest reported suspension; connections survive shorter suspensions.

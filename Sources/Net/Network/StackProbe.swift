@@ -4,9 +4,9 @@ private import Locks
 
 /// Test of the reachability of the Internet over IPv4 and over IPv6.
 ///
-/// An address family without a route does not work. A route is no proof that a family works: the
-/// IPv4 route remains when the router loses its IPv4 uplink. Therefore, if both families have a
-/// route, the probe opens TCP connections to servers in use, and sends no data.
+/// An address family without a route does not work. A route is no proof that a family works,
+/// because the IPv4 route remains when the router loses its IPv4 uplink. Therefore, if both
+/// families have a route, the probe opens TCP connections to servers in use, and sends no data.
 @ServiceLoop
 package final class StackProbe {
     /// Opens and closes a connection; returns false on failure.

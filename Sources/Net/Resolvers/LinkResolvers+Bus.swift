@@ -21,7 +21,7 @@ extension SystemBus.Object {
         "org.freedesktop.NetworkManager"
     )
 
-    /// Link object of systemd-resolved; sd-bus escapes the first digit of the index: 2 is `_32`.
+    /// Link object of systemd-resolved; sd-bus escapes the index's first digit (2 becomes `_32`).
     static func resolvedLink(_ index: Int32) -> SystemBus.Object {
         let digits = "\(index)"
         let path = "_3" + digits

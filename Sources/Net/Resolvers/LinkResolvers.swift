@@ -184,7 +184,7 @@ extension LinkResolvers {
     /// A resolv.conf of the whole machine is used only if no earlier source has a server for names
     /// outside the routing domains (``isDefault``).
     ///
-    /// In two cases, servers of ordinary links (not of VPNs) get only names in their routing
+    /// In two cases, the servers of links that are not VPNs get only names in their routing
     /// domains:
     ///
     /// - on all links, if the administrator had set servers before `httpdnsctl setup`
@@ -225,8 +225,8 @@ extension LinkResolvers {
                 }
                 // A hostile network could assign the address of a VPN's DNS server to this machine.
                 // Then this server is removed, but the VPN keeps its domains, so that no other
-                // server gets the names. Only a VPN keeps the single domain `~.`: on another link,
-                // the removed server may be this daemon.
+                // server gets the names. Only a VPN keeps the single domain `~.`, because on
+                // another link, the removed server may be this daemon.
                 let keepsDomains =
                     !entry.link.isEmpty
                     && (!entry.domains.isEmpty || entry.takesAll && entry.isTunnel)

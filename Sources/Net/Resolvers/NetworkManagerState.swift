@@ -3,8 +3,8 @@
 /// Latest reply of NetworkManager, which can stay valid after the end of NetworkManager.
 ///
 /// When NetworkManager ends, for example because D-Bus ends, its links stay up. NetworkManager's
-/// resolv.conf cannot replace the reply: the file has neither routing domains nor priorities, so
-/// other servers would get the names of a VPN.
+/// resolv.conf cannot replace the reply, because the file has neither routing domains nor
+/// priorities. With this file, other servers would get the names of a VPN.
 struct NetworkManagerState {
     private var latest: BusValue?
 
@@ -27,8 +27,8 @@ struct NetworkManagerState {
 
     /// Returns the settings of the latest reply; nil if there is none.
     ///
-    /// After the end of the service, the reply is valid only while it contains a protected link: a
-    /// link that is up, and whose servers require TLS or belong to a VPN.
+    /// After the end of the service, the reply is valid only while the reply contains a protected
+    /// link: a link that is up, and whose servers require TLS or belong to a VPN.
     ///
     /// - Parameter running: interfaces that are up, by name; nil if unknown.
     mutating func settings(

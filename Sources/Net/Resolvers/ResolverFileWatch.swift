@@ -67,7 +67,7 @@ extension SocketAddress {
     }
     /// True for loopback and unspecified addresses, which no other machine has.
     ///
-    /// Unlike ``isOwn``, looks up no route: with disabled IPv6, there is no route to `::1`.
+    /// Unlike ``isOwn``, looks up no route, because with disabled IPv6, there is no route to `::1`.
     var isOfThisHost: Bool {
         if isUnspecified { return true }
         guard isIPv6 else { return octets[0] == 127 }

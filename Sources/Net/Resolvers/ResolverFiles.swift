@@ -8,7 +8,7 @@ package struct ResolverFiles: Sendable {
         let source: LinkResolvers.Source
         let path: String
 
-        /// Directory with a file for each interface whose servers are only for its domains.
+        /// Directory with a file for each interface whose servers answer only its own domains.
         var privates: String?
 
         /// Directory with files named `METRIC INTERFACE`; only the first interface is used.
@@ -136,8 +136,8 @@ package struct ResolverFiles: Sendable {
         var result: [LinkResolvers] = []
         var unreadable: [String] = []
         var names = Self.names(directory)
-        // Read after the names, so that a private interface is never read as an ordinary one:
-        // openresolv creates the file in `privates` first, and removes it last.
+        // Read after the names, because openresolv creates the file in `privates` first, and
+        // removes it last. So a private interface is never read as one that is not private.
         let privates = Set(directory.privates.map(Self.entries) ?? [])
         let exclusive = directory.exclusives.map(Self.entries)?.first?.split(separator: " ").last
         if let exclusive { names = names.filter { $0 == exclusive } }

@@ -30,7 +30,7 @@ package final class ResolverWatch {
 
     var networkManager = NetworkManagerState()
 
-    /// Timers that end the use of the latest reply of a service that no longer runs.
+    /// Timer for each service that no longer runs; its latest reply is valid until then.
     private var absences: [String: LoopTimer] = [:]
 
     /// Time for the restart of a service, during which its latest reply stays valid.

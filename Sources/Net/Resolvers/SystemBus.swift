@@ -181,7 +181,7 @@ package final class SystemBus {
         for service in services { handler(service.service) }
     }
 
-    /// Connects again after ``pause``, not in this call, during which sd-bus uses the connection.
+    /// Schedules a new connection after ``pause``; sd-bus still uses the old one during this call.
     private func disconnected() {
         for service in services { handler(service.service) }
         timer = LoopTimer(at: Clock.now + Self.pause) { [weak self] in self?.reopen() }
@@ -325,7 +325,7 @@ private struct BusMessage {
 private struct BusReader {
     private static let deepest = 16
 
-    /// Number of values that may still be read; the bus allows messages of 128 MiB.
+    /// Number of values that may still be read; limited, because a message can have 128 MiB.
     ///
     /// Each octet of an address is a value.
     private var left = 100_000

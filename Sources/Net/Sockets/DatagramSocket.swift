@@ -14,7 +14,7 @@ package protocol DatagramReceiving: AnyObject {
 /// UDP socket with its own port, connected to one peer.
 ///
 /// The kernel drops datagrams from other addresses (RFC 5452 §9.1), chooses an unpredictable port,
-/// and reports ICMP errors: a closed port is ECONNREFUSED.
+/// and reports ICMP errors, for example a closed port as ECONNREFUSED.
 ///
 /// Retains the receiver until ``close()``. After ``close()``, ``open(to:for:)`` reuses the object
 /// and its watch with another descriptor.
@@ -55,8 +55,8 @@ package final class DatagramSocket {
         if let watch {
             try watch.resume(on: opened.raw)
         } else {
-            // Level-triggered: detecting an empty queue needs no system call. `unowned`, because
-            // the socket owns the watch.
+            // Level-triggered, so that detecting an empty queue needs no system call. `unowned`,
+            // because the socket owns the watch.
             watch = try DescriptorWatch(opened.raw, .readable) { [unowned self] _ in receive() }
         }
         // Unlike an assignment, `swap` needs no run-time exclusivity check.

@@ -15,7 +15,7 @@ package struct SocketAddress: Sendable, Hashable {
 
     /// Index of the interface for all packets to this address; 0 to follow the routing table.
     ///
-    /// Protects queries to servers of a VPN: another network could add a route to the same address,
+    /// Needed for servers of a VPN, because another network could add a route to the same address,
     /// for example by DHCP.
     package var link: UInt32 = 0
 

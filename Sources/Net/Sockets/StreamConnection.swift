@@ -182,7 +182,7 @@ package final class StreamConnection {
         }
     }
 
-    /// Not isolated: an isolated closure would check the thread at each call (Swift 6.3).
+    /// Not isolated, because an isolated closure would check the thread at each call (Swift 6.3).
     private nonisolated static func receive(
         _ raw: Int32,
         _ buffer: inout [UInt8],
