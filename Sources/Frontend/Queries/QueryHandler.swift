@@ -19,7 +19,8 @@ package final class QueryHandler {
     private var resolver: Resolver
     private let clocks: Clocks
 
-    // A stored `package` variable would be slower: Swift checks its exclusive access at run time.
+    // A stored `package` variable would be slower, because Swift checks its exclusive access at run
+    // time.
     package var inFlight: Int { unanswered }
     private var unanswered = 0
 
@@ -350,7 +351,7 @@ package final class QueryHandler {
 
     /// Counts and records an answered query.
     ///
-    /// `scratch` contains the reply; if the caller renders the reply later, the query.
+    /// `scratch` contains the reply, or the query if the caller renders the reply later.
     private func note(
         _ resolution: Resolution,
         _ plain: PlainQuery,

@@ -83,7 +83,7 @@ extension QueryRecord {
         nameCount = facts.nameEnd - QueryFacts.headerCount
     }
 
-    /// Writes the record to place `offset` of those that `begin` reserved; `name` is in wire form.
+    /// Writes the record to reserved place `offset` (`RecordRing.begin`); `name` is in wire form.
     func write(to ring: RecordRing, _ offset: Int, name: RawSpan) {
         let what = UInt64(microseconds) << 32 | UInt64(type) << 16 | UInt64(origin)
         let (family, high, low): (UInt64, UInt64, UInt64) =

@@ -9,7 +9,7 @@ enum TCPLimits {
     /// Maximum sessions; a further session closes a session of the client with the most sessions.
     static let connections = 256
 
-    /// Maximum sessions of one client; a further session closes the one that was inactive longest.
+    /// Maximum sessions of one client; a further one closes the client's longest inactive session.
     static let connectionsPerClient = 128
 
     /// Unanswered queries of one session above which reading is suspended.

@@ -149,8 +149,8 @@ final class TCPSession {
     /// Reads the available octets, answers the complete messages and writes the replies.
     ///
     /// - Parameter toEnd: true to read until the socket is empty. This is necessary if the event
-    ///   for the end of the stream has possibly occurred, because an edge-triggered event occurs
-    ///   only once.
+    ///   for the end of the stream may already have occurred, because an edge-triggered event
+    ///   occurs only once.
     private func serve(toEnd: Bool) {
         guard isReading else { return }
         let messages = handler.streams
