@@ -41,7 +41,7 @@ final class NetworkReaction {
     private var nextTest: Instant?
     private lazy var test = Alarm(components.clocks) { [weak self] in self?.testFamilies() }
 
-    /// Changes of the DNS servers, which wait while a removal of cached answers runs.
+    /// Merged changes of the DNS servers for which no sweep has removed cached answers yet.
     private var waiting: LearnedNetwork.Change?
     private var isRemoving = false
 
@@ -226,7 +226,7 @@ final class NetworkReaction {
 
     /// Removes answers that depend on the NAT64 prefix.
     ///
-    /// Above the limit of removals, negative and synthesized answers of vendors stay cached,
+    /// Above the limit ``removals``, negative and synthesized answers of vendors stay cached,
     /// because their replacement would need billed calls.
     func removeTranslated() {
         let later = removals.spend(components.clocks.now())

@@ -29,7 +29,7 @@ final class CacheFile {
     /// Fault of the lock; later faults of the file have the same cause and are not reported.
     private var lockFault: String?
 
-    /// True if the path had a file of another kind at the first use; that file is not replaced.
+    /// True if the path had a file that is not a snapshot; that file is not replaced.
     private var isOther = false
 
     private let cache: AnswerCache
@@ -90,7 +90,7 @@ final class CacheFile {
         }
     }
 
-    /// Writes the cache to the file now and at intervals, unless the path has another kind of file.
+    /// Writes the cache now and at intervals, unless the path has a file that is not a snapshot.
     func startAnew() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm

@@ -6,7 +6,7 @@ internal import Resolver
 internal import Upstream
 
 extension Components {
-    /// Starts upstreams with the setting `from`, which use servers of the network or of a file.
+    /// Starts the upstreams with the setting `from`: their servers come from the network or a file.
     func startLearning(_ dependencies: Dependencies, _ logger: Logger) {
         for (settings, upstream) in zip(settings.upstreams, upstreams) {
             guard case .file(let path)? = settings.from,

@@ -27,7 +27,7 @@ struct Components {
     let resolver: Resolver
     let nat64: NAT64
 
-    /// DNS servers of the network, kept by a reload.
+    /// DNS servers of the network; a reload keeps this object.
     let network: LearnedNetwork
 
     let routeNames: RouteNames
@@ -156,9 +156,11 @@ struct Components {
 package enum StartError: Error, CustomStringConvertible {
     case listen(SocketAddress, SocketError)
 
-    /// The first address cannot be bound, because this daemon has its port at the second address.
+    /// The first address cannot be bound, because this daemon uses the same port at the second.
     case listenBeside(SocketAddress, SocketAddress)
-    /// The first address cannot be bound, because systemd's sockets have its port at the others.
+    /// The first address cannot be bound because of sockets from systemd.
+    ///
+    /// These sockets use the same port at the other addresses.
     case passedElsewhere(SocketAddress, [SocketAddress])
 
     case passed(SocketError)
