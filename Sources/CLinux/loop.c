@@ -67,7 +67,7 @@ int linux_open_standard_descriptors(void) {
 }
 
 int linux_close_process(void) {
-    // Calls setrlimit only if the limit must change: a seccomp filter may forbid the call.
+    // Calls setrlimit only if the limit must change, because a seccomp filter may forbid the call.
     struct rlimit core;
     if (getrlimit(RLIMIT_CORE, &core) != 0)
         return -1;
@@ -87,7 +87,7 @@ static uint32_t kept(int index) {
 }
 
 int linux_drop_capabilities(void) {
-    // A failure is harmless: the bounding set limits only child processes, and the daemon starts none.
+    // A failure is harmless, because the bounding set limits only child processes, and the daemon starts none.
     for (int number = 0, held; (held = prctl(PR_CAPBSET_READ, number, 0, 0, 0)) >= 0; number++)
         if (held && number != CAP_NET_BIND_SERVICE)
             prctl(PR_CAPBSET_DROP, number, 0, 0, 0);
@@ -103,7 +103,7 @@ int linux_drop_capabilities(void) {
         words[index].permitted &= kept(index);
         words[index].inheritable &= kept(index);
     }
-    // Calls capset only if a capability must be dropped: a seccomp filter may forbid the call.
+    // Calls capset only if a capability must be dropped, because a seccomp filter may forbid the call.
     return excess == 0 ? 0 : (int)syscall(SYS_capset, &header, words);
 }
 
@@ -132,7 +132,7 @@ int linux_allow_interrupts(void) {
 
 int linux_join_interrupting(unsigned long thread) {
     _Static_assert(sizeof(pthread_t) == sizeof thread, "a thread's number");
-    // A late signal is harmless: the handler does nothing, and the default action of SIGURG is to ignore it.
+    // A late signal is harmless, because the handler does nothing, and the default action ignores SIGURG.
     const struct sigaction action = {.sa_handler = interrupted};
     if (sigaction(SIGURG, &action, NULL) != 0)
         return errno;

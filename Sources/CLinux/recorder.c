@@ -34,7 +34,7 @@ void recorder_note(struct recorder *recorder, const void *text, size_t octets, i
     // Cuts the line at the start of a UTF-8 character (continuation octets are 10xxxxxx).
     while (kept < octets && kept > 0 && (((const uint8_t *)text)[kept] & 0xC0) == 0x80)
         kept--;
-    // Makes the line empty while it is overwritten: a crash can interrupt this function.
+    // Makes the line empty while it is overwritten, because a crash can interrupt this function.
     recorder->lines[place].octets = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     memcpy(recorder->lines[place].text, text, kept);
