@@ -14,8 +14,8 @@ extension CBPF.answer {
         type = answer.type
         variant = answer.variant.rawValue
         flags = answer.flags | UInt16(answer.rcode)
-        // The conversions lose no bits: an answer has at most `MirroredAnswer.mostTTLs` (16)
-        // records.
+        // The conversions lose no bits, because an answer has at most `MirroredAnswer.mostTTLs`
+        // (16) records.
         counts = (
             UInt8(truncatingIfNeeded: answer.answerCount),
             UInt8(truncatingIfNeeded: answer.authorityCount),
