@@ -32,7 +32,7 @@ package final class AnswerSourceRegistry: Sendable {
 
         var believed: Set<String> = []
 
-        /// Names of the upstreams whose servers come from the network or a file.
+        /// Names of the upstreams that get their servers from the network or a file.
         var learnedUpstreams: Set<String> = []
 
         var unprotectedVendors: Set<String> = []

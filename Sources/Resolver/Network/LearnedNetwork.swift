@@ -31,7 +31,7 @@ package final class LearnedNetwork {
     package typealias Make =
         @ServiceLoop (LinkResolvers.Server, _ upstream: LearnedUpstream) -> Forwarder?
 
-    /// Change of the network: the domains and sources whose cached answers become invalid.
+    /// Change of the network: domains and sources with cached answers that become invalid.
     package struct Change: Sendable {
         package var domains: [Name] = []
         package var sources: Set<String> = []

@@ -27,7 +27,7 @@ package struct FairLimits: Sendable {
     /// Number of protected entries per client; clients with more entries lose entries first.
     package let share: Int
 
-    /// Minimum age of an entry before its own client can replace it.
+    /// Minimum age of an entry before its own client can replace it; more if answers are slow.
     package let grace: Duration
 }
 
