@@ -319,7 +319,7 @@ extension ConnectionPool {
         // libcurl fails only if memory is exhausted.
         guard code == CURLM_OK else { return abandonAll(.broken("libcurl failed")) }
         let ended = endedTransfers()
-        // Not `contains`: the isolation check of its closure takes 330 instructions.
+        // Not `contains`, because the isolation check of its closure takes 330 instructions.
         var (hasFailedHandshake, replies) = (false, 0)
         for end in ended {
             if EasyHandle.isHandshakeFailure(end.2) { hasFailedHandshake = true }
@@ -382,7 +382,7 @@ extension ConnectionPool {
 extension EasyHandle {
     /// True if the server did not reply on a connection that was opened for the request.
     ///
-    /// False if this process has aborted the transfer.
+    /// False if this process has ended the transfer, for example at the deadline.
     fileprivate func isUnanswered(_ code: CURLcode) -> Bool {
         switch code {
         case CURLE_OK, CURLE_ABORTED_BY_CALLBACK, CURLE_OPERATION_TIMEDOUT: false

@@ -10,8 +10,8 @@
 /// - Throttled: many calls fill the bucket. The sockets are not read until a tenth of the bucket is
 ///   empty, because fewer and larger reads are cheaper.
 ///
-/// Each reply lowers the level by more than the usual CPU time of a reply. A failed transfer earns
-/// nothing, but its usual CPU time is not charged.
+/// Each reply lowers the level by more than the usual CPU time of a reply. A failed transfer does
+/// not lower the level, but its usual CPU time is not charged.
 struct LoopBudget {
     /// Capacity of the bucket; the lowest level is `-capacity`.
     static let capacity: Duration = .milliseconds(50)
@@ -108,7 +108,7 @@ struct LoopBudget {
         if level >= Self.capacity { isThrottled = true }
     }
 
-    /// Adds the CPU time of a handshake that no reply followed, at least what a reply earns.
+    /// Adds the CPU time of a handshake that no reply followed, but at least ``perTransfer``.
     ///
     /// The minimum covers the rest of the CPU time for the connection. A server that replies on
     /// half of its connections is not throttled.
@@ -119,9 +119,9 @@ struct LoopBudget {
 
 /// CPU time meter for libcurl calls that read from a provider.
 ///
-/// Charges a TLS handshake only if the handshake fails, or if the connection ends without a reply:
-/// a successful handshake can take more CPU time than the budget allows. ``HandshakeLimit`` bounds
-/// the one handshake of a connection.
+/// Charges a TLS handshake only if the handshake fails, or if the connection ends without a reply,
+/// because a successful handshake can take more CPU time than the budget allows.
+/// ``HandshakeLimit`` bounds the one handshake of a connection.
 ///
 /// Not isolated, because C code calls the meter, on the service loop.
 final class LoopMeter {
@@ -176,7 +176,8 @@ final class LoopMeter {
             firstRead = Clock.now
             return true
         }
-        // Compares the elapsed time first, which needs no system call: the CPU time is not longer.
+        // First compares the elapsed time, which needs no system call, and is at least the CPU
+        // time.
         guard isStopped || overflows(firstRead.duration(to: Clock.now)) else { return true }
         if overflows(Clock.threadTime - start) { isStopped = true }
         return !isStopped
@@ -207,7 +208,9 @@ final class LoopMeter {
         budget.chargeFailedHandshake(Clock.threadTime - callStart, at: Clock.now)
     }
 
-    /// Takes the handshake of an ended connection, at the mean time of the handshakes not taken.
+    /// Takes one handshake out of ``handshakes``, when its connection ends.
+    ///
+    /// The handshake counts with the mean CPU time of the handshakes in ``handshakes``.
     ///
     /// - Parameter isCharged: true if the connection ended without a reply.
     func takeHandshake(isCharged: Bool) {

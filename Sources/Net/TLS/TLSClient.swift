@@ -19,7 +19,7 @@ package final class TLSClient {
     private var trusted: TrustStore?
     private var sessions: [Server: Session] = [:]
 
-    /// CPU time of handshakes that failed, or that no data followed.
+    /// Limits, per server, of the CPU time for handshakes that failed, or that no data followed.
     private(set) var budgets: [Server: LoopBudget] = [:]
 
     /// Creates a client that offers `protocols` by ALPN (RFC 7301), such as `dot`.
@@ -90,7 +90,7 @@ package final class TLSClient {
     /// Connects and verifies the certificate for `name`, a host name or an IP address.
     ///
     /// Waits first if failed handshakes, and handshakes that no data followed, have taken too much
-    /// CPU time: a hostile server can end each connection after the handshake.
+    /// CPU time, because a hostile server can end each connection after the handshake.
     package func connect(
         to server: SocketAddress,
         name: String,

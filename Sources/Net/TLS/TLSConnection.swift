@@ -10,7 +10,7 @@ package final class TLSConnection: OctetStream {
     /// CPU time of the handshake.
     private(set) var handshakeTime: Duration = .zero
 
-    /// Called when the connection closes without having received data.
+    /// Called when the connection closes before data arrived.
     var onSilentEnd: (@ServiceLoop (_ handshakeTime: Duration) -> Void)?
 
     private var isFlushing = false

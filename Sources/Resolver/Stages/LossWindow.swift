@@ -42,8 +42,9 @@ struct LossWindow {
 
     /// Returns the minimum age of an entry that a new query of the same client can replace.
     ///
-    /// The age is twice the usual time until an answer, so that a slow server can still answer. The
-    /// age is at least `limits.grace`, and at most the greater of `limits.grace` and ``longestGrace``.
+    /// The age is twice the usual time until an answer, so that a slow server can still answer. Its
+    /// lower bound is `limits.grace`. Its upper bound is ``longestGrace``, or `limits.grace` if
+    /// `limits.grace` is greater.
     func grace(_ limits: FairLimits) -> Duration {
         min(max(limits.grace, usual * 2), max(limits.grace, Self.longestGrace))
     }
