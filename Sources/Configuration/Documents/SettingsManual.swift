@@ -22,7 +22,7 @@ package enum SettingsManual {
         /// Option that can replace this option; one of the two is required.
         var alternative: String?
 
-        /// True if the default is `off`; the manual then shows the options as an example.
+        /// True if the section is `off` by default; the manual shows its options as an example.
         var isOff = false
 
         var schema = YAMLNode.map([])
@@ -37,7 +37,7 @@ package enum SettingsManual {
         case section([Entry])
         case named([Example])
 
-        /// List; `live` is the default list, and the entries describe the options of an element.
+        /// List; `live` is the default list, and the entries describe the options of one list item.
         case list(live: YAMLNode, [Entry])
     }
 

@@ -33,7 +33,7 @@ package struct RegularFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Returns the error of opening `path`; nil if `path` is a regular file that can be read.
+    /// Returns the error that prevents reading `path`; nil if `path` is a readable regular file.
     package static func fault(of path: String) -> FileError? {
         do throws(FileError) {
             _ = try RegularFile(path)

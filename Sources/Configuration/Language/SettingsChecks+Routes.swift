@@ -138,7 +138,8 @@ extension Settings {
         guard let sdns = route.sdns, !reading.isDamaged("\(path).sdns") else { return }
         AlibabaSettings.check(sdns: sdns, path, &reading)
         let mayGetThem = route.vendors.contains { name in
-            // A vendor that is not defined or has an error may have the kind alibaba.
+            // A vendor that is undefined or has an error may be an Alibaba vendor. Its error is
+            // already reported, so no second error follows.
             guard let index = vendors.firstIndex(where: { $0.name == name }) else { return true }
             return vendors[index].kind == .alibaba
                 || reading.isDamaged("vendors[\(index)].kind")

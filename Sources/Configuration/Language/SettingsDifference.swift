@@ -136,7 +136,8 @@ struct TreeComparison {
         for name in oldNames + newNames.filter({ before[$0] == nil }) {
             compare(before[name], now[name], at: "\(path).\(name)")
         }
-        // Also reports a new order of named entries, because the order is an order of preference.
+        // Reports a changed order of named entries, because their order can be an order of
+        // preference.
         guard new.contains(where: { $0["name"] != nil }) else { return }
         let common = (oldNames.filter { now[$0] != nil }, newNames.filter { before[$0] != nil })
         if common.0 != common.1 {
@@ -188,7 +189,8 @@ struct TreeComparison {
 extension TreeComparison {
     /// Compares routes with equal first domains, one pair at a time.
     ///
-    /// The trees of all routes are not made at once, because those of 100,000 routes take 200 MB.
+    /// The YAML trees of 100,000 routes take 200 MB. Therefore only the trees of one pair exist at
+    /// a time.
     mutating func compare(_ old: [RouteSettings], _ new: [RouteSettings], at path: String) {
         let table = RouteSettings.table
         let (before, now) = (Self.positions(old), Self.positions(new))
@@ -226,7 +228,7 @@ extension YAMLNode {
 // MARK: - Comparing entries
 
 extension RouteSettings {
-    /// Removes routes that are equal at the same position, counted from the start or the end.
+    /// Removes the equal routes at the end of both lists, and other routes with equal indices.
     static func dropUnchanged(_ old: inout [RouteSettings], _ new: inout [RouteSettings]) {
         let last = zip(old.reversed(), new.reversed()).prefix { $0.hasSameValues(as: $1) }.count
         old.removeLast(last)

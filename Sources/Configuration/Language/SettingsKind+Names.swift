@@ -104,7 +104,7 @@ extension SocketAddress {
         return isAddress && text != "::1" ? "[\(host)]:\(port)" : nil
     }
 
-    /// Throws if only the port of an address is invalid.
+    /// Throws if the port is invalid and the address before the port is valid.
     private static func checkPort(of text: String) throws(Mismatch) {
         guard let colon = text.lastIndex(of: ":") else { return }
         let port = text[text.index(after: colon)...]

@@ -15,7 +15,7 @@ struct SettingsKind<Value: Sendable>: Sendable {
     /// JSON Schema, which accepts all values that `read` accepts, and few other values.
     var schema = SettingsSchema.string()
 
-    /// Combines the values of two files; by default, returns the later value.
+    /// Combines the values of two files; by default, returns the value of the later file.
     var join: @Sendable (_ before: Value, _ value: Value) -> Value = { $1 }
 }
 

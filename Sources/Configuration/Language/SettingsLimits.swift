@@ -5,7 +5,8 @@ enum SettingsLimits {
 
     /// Maximum patterns in `domains` and `except` of all routes; a route counts as at least one.
     ///
-    /// A pattern takes up to 500 octets. During a reload, the old and the new settings take memory.
+    /// A pattern takes up to 500 octets. During a reload, the old and the new settings are both in
+    /// memory.
     static let patterns = 100_000
 
     static let dropIns = 256

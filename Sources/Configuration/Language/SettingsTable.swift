@@ -228,7 +228,7 @@ extension SettingsOption {
     /// Makes an option for a section; the values `on` and `off` are also valid.
     ///
     /// - Parameters:
-    ///   - isOn: true if the section is on in files that omit the section.
+    ///   - isOn: true if the section is on by default.
     ///   - isExample: true if the manual shows the section as an example.
     static func section<Section>(
         _ name: String,

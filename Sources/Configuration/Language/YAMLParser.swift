@@ -86,7 +86,7 @@ import CYAML
         )
     }
 
-    /// Returns a text for a common error of libyaml; nil if the error is not a common one.
+    /// Returns a text for a common error of libyaml; nil for other errors.
     private static func complaint(
         context: String,
         problem: String,

@@ -31,7 +31,8 @@ struct YAMLReader {
     /// Reads a text.
     ///
     /// - Parameter take: gets the items of `longList` in order, so that the reader need not build
-    ///   the tree of 100,000 items, which takes 60 MB. Also gets the items before a syntax error.
+    ///   the tree of 100,000 items, which takes 60 MB. If the text has a syntax error, `take` gets
+    ///   the items before the error.
     init(_ octets: [UInt8], file: Int = 0, limit: Int = Self.maximumOctets, take: Taker = { $0 }) {
         do throws(YAMLComplaint) {
             guard octets.count <= limit else {
@@ -199,7 +200,7 @@ extension YAMLReader {
 }
 
 extension String {
-    /// This text without the user name and password of a URL, and without its parameters.
+    /// Text with "…" in place of the user name, password and parameters of a URL.
     package var withoutSecrets: String {
         var text = self[...]
         if let at = text.lastIndex(of: "@") { text = "…" + text[at...] }

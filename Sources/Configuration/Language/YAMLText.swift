@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Text of a settings file with valid characters.
+/// Text of a settings file, checked for invalid characters.
 ///
 /// Control characters are errors, because they would reach logs and terminals. U+0085, U+2028,
 /// U+2029 and a lone carriage return are errors, because libyaml reads them as line ends, and

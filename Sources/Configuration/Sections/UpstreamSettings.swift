@@ -46,7 +46,7 @@ package struct UpstreamSettings: Sendable, Equatable {
         }
     }
 
-    /// Addresses with ports; if `from` is not set, not empty after the check of the settings.
+    /// Addresses with ports; after the check of the settings, empty only if `from` is set.
     package var servers: [SocketAddress] {
         guard from == nil else { return [] }
         guard !addresses.isEmpty else { return [url.address].compactMap(\.self) }

@@ -51,7 +51,7 @@ package enum VendorKind: String, Sendable, Hashable, CaseIterable {
     case baidu
     case volcengine
 
-    /// Names that users may try for a vendor kind; the error message proposes the valid name.
+    /// Wrong names for vendor kinds; the error message proposes the valid name.
     static let aliases: [String: String] = {
         let names: [VendorKind: [String]] = [
             .tencent: ["dnspod", "tencentcloud", "tencent-cloud", "qcloud"],

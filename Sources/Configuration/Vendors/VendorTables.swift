@@ -16,7 +16,7 @@ extension VendorSettings {
         return tables
     }()
 
-    /// Options of an entry without a valid kind: all known names; the values are not read.
+    /// Option names of all kinds, for an entry without a valid kind; the values are ignored.
     private static let undecided = SettingsTable(
         [kindOption]
             + Set(
