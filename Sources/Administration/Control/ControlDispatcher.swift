@@ -95,7 +95,7 @@ package struct ControlDispatcher: Sendable {
         try await queue.run(for: peer.uid) { try await Self.message(results, continues: true) }
     }
 
-    /// Sends all messages except the last message, and returns the last message.
+    /// Sends all replies except the last reply, and returns the last reply.
     private func results(
         of call: Call,
         from peer: StreamConnection.Credentials,
@@ -239,7 +239,8 @@ package struct ControlDispatcher: Sendable {
             return try await Self.message(try await handler.reload())
         case .check:
             let request = try call.arguments(as: CheckRequest.self)
-            // The reply describes files that the peer may not be allowed to read.
+            // The reply describes settings and secret files, which the peer may not be allowed to
+            // read.
             try allowChange(call, by: peer)
             let reply = try await checks.run(for: peer.uid) {
                 // While the check was in the queue, the control server may have stopped.
@@ -302,7 +303,7 @@ package struct ControlDispatcher: Sendable {
         guard call.more, !call.oneway else { throw .expectedMore }
     }
 
-    /// Checks the permission, and logs the peer.
+    /// Checks the permission to make a change, and logs the caller.
     private func allowChange(
         _ call: Call,
         by peer: StreamConnection.Credentials
@@ -311,7 +312,7 @@ package struct ControlDispatcher: Sendable {
         logger.info("control: \(call.method) by uid \(peer.uid), pid \(peer.pid)")
     }
 
-    /// Logs the change; by the metadata, `LogLimiter` limits each subject and method separately.
+    /// Logs the change; the metadata give each subject and method its own limit in `LogLimiter`.
     private func note(_ change: PauseReply, _ method: ControlInterface.Method, _ text: String) {
         logger.notice(
             "\(change.subject): \(text)",

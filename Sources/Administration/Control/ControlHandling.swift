@@ -58,7 +58,7 @@ package protocol ControlHandling: Sendable {
     /// - Throws: `notFound` for an unknown vendor.
     func bill(_ request: BillRequest) async throws(MethodError) -> BillReply
 
-    /// Makes billable calls, which test if the vendor behaves as the code assumes.
+    /// Makes billable calls, which test if the vendor behaves as the daemon assumes.
     ///
     /// - Parameter send: receives the steps in order; if nil, all steps are returned.
     /// - Throws: `MethodError`, `CancellationError`, and the errors of `send`.

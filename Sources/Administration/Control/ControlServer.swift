@@ -176,11 +176,13 @@ package final class ControlServer {
                 "too many calls with `more` are in progress: at most \(places.streams) in total, "
                 + "and \(places.streamsPerUser) for each user except root"
             try await send(try Reply(MethodError.failed(reason: reason)).message())
-            // Closes the connection, so that another client can connect for a call with one reply.
+            // Closes the connection, because it would occupy a place that another client can use
+            // for a call with one reply.
             throw Refusal(description: reason)
         }
         defer { places.endStream(peer.uid) }
-        // A stream may send nothing for days, and would not notice that the client disconnected.
+        // A stream that sends nothing for days does not notice that the client has disconnected.
+        // Therefore `whenGone` cancels the stream.
         let work = ServiceLoop.throwingTask { [dispatcher] in
             try await dispatcher.answer(call, from: peer, send)
         }

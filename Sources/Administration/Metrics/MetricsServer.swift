@@ -129,8 +129,8 @@ final class MetricsServer {
 
     /// Closes the sending side, and waits until the client has received its last reply.
     ///
-    /// If the server closed the connection with unread input, TCP could discard the reply before
-    /// the client has read it (RFC 9112 §9.6).
+    /// If the server closed a connection that has unread input, TCP could discard the reply before
+    /// the client has read the reply (RFC 9112 §9.6).
     private func part(from client: StreamConnection) async throws(SocketError) {
         try client.shutdownWrite()
         let deadline = Clock.now + limits.departure

@@ -26,7 +26,7 @@ package final class QueryLog {
     /// Number of queries that are missing from the log since the start of the daemon.
     package private(set) var missed: UInt64 = 0
 
-    /// Number of queries that are missing from the log since the latest warning about them.
+    /// Number of queries that are missing from the log since the latest warning about losses.
     private var unlogged: UInt64 = 0
     private var saidAt: Instant?
 

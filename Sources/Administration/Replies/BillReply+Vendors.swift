@@ -36,8 +36,8 @@ extension BillReply {
             bill.counted = counts[vendor.settings.name].map { result in
                 VendorCount(result, vendor.settings.account, units: bill.units.month)
             }
-            // Each avoided lookup saves the units of one billed item. Batching saves units only if
-            // the vendor bills requests, not names.
+            // Each avoided lookup would have cost the units of one billed item. Batching saves
+            // units only if the vendor bills requests, not names.
             bill.saved = (counted?.avoided ?? [:]).mapValues { $0 * statistics.price.weight }
             if statistics.price.item != .request { bill.saved["batched"] = 0 }
             bill.routes = counted?.routes ?? []
@@ -79,7 +79,8 @@ extension BillRules {
 extension BilledCost {
     /// Creates the cost of the current day or month; nil if the price or the usage is unknown.
     ///
-    /// For the current day, only those free units remain that earlier days of the month left.
+    /// The cost of the current day takes into account only those free units of the month that
+    /// earlier days have not used.
     fileprivate init?(_ statistics: VendorStatistics, isMonthly: Bool) {
         guard let usage = statistics.usage else { return nil }
         let units = isMonthly ? usage.unitsThisMonth : usage.unitsToday

@@ -263,7 +263,7 @@ extension RoutePattern {
 }
 
 extension Decision.Candidate {
-    /// Returns the server and cost of a call to the vendor, or the reason why it is not called.
+    /// Returns the server and cost of a call to the vendor, or the reason why no call is made.
     @ServiceLoop
     fileprivate func standing(_ now: Instant) -> String {
         let (statistics, facts) = (client.statistics, client.facts)

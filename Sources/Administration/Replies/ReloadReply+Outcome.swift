@@ -3,7 +3,7 @@ internal import Configuration
 internal import Control
 
 extension ReloadReply {
-    /// Creates the reply; `hidesSecrets` omits messages that depend on the content of secret files.
+    /// Creates the reply; `hidesSecrets` replaces messages that depend on secret files' content.
     init(_ outcome: ReloadOutcome, hidesSecrets: Bool = false) {
         self.init(
             applied: outcome.isApplied,

@@ -12,7 +12,7 @@ extension TopReply<NameCost> {
     @ServiceLoop
     init(costliest count: Int, total: UInt64, sinceSeconds: Int, _ state: DaemonState) {
         let routes = state.routeNames
-        // The `count` costliest names are among the `count` costliest names of their vendors.
+        // Each of the `count` costliest names is among the `count` costliest names of its vendor.
         let costs = state.vendors.flatMap { vendor in
             vendor.client.costliestNames(count).map { entry in
                 NameCost(entry, vendor: vendor.settings.name, routes)

@@ -58,7 +58,7 @@ extension VendorStatus {
         }
     }
 
-    /// Problem for the verb `status`; nil without a problem, and if an operator paused the vendor.
+    /// Problem for the verb `status`; nil without a problem, or if an operator paused the vendor.
     var problem: String? {
         switch rest?.by {
         case .operator: nil

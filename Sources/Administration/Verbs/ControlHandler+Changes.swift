@@ -161,7 +161,7 @@ extension ControlHandler {
 extension RouteEntry {
     /// Creates the entry of a route that is not in the settings.
     ///
-    /// Routing domains of the network and the captive portal mode add such routes.
+    /// Routing domains and the captive portal mode add such routes.
     fileprivate init(ofNetwork match: RouteTable.Match) {
         self.init(
             place: match.route.place,

@@ -33,7 +33,7 @@ extension ControlHandler {
             names.append(try Self.name(name, "names, `\(name.shortened)`"))
         }
         // Resolves up to `resolvedTogether` names at the same time. While the client does not read,
-        // no further name begins.
+        // the resolution of further names does not begin.
         var underWay: [Task<[Resolved], Never>] = []
         var waiting = names[...]
         var all: [Resolved] = []

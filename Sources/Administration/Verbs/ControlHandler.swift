@@ -66,7 +66,7 @@ package final class ControlHandler: ControlHandling {
     package func stats(every interval: Duration, _ send: @escaping Send<StatsReply>)
         async throws
     {
-        // The times have a fixed schedule, so that the duration of `send` does not extend the
+        // The times follow a fixed schedule; otherwise, the duration of `send` would extend the
         // intervals.
         var next = clocks.now()
         while true {

@@ -45,7 +45,7 @@ package struct DaemonState {
     package var nat64: NAT64
     package var learned: LearnedNetwork
 
-    /// True while a captive portal of the network is known.
+    /// True while the daemon knows that the network has a captive portal.
     package var hasPortal: Bool
 
     package var listeners: [Listeners]

@@ -4,7 +4,7 @@ package struct BilledUnits: Codable, Sendable, Equatable {
     /// Lower bound of the units since the start of the daemon or the reset of the counters.
     package var atLeast: UInt64
 
-    /// Upper bound of these units, including calls that the vendor possibly does not bill.
+    /// Upper bound for the same period, including calls that the vendor possibly does not bill.
     package var atMost: UInt64
 
     /// Upper bound of the units in the current UTC day, including those before a restart of the

@@ -96,7 +96,8 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
     /// Trigger of the next resolution: `refresh` (prefetch, if the name is queried often) or
     /// `query` (first query after the TTL).
     ///
-    /// No refresh follows for failures, for answers with a short TTL, and after a failed refresh.
+    /// Failures and answers with a short TTL are never refreshed. After a failed refresh, the
+    /// trigger is `query`.
     package var nextBy: String?
 
     package var nextBillableCalls = 0

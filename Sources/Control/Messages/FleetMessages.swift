@@ -48,7 +48,7 @@ package struct FleetStats: Codable, Sendable, Equatable {
     /// Number of lookups that waited for the vendor call of another machine.
     package var waited: UInt64 = 0
 
-    /// Number of these lookups that got no answer from the other machine.
+    /// Number of lookups that waited for another machine, and got no answer from it.
     package var waitedInVain: UInt64 = 0
 
     package var published: UInt64 = 0
