@@ -26,7 +26,7 @@ final class FaultPlan: Sendable {
 
     var texts: [String] { state.withLock { $0.entries.map(\.fault.text) } }
 
-    /// Counts a call for each fault that it may get, and returns the faults to apply, in order.
+    /// Counts a call for each fault with matching name and path; returns the faults to apply.
     ///
     /// `names` must be in lower case.
     func firing(path: String, names: [String], isLookup: Bool) -> [Fault] {

@@ -5,7 +5,7 @@ struct Zone: Sendable {
     struct Record: Sendable, Equatable {
         var address: Address
         var ttl: Int
-        /// Subnet of the clients that get the address; nil for clients outside all other subnets.
+        /// Subnet of clients that get the address; if nil, clients in no subnet of other records.
         var subnet: Subnet?
     }
 

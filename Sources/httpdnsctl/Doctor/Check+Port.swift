@@ -18,8 +18,8 @@ extension Check {
             if occupiesPort(socket, of: machine) {
                 results.failure(what, fix: remedy(socket, isRoot: machine.isRoot))
             } else if machine.status == nil {
-                // The daemon does not run, so its addresses are unknown. Perhaps the daemon ended
-                // because this socket already had its address.
+                // The daemon does not run, so the daemon's addresses are unknown. Perhaps the
+                // daemon ended because this socket occupied one of them.
                 let every = socket.server.isIPv6 ? "[::]:53" : "0.0.0.0:53"
                 results.warning(
                     what + ", so the daemon cannot listen on that address or on \(every)",

@@ -63,7 +63,7 @@ struct ProxySetting: Equatable, Sendable {
 }
 
 extension Check {
-    /// Check for proxies, which resolve names for programs, so that these do not query the daemon.
+    /// Check for proxies; programs that use a proxy do not query the daemon.
     static let proxy = Check("proxy") { machine in
         machine.proxies.map { proxy in
             .warning(

@@ -107,15 +107,15 @@ extension FileTree {
             let descriptor = try openDirectory(directory)
             defer {
                 // Until its exec, a new child process has a copy of the descriptor. Without
-                // LOCK_UN, this copy would hold the lock.
+                // LOCK_UN, this copy would continue to hold the lock.
                 flock(descriptor, LOCK_UN)
                 close(descriptor)
             }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 throw Failure(message: "another httpdnsctl setup is running")
             }
-            // If another run has removed the directory before the lock, the loop locks a new
-            // directory.
+            // If another run removed the directory before this run got the lock, the loop locks the
+            // new directory.
             if isPresent(descriptor, at: directory) { return try body() }
         }
     }

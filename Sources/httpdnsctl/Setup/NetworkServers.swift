@@ -56,7 +56,7 @@ struct KnownServers {
     /// Servers of the present leases, which the hooks of setup have saved.
     let leased: [String]
 
-    /// Servers that setup saved, if the administrator has edited the file since; otherwise empty.
+    /// Servers that setup saved and the administrator edited later; empty without an edit.
     let edited: [String]
 
     /// Last known servers of the network.

@@ -40,7 +40,7 @@ struct ResolvConfText: Equatable, Sendable {
         let wanted = servers.allSatisfy(\.address.isLoopback) ? ["edns0", "trust-ad"] : ["edns0"]
         for option in wanted where !options.contains(option) { options.append(option) }
         let addresses = servers.prefix(Self.maximumServers).map { "\($0.address)" }
-        // The daemon compares the addresses of the comment with the nameservers.
+        // The daemon compares the addresses in this comment with the nameservers of the file.
         return Self.text(
             [
                 "# Written by httpdnsctl setup for " + addresses.joined(separator: " ")

@@ -78,8 +78,8 @@ extension SetupMachine {
     /// - If resolv.conf has no nameserver except the daemon, or is a link to a file that no
     ///   program maintains any longer, resolv.conf gets the last known servers of the network.
     ///
-    /// - Returns: a note about the servers that were written; nil if nothing was written, or the
-    ///   servers of leases.
+    /// - Returns: a note about the servers that were written; nil if no servers were written, or
+    ///   only servers of present leases.
     func completeNameservers(
         _ journal: SetupJournal,
         from known: KnownServers
@@ -164,7 +164,7 @@ extension SetupMachine {
         try tree.put(file, at: path)
     }
 
-    /// Replaces backups of the resolv.conf of setup, which vpnc-script would restore later.
+    /// Replaces copies of the resolv.conf of setup that vpnc-script would restore later.
     private func replaceCopies(_ original: FileState?, _ known: KnownServers) throws(Failure) {
         let directory = "/run/vpnc"
         for name in tree.names(in: directory) where name.hasPrefix("resolv.conf-backup") {

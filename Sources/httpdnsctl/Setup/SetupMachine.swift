@@ -106,7 +106,7 @@ struct SetupMachine {
         }
     }
 
-    /// Returns a journal that restores the files as they are now, not the originals.
+    /// Returns a journal that restores the present content of the files, not the originals.
     private func rollback(
         of journal: SetupJournal,
         to recorded: SetupJournal?,
@@ -300,8 +300,8 @@ struct SetupMachine {
 
     /// Runs the commands of the plan, and checks that programs then use the daemon.
     ///
-    /// A failure of resolvconf is ignored if resolv.conf is correct, because the failure can be
-    /// that of another package's hook.
+    /// A failure of resolvconf is ignored if resolv.conf is correct, because a hook of another
+    /// package may have failed.
     private func completion(of plan: SetupPlan) throws(Failure) {
         do throws(Failure) {
             try completion(plan.commands)

@@ -31,7 +31,7 @@ extension SetupPlan {
     ///
     /// The DHCP client wrote through the link resolv.conf. A restart of systemd-resolved deletes
     /// these servers, and no source for `from: network` has them. If an earlier setup has already
-    /// restarted systemd-resolved, the servers that it saved stay.
+    /// saved these servers and restarted systemd-resolved, the saved servers stay.
     mutating func keepLeases(_ facts: ResolverFacts) {
         let isByLease =
             ResolverOwner(signedIn: facts.text) != .resolved || !facts.savedServers.isEmpty
