@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Units that a vendor bills for a synthetic day, by settings, compared with the rules of the vendors' SDKs.
+"""Units that a vendor bills for a synthetic day with different settings, and with an SDK in each program.
 
 Each of the 24 hours is a sample of some seconds (`--hour`). The sample runs 30 times as fast as real time, so TTLs are
 divided by 30. Programs on a machine without IPv6 query names with a Zipf distribution, in three routes, with TTLs from

@@ -42,7 +42,7 @@ class World:
                 ("baidu", "1234567890"),
             ]
         }
-        # One port for each emulator, at two addresses: a second server for hedging.
+        # One port for each emulator, at two addresses, so that the daemon has a second server for hedged requests.
         self.ports = [harness.free_port() for _ in range(count + 1)]
         self.emulators = [
             bench.emulator("127.0.0.1:0", self.trace.zone) for _ in self.ports[:-1]
@@ -132,7 +132,7 @@ upstreams: []
                 clients.forget(subject)
         elif event in ("silent", "status=503", "truncated", "garbage", "reset", "clear"):
             for subject in subjects:
-                # For a reset connection, nginx would return status 502, which is not billed.
+                # nginx would report a reset connection to the emulator as status 502, which is not billed.
                 subject.fault("" if event == "clear" or event == "reset" and subject.is_proxied
                               else event)
             return 0

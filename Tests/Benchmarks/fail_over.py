@@ -100,7 +100,7 @@ upstreams: []
         *client, "-n", str(options.names), "-k", "dead", "-o", bench.path("dead.txt"),
     ])
 
-    # The second server recovers first: it is not primary.
+    # The second server, which is not the primary server, recovers first.
     second = bench.emulator(addresses[1], zones[1])
     clear(bench, silent)
     came_back = time.monotonic()
@@ -120,7 +120,7 @@ upstreams: []
     first = min((line["due_s"] + line["took_s"] for line in by_first), default=None)
     last = max((line["due_s"] + line["took_s"] for line in by_others), default=0)
     phases = lines(bench.path("dead.txt"))
-    # A probe of the first server delays one name.
+    # Considers only the next 50 names, because a later probe of the first server delays one name.
     switched = next(
         (
             line["due_s"] for index, line in enumerate(phases)

@@ -11,7 +11,7 @@ import tables
 NAME = "hits"
 SIZES = [1_000, 100_000, 1_000_000]
 
-# Microseconds of the authority per query; with cache misses, the authority needs more.
+# Limit of the authority's processor time per query, in µs; with cache misses, the time is longer.
 ASKING = 0.2
 
 # Arguments of `load`, and whether the floor's answers are valid.

@@ -190,7 +190,7 @@ def daemon(bench):
     harness.say(f"{START}: {figures[START]:,} instructions")
     bench.run([*load, "-1", *HIT, "-w", "1", "-s", "60"])
     for part, (what, (warm, measured)) in enumerate(DAEMON.items(), 2):
-        # Excludes one-time work.
+        # The first run does the one-time work, which the counts must not include.
         bench.run([*load, *warm])
         control("--zero")
         figure = bench.run([*load, *measured])

@@ -95,7 +95,7 @@ def weather(rows):
 
 
 def cheaper(what, lines, unit="CPU µs/q", title="httpdnsd", floor="floor"):
-    """Returns the targets that one server has lower values than every peer."""
+    """Returns the targets of one server: it must have lower values than every peer."""
     targets = []
     for line in lines:
         others = [middle(line, each) for each in line["values"] if each not in (title, floor)]

@@ -300,7 +300,7 @@ int main(int argc, char **argv) {
     curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, 32L);
     curl_multi_setopt(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, 128L);
     curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 32L);
-    // Otherwise libcurl opens a connection for each request above 100.
+    // Without this option, libcurl opens a connection for each request above 100.
     curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, concurrent);
     curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, watch);
     curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, wake);

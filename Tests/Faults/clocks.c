@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Preloaded into a program, changes the program's clocks only.
+// Changes the clocks of the program into which this library is preloaded (LD_PRELOAD).
 //
 // The file CLOCKS has the offsets of CLOCK_REALTIME, CLOCK_MONOTONIC and CLOCK_BOOTTIME as 64-bit
-// numbers in ns. An octet written to the FIFO CLOCKS.set replaces the timer that the kernel cancels
-// when the wall clock is set. In a suspend, only the first and the third clock jump.
+// numbers in ns. An octet in the FIFO CLOCKS.set reports that the wall clock was set; the kernel
+// would report this by cancelling a timer. For a suspend, change only the first and the third
+// offset.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -222,7 +222,7 @@ def suspend(server):
 
 
 def resume(server):
-    """Resumes after an hour."""
+    """Resumes the process with clocks that are an hour ahead, as after a suspend of an hour."""
     server.clocks.jump(wall=3600, boot=3600)
     os.kill(server.pid, signal.SIGCONT)
 

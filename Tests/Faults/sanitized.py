@@ -160,7 +160,7 @@ def run(bench, options):
 
 
 def forget_few(reports):
-    """Removes reports with only a few blocks of each place."""
+    """Renames leak reports in which each place has only a few blocks, so that scripts/test ignores them."""
     for path in glob.glob(os.path.join(reports or "", "of.*")):
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()

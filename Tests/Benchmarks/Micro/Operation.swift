@@ -27,7 +27,7 @@ enum Operation: String, CaseIterable {
 
     case store
 
-    /// Returns a function that repeats the operation; its result prevents removal by the optimizer.
+    /// Returns a function that repeats the operation; the result prevents removal by the optimizer.
     func prepared() -> (Int) -> Int {
         switch self {
         case .parse: parsing(hasEDNS: false)
@@ -65,7 +65,7 @@ private func answering(names: Int, hasEDNS: Bool, isHit: Bool) -> (Int) -> Int {
     let now = Instant(nanoseconds: 1 << 50)
     let cache = AnswerCache(limit: AnswerCache.sizes.standard, origin: now, seed: 42)
     for number in 0..<names { cache.insert(Samples.answer(to: Samples.name(number)), now: now) }
-    // This prime divides no number of names, so all names are queried.
+    // This prime divides none of the numbers of names, so the loop visits all names.
     let stride = 611_953
     let queries = (0..<names).map { number in
         Samples.query(

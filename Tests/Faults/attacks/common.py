@@ -42,7 +42,7 @@ class AttackError(Exception):
 
 
 def isolate():
-    """Moves this process to a network namespace with only a loopback device, which has CLIENTS, too."""
+    """Moves this process to a network namespace whose only device is a loopback with the addresses in CLIENTS."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNET) != 0:
         raise AttackError(f"unshare: {os.strerror(ctypes.get_errno())}: attacks need root")

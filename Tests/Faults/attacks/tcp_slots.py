@@ -56,7 +56,7 @@ def run(programs, server):
                     failed += not is_answered(daemon.port, number)
                     common.pause(SECONDS / TRIES)
                     if number >= 7 and failed == number + 1:
-                        # The other tries would take 2 s each.
+                        # Each further try would fail, too, and take 2 s.
                         failed = TRIES
                         break
             alive = daemon.is_alive()
