@@ -118,7 +118,7 @@ private final class DifferentialHarness {
         }.map { Array(buffer[..<$0]) }
     }
 
-    /// Returns a query.
+    /// Returns a random query.
     ///
     /// If `isPlain` is true and the BPF program has a copy of a complete answer, the program must
     /// answer the query.
@@ -169,7 +169,10 @@ extension [UInt8] {
     .enabled(if: Kernel.runsPrograms, "BPF programs need CAP_BPF and CAP_NET_ADMIN")
 )
 struct DifferentialTests {
-    @Test("every reply equals a worker's reply", arguments: 1...10 as ClosedRange<UInt64>)
+    @Test(
+        "the kernel's reply to each query equals the reply of a worker",
+        arguments: 1...10 as ClosedRange<UInt64>
+    )
     func same(_ seed: UInt64) throws {
         let world = try DifferentialHarness(seed: seed, answers: 500)
         var answered = 0
@@ -203,7 +206,10 @@ struct DifferentialTests {
         #expect(Int(counted) == answered)
     }
 
-    @Test("malformed packets get no wrong answer", arguments: 11...14 as ClosedRange<UInt64>)
+    @Test(
+        "malformed packets get the reply of a worker or no reply",
+        arguments: 11...14 as ClosedRange<UInt64>
+    )
     func fuzzed(_ seed: UInt64) throws {
         let world = try DifferentialHarness(seed: seed, answers: 100)
         var answered = 0

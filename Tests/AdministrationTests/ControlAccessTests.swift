@@ -15,7 +15,7 @@ struct ControlAccessTests {
         StreamConnection.Credentials(pid: 1, uid: uid, gid: gid)
     }
 
-    @Test("mode 0660 trusts every peer; 0666 trusts root, owner and group")
+    @Test("with mode 0660, every peer may make changes; with 0666, only root, owner and group")
     func rule() {
         let closed = ControlAccess(mode: 0o660, group: 50, owner: 100)
         #expect(closed.mayChange(peer(uid: 1000, gid: 1000)))

@@ -66,7 +66,7 @@ struct ControlDispatcherTests {
         #expect(log.all.isEmpty)
     }
 
-    @Test("refused connections and failed calls have a log limit")
+    @Test("log lines about refused connections and failed calls are limited")
     @ServiceLoop
     func limitedLines() async throws {
         let lines = Lock<[(message: String, fields: Int)]>([])
@@ -91,7 +91,7 @@ struct ControlDispatcherTests {
         #expect(found.allSatisfy { $0.fields > 0 })
     }
 
-    @Test("pausing and resuming have a log limit")
+    @Test("log lines about pauses and resumes are limited")
     @ServiceLoop
     func limitedPauses() async throws {
         let lines = Lock<[(message: String, fields: Int)]>([])

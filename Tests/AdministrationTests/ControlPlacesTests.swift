@@ -58,7 +58,7 @@ struct ControlPlacesTests {
     }
 
     @Test
-    func `unsent replies are limited to twice the largest reply`() {
+    func `unsent replies are limited to twice the maximum size of a reply`() {
         var places = ControlPlaces(total: 16)
         let largest = ControlLimits.replyOctets
         #expect(places.beginReply(largest) == true)

@@ -206,7 +206,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a reply of 8 MiB is complete; a longer one is an error")
+    @Test("a reply of 8 MiB is complete; a reply above the limit is replaced by an error")
     @ServiceLoop
     func large() async throws {
         let lookup =
@@ -255,7 +255,7 @@ struct ControlServerTests {
     }
 
     @Test(
-        "an invalid message ends the connection after earlier replies",
+        "after an invalid message, the server sends the earlier replies and disconnects",
         arguments: ["nonsense\0", "[]\0", "\0", "{}\0", "too long"]
     )
     @ServiceLoop

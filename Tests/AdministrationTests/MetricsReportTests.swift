@@ -70,7 +70,7 @@ struct MetricsReportTests {
         }
     }
 
-    @Test("each query is in the metric with the labels with which it was counted")
+    @Test("each query is in the sample with its source, RCODE and transport as labels")
     func queries() {
         let counters = QueryCounters()
         for _ in 0..<3 { counters.count(.vendor, .nxDomain, .tcp) }
@@ -111,7 +111,10 @@ struct MetricsReportTests {
         #expect(abs(LatencyBuckets(less).sum - whole) < whole / 16)
     }
 
-    @Test("metric names and last line depend on the format", arguments: Exposition.Form.allCases)
+    @Test(
+        "metric names and the last line of the text depend on the exposition format",
+        arguments: Exposition.Form.allCases
+    )
     func forms(_ form: Exposition.Form) {
         var text = Exposition(form)
         text.single("a_calls", .counter, "Calls.", 1 as UInt64)

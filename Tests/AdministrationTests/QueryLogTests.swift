@@ -46,7 +46,7 @@ struct QueryLogTests {
         return log
     }
 
-    @Test("the log has all queries while it is enabled")
+    @Test("while the query log is enabled, the log has all queries")
     @ServiceLoop
     func ends() async throws {
         try note(1)

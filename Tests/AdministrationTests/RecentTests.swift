@@ -126,7 +126,7 @@ struct RecentTests {
     }
 
     @Test(
-        "an impossible filter is refused with the valid values",
+        "the error for an invalid filter lists the valid values",
         arguments: [
             (#"{"rcode":"foo"}"#, "rcode: no query has `foo`; valid: noerror, nodata, nxdomain,"),
             (#"{"rcode":"nxdomian"}"#, "did you mean `nxdomain`?"),

@@ -37,7 +37,7 @@ struct ResolvConfTests {
         #expect(try pointsHere("192.0.2.53") == false)
     }
 
-    @Test("servers on other ports are found in the settings of systemd-resolved, not in its list")
+    @Test("a server with another port than 53 is found in the settings of systemd-resolved")
     func otherPort() throws {
         let files = [
             "etc/resolv.conf": "nameserver 127.0.0.53\n",
@@ -48,7 +48,7 @@ struct ResolvConfTests {
         #expect(try found(files).pointsHere == false)
     }
 
-    @Test("the daemon must be the only server in resolv.conf")
+    @Test("resolv.conf points to the daemon if its nameserver is the daemon")
     func plain() throws {
         let here = try found(["etc/resolv.conf": "nameserver 127.0.0.1\n"])
         #expect(here.pointsHere == true && here.nameservers == ["127.0.0.1"])

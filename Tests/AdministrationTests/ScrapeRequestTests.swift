@@ -78,7 +78,7 @@ struct ScrapeRequestTests {
             .malformed
         ),
     ])
-    func `a valid request is answered, an invalid one refused with the reason`(_ sample: Case) {
+    func `a valid request is answered; an invalid one gets an error with reason`(_ sample: Case) {
         let octets = Array(sample.head.utf8)
         #expect(ScrapeRequest.end(of: octets) == octets.count)
         let request = ScrapeRequest(octets)

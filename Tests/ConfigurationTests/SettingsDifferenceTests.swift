@@ -81,7 +81,8 @@ struct SettingsDifferenceTests {
             let new = try settings("", base + "routes:\n" + text("b", (1...count).reversed()))
             var comparison = TreeComparison()
             comparison.compare(old.routes, new.routes, at: "routes")
-            // The first route was removed, the last added, the others changed.
+            // The first route was removed, the last route was added, and all other routes were
+            // changed.
             #expect(comparison.changes.count == 2 * (count - 1) + 2)
             return comparison.steps
         }
@@ -217,7 +218,7 @@ struct SettingsDifferenceTests {
         #expect(try vendor("").hasSameValues(as: plain))
     }
 
-    @Test("options that need a restart are kept and listed")
+    @Test("changed options that need a restart keep their values, and are listed")
     func restart() throws {
         let old = try settings()
         let new = try settings(
@@ -233,7 +234,7 @@ struct SettingsDifferenceTests {
         #expect(try settings("log: {level: debug}\n").takingEffect(after: old).needsRestart == [])
     }
 
-    @Test("every vendor with a secret lists it")
+    @Test("the list of a vendor's secrets has every secret of its settings")
     func allSecrets() throws {
         for kind in VendorKind.allCases {
             let account = VendorSettings.Account(kind).any

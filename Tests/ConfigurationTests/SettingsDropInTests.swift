@@ -25,7 +25,7 @@ struct SettingsDropInTests {
         }
     }
 
-    @Test("a later value or list replaces the earlier one")
+    @Test("a value or list of a later file replaces that of an earlier file")
     func values() throws {
         let loaded = try settings(
             isp + "listen: [192.0.2.1, 192.0.2.2]\nallow: [192.0.2.0/24]\nworkers: 3",
@@ -152,7 +152,7 @@ struct SettingsDropInTests {
         #expect(loaded.upstreams.first?.url.description == "udp://192.0.2.53")
     }
 
-    @Test("an empty list removes earlier entries, even invalid ones")
+    @Test("an empty list removes the entries of earlier files, even invalid entries")
     func empty() throws {
         let loaded = try settings(
             isp,
@@ -166,7 +166,7 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("records are added, or replace the earlier addresses")
+    @Test("records of a later file are added, or replace the addresses of an earlier file")
     func records() throws {
         let loaded = try settings(
             isp + "hosts: {records: {a.lan: [192.0.2.1], b.lan: [192.0.2.2]}}",
@@ -200,13 +200,13 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("a conflict between two files names both places")
+    @Test("the error for a conflict between two files names both places")
     func pointers() {
         let route = "routes: [{domains: [example.com], upstreams: [isp]}]"
         expectErrors(problems(isp + route, route), ["g:1:21: `example.com` already f:2"])
     }
 
-    @Test("a duplicate upstream is an error also in a later file")
+    @Test("a duplicate upstream in a later file is an error")
     func twice() {
         let pair = "{name: b, url: \"udp://192.0.2.2\"}"
         expectErrors(problems(isp, "upstreams: [\(pair), \(pair)]"), ["g:1:55: duplicate `b` 1"])

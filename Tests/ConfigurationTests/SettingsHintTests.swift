@@ -102,7 +102,9 @@ struct SettingsHintTests {
         "  \(name): {kind: alibaba, account: 1, price: {per-10000: 1, weight: 1, currency: \(currency)}}\n"
     }
 
-    @Test("an IPv6 address that looks like address and port causes a warning, unless it is local")
+    @Test(
+        "an IPv6 address that looks like address and port causes a warning, except a local address"
+    )
     func ambiguousAddress() throws {
         let text = isp + "listen: [\"fd00::1:53\"]\nallow: [\"fd00::/8\"]"
         let warnings = try settings(of: text).warnings.map(\.description)

@@ -361,7 +361,7 @@ struct SettingsProblemTests {
         expectErrors(open.warnings.map(\.description), ["f:3:9: `0.0.0.0/0` open resolver"])
     }
 
-    @Test("printed errors have a limit, and the rest is counted")
+    @Test("the number of printed errors is limited, and further errors are counted")
     func flood() {
         let keys = (0..<1000).map { "k\($0): 1" }.joined(separator: "\n")
         let found = problems(in: keys)
@@ -369,7 +369,7 @@ struct SettingsProblemTests {
         expectErrors(found.suffix(1), ["f:100:1: unknown `k99` 901"])
     }
 
-    @Test("a long value is quoted in part")
+    @Test("an error quotes only the beginning of a long value")
     func longValue() {
         let value = String(repeating: "x", count: 10_000)
         #expect(problems(in: isp + "workers: \(value)").allSatisfy { $0.utf8.count < 300 })

@@ -31,7 +31,7 @@ func settings(
     return settings
 }
 
-/// The one upstream that a valid file needs.
+/// Setting of an upstream, which a valid file must have.
 let isp = "upstreams: [{name: isp, url: \"udp://192.0.2.53\"}]\n"
 
 /// Checks the place of each error, and that its text has the expected words in this order.

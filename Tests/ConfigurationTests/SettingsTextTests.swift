@@ -95,7 +95,7 @@ struct SettingsTextTests {
         expectErrors(problems(in: huge), ["f:1:1: 16 MiB"])
     }
 
-    @Test("the number of values is limited, without the values of routes")
+    @Test("the number of values is limited; values in `routes` do not count")
     func values() throws {
         let list = "allow: [" + String(repeating: "a, ", count: YAMLReader.maximumValues) + "a]\n"
         let text = Array((isp + list).utf8)

@@ -315,7 +315,7 @@ struct SettingsUpstreamTests {
         #expect(found.contains { $0.contains(message) }, "\(found)")
     }
 
-    @Test("a route with `fallback: none` cannot use servers of a network")
+    @Test("a route with `fallback: none` cannot use an upstream with `from: network`")
     func untrusted() {
         let found = problems(
             in: """
@@ -327,7 +327,7 @@ struct SettingsUpstreamTests {
         #expect(found.count == 1 && found[0].contains("cannot use `n`"), "\(found)")
     }
 
-    @Test("plain upstreams before encrypted ones cause a warning: the order does not matter")
+    @Test("a plain upstream before an encrypted upstream causes a warning")
     func order() throws {
         let plain = "{name: isp, url: \"udp://192.0.2.1\"}"
         let encrypted = "{name: dot, url: \"tls://192.0.2.2\"}"

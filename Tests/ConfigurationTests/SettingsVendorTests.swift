@@ -305,7 +305,7 @@ struct SettingsVendorTests {
         expectErrors(messages(vendor + "{a: \(long), b: \(long)}"), ["`sdns` 1000"])
     }
 
-    @Test("Tencent's region requires its channel and known servers")
+    @Test("Tencent's international region requires the channel `des`, and `servers` for `conf`")
     func regions() {
         let abroad = "kind: tencent, region: international, id: 1"
         expectErrors(messages(abroad + ", channel: aes, key: $short"), ["aes `channel` `des`"])
@@ -316,7 +316,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("an option of another kind is reported as such")
+    @Test("the error for an option of another vendor kind names that kind")
     func misplacedKeys() {
         expectErrors(
             messages("kind: alibaba, account: 1, token: $number, conf: {}, schedul: on"),
@@ -336,7 +336,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("in a vendor without `kind`, only options that no kind has are further errors")
+    @Test("in a vendor without `kind`, an option is a further error only if no kind has the option")
     func undecided() {
         expectErrors(messages("token: $number, url: 1"), ["`vendors.v.kind` missing"])
         expectErrors(
@@ -424,7 +424,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("accounts and certificate names must be valid in requests")
+    @Test("accounts and certificate names may have only characters that are valid in requests")
     func accounts() {
         expectErrors(
             messages("kind: alibaba, account: \"1/2\", tls-name: \"a b\""),

@@ -16,7 +16,7 @@ struct JSONWriterTests {
         return String(decoding: try JSONText.encode(value), as: UTF8.self)
     }
 
-    @Test("a dump entry is equal, with all optional fields and without them")
+    @Test("the JSON of a dump entry is the same, with all optional fields and without them")
     func dumps() throws {
         var reply = Samples.dump
         #expect(reply.entries.contains { $0.protected == nil })
@@ -31,7 +31,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("strings with every ASCII character, and with other characters, are equal")
+    @Test("the JSON of strings is the same for every ASCII character and for other characters")
     func characters() throws {
         var entry = Samples.dump.entries[0]
         let low = (UInt32(0)..<0x100).compactMap(Unicode.Scalar.init)

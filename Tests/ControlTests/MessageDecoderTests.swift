@@ -72,7 +72,7 @@ struct MessageDecoderTests {
         #expect(throws: ProtocolError.tooLong(limit: 1000)) { try decoder.next() }
     }
 
-    @Test("messages before an oversized one are returned")
+    @Test("the messages before an oversized message are returned")
     func beforeTheFault() throws {
         var decoder = MessageDecoder(maximumOctets: 8)
         decoder.append([1, 0, 2, 0])

@@ -61,7 +61,7 @@ struct AnswerTableTests {
     }
 
     @Test
-    func `a clock that goes back raises no TTL`() throws {
+    func `if the clock goes back, no TTL increases`() throws {
         var table = Self.table()
         _ = table.insert(try .addresses("www.example.com", ttl: 60), now: 5_000)
         let answered = try table.ask(Asked(name: "www.example.com"), now: 4_000)
@@ -170,7 +170,7 @@ struct AnswerTableTests {
     }
 
     @Test
-    func `a new answer replaces the old one`() throws {
+    func `a new answer replaces the old answer`() throws {
         var table = Self.table()
         _ = table.insert(try .addresses("www.example.com", [1, 2, 3]), now: 0)
         _ = table.insert(try .addresses("WWW.example.com", [4]), now: 5_000)
@@ -254,7 +254,7 @@ struct AnswerTableTests {
     }
 
     @Test
-    func `the longest name and the largest answer fit`() throws {
+    func `the longest name and the largest answer can be stored`() throws {
         var table = Self.table()
         let label = String(repeating: "a", count: 63)
         let name = try Name("\(label).\(label).\(label)." + String(repeating: "b", count: 61))

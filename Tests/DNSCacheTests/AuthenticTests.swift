@@ -47,7 +47,7 @@ struct AuthenticTests {
     }
 
     @Test
-    func `the AD flag ends with the entry`() throws {
+    func `a stale answer has no AD flag, also if the operator marked the entry as stale`() throws {
         let table = TestTable()
         table.insert(try .addresses(www, ttl: 60, staleWindow: 900).validated, at: 0)
         #expect(table.fresh(www, at: 59)?.answer.isAuthentic == true)
@@ -60,7 +60,7 @@ struct AuthenticTests {
     }
 
     @Test
-    func `a replacing answer has its own AD flag`() throws {
+    func `a new answer replaces the AD flag of the old answer`() throws {
         let table = TestTable()
         table.insert(try .addresses(www).validated, at: 0)
         table.insert(try .addresses(www), at: 1)

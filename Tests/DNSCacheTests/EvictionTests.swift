@@ -106,7 +106,7 @@ struct EvictionTests {
     }
 
     @Test
-    func `expired entries are evicted even if often queried, and counted as expired`() throws {
+    func `expired entries are evicted, even those with many hits, and counted as expired`() throws {
         var table = AnswerTable(limit: 256 << 10, seed: 8)
         for index in 0..<500 {
             let name = try Name("old\(index).example.com")

@@ -70,7 +70,7 @@ struct LookingTests {
         #expect(fresh.count == news)
     }
 
-    @Test("a sweep finds all entries, even if they are moved")
+    @Test("a sweep finds all entries, even entries that move during the sweep")
     func overtaken() throws {
         let cache = AnswerCache(limit: 256 << 10, origin: origin, seed: 9)
         let old = try (0..<300).map { try Name("n\($0).example.com") }

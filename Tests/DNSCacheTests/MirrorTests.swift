@@ -80,7 +80,7 @@ struct MirrorTests {
         cache.insert(answer, now: origin + time)
     }
 
-    @Test("an answer is copied at its second query, until it expires")
+    @Test("an answer is copied to the kernel at its second query, with its expiry time")
     func offered() throws {
         store(try .addresses("www.example.com", ttl: 60), at: .seconds(1))
         try ask("www.example.com", at: .seconds(2))

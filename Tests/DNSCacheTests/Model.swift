@@ -61,7 +61,7 @@ struct Model {
 
     /// Returns the answers that the cache may return.
     ///
-    /// With `mayDrop`, the cache may have evicted the answer; then it may return a failure.
+    /// With `mayDrop`, the cache may have evicted the answer, and may return a failure instead.
     func answers(_ asked: Asked, mayDrop: Bool, now: UInt64) -> [Entry] {
         let good = suiting(asked, isFailure: false)
         let failures = suiting(asked, isFailure: true).filter { $0.isFresh(now) }

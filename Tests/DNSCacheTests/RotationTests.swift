@@ -63,7 +63,7 @@ struct RotationTests {
     }
 
     @Test(arguments: 1...40)
-    func `for any number of addresses each is first once, and none is lost`(_ count: Int) throws {
+    func `with any number of addresses, each is first once and none is lost`(_ count: Int) throws {
         let table = TestTable(rotates: true)
         let all = (1...UInt32(count)).map { $0 }
         table.insert(try .addresses(Self.name, all.map { 0xC000_0200 | $0 }), at: 0)
@@ -73,7 +73,7 @@ struct RotationTests {
     }
 
     @Test
-    func `a TTL stays with its address and counts down`() throws {
+    func `a rotated address keeps its TTL, which counts down`() throws {
         let table = TestTable(rotates: true)
         table.insert(try Self.answer([Self.a(1, ttl: 60), Self.a(2, ttl: 90)]), at: 0)
         #expect(try table.ask(Asked(name: Self.name), at: 10)?.ttls == [50, 80])

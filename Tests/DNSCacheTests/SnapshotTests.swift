@@ -105,7 +105,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `a restore selects answers by the settings digests in the file`() throws {
+    func `a restore passes the digests of the file to the function that selects answers`() throws {
         let (old, new) = (Life(), Life())
         old.insert(try .addresses(www, [1]))
         old.insert(try .denial("no.example.com"))
@@ -175,7 +175,7 @@ struct SnapshotTests {
         ("years later", 1_000_000_000, "gone"), ("a minute before it was written", -60, "fresh"),
         ("long before it was written", -5_000, "stale"),
     ])
-    func `time passes while the daemon is stopped`(
+    func `TTLs also count down while the daemon is stopped`(
         _ label: String,
         _ seconds: Int,
         _ state: String
@@ -228,7 +228,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `answers stored before the restore are kept`() throws {
+    func `a restore does not replace answers that were stored before the restore`() throws {
         let old = Life()
         old.insert(try .addresses(www, [1]))
         old.insert(try .addresses("other.example.com", [1]))
@@ -273,7 +273,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `a smaller cache restores as much as fits, most used names first`() throws {
+    func `a smaller cache restores as much as fits, entries with the most hits first`() throws {
         let old = Life(limit: 4 << 20)
         for index in 0..<10_000 {
             let name = try Name("n\(index).example.com")
@@ -293,7 +293,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `the size of blocks is bounded for many and for large entries`() throws {
+    func `a block has a limited size, with many entries and with large entries`() throws {
         let old = Life(limit: 16 << 20)
         for index in 0..<1_000 {
             old.insert(try .addresses(try Name("n\(index).example.com")))
@@ -311,7 +311,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `a snapshot ends despite concurrent insertions`() throws {
+    func `writing a snapshot ends despite concurrent insertions`() throws {
         let life = Life(limit: 256 << 10)
         var random = Seeded(seed: 5)
         var writer = SnapshotWriter(of: life.cache, now: life.origin, wallTime: 1)

@@ -16,7 +16,7 @@ struct StaleTests {
     private let table = TestTable()
 
     @Test
-    func `a lookup of fresh answers never returns a stale one`() throws {
+    func `a lookup of fresh answers never returns a stale answer`() throws {
         table.insert(try .addresses(www, ttl: 60, staleWindow: 86_400), at: 0)
         #expect(try table.ask(Asked(name: www), at: 59.999) != nil)
         for seconds in [60, 61, 3_600, 86_459, 86_460, 1_000_000] {
@@ -98,7 +98,7 @@ struct StaleTests {
     }
 
     @Test
-    func `a new answer replaces the stale one, even with a shorter window`() throws {
+    func `a new answer replaces a stale answer, even with a shorter stale window`() throws {
         table.insert(try .addresses(www, [1], ttl: 5, staleWindow: 100), at: 0)
         table.insert(try .addresses(www, [2], ttl: 5), at: 10)
         #expect(table.table.numbers.entries == 1)
@@ -116,7 +116,7 @@ struct StaleTests {
     }
 
     @Test
-    func `reading a fresh answer returns its remaining TTL, and does not count as use`() throws {
+    func `reading a fresh answer returns its remaining TTL, and does not count as a hit`() throws {
         table.insert(try .addresses(www, [7], ttl: 60, staleWindow: 100), at: 0)
         table.insert(.failure(www, ttl: 100), at: 1)
         let fresh = try #require(table.fresh(www, at: 20.9))
@@ -157,7 +157,7 @@ struct StaleTests {
     }
 
     @Test
-    func `without a stale answer a failure is returned until it expires`() throws {
+    func `without a stale answer, a failure is returned until the failure expires`() throws {
         table.insert(try .addresses(www, [1], ttl: 5, staleWindow: 3), at: 0)
         table.insert(.failure(www), at: 8)
         let answered = try table.ask(Asked(name: www), at: 8.5)
@@ -175,7 +175,7 @@ struct StaleTests {
     }
 
     @Test
-    func `a failure is never a stale answer, even if it has a stale window`() throws {
+    func `a failure is never a stale answer, even a failure with a stale window`() throws {
         table.insert(.failure(www), at: 0)
         #expect(table.stale(www, at: 0.5) == nil)
         #expect(table.stale(www, at: 2) == nil)
@@ -213,14 +213,14 @@ struct PrefetchTests {
     }
 
     @Test
-    func `a late first hit requests a refresh`() throws {
+    func `a first hit after the refresh age requests a refresh`() throws {
         table.insert(try .addresses(www, ttl: 100, refreshAfter: 75), at: 0)
         #expect(try wants(at: 90) == true)
         #expect(try wants(at: 91) == false)
     }
 
     @Test
-    func `the first hit after the refresh age requests one refresh per stored answer`() throws {
+    func `each new answer for a name gets its own refresh request`() throws {
         for start in [0.0, 1_000, 2_000] {
             table.insert(
                 try .addresses(www, ttl: 100, refreshAfter: 75),

@@ -11,7 +11,7 @@ import Testing
     )
 )
 struct DifferentialTests {
-    /// Directory with files `*.bin` of packets; two octets before each packet have its length.
+    /// Directory with files `*.bin` of packets; the two octets before a packet have its length.
     private static let corpora = ProcessInfo.processInfo.environment["HTTPDNSD_CORPORA"]
 
     @Test

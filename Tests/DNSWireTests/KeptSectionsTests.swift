@@ -55,7 +55,7 @@ struct KeptSectionsTests {
     }
 
     @Test
-    func `sections copied from their parts are equal`() {
+    func `sections copied from octets, counts and offsets equal the original`() {
         let copy = AnswerSections(
             copying: sections.octets.rawSpan,
             answerCount: sections.answerCount,
@@ -115,7 +115,7 @@ struct KeptSectionsTests {
     }
 
     @Test(arguments: ["www.example.com", "."] as [Name])
-    func `addresses of the question's name are encoded like their records`(_ name: Name) throws {
+    func `sections of addresses equal sections of address records`(_ name: Name) throws {
         let addresses = try ["192.0.2.1", "2001:db8::1", "192.0.2.2"].map {
             try #require(IPAddress($0))
         }

@@ -87,7 +87,7 @@ struct MessageTests {
             ("with an owner", [0, 0, 0, 1], "01 61 O", .namedOPT(at: 12)),
         ] as [(String, [Int], String, WireError)]
     )
-    func `there is one OPT record, of the root, in the additional section`(
+    func `a message has at most one OPT record, of the root, in the additional section`(
         case: (String, [Int], String, WireError)
     ) {
         let (_, counts, text, expected) = `case`

@@ -122,7 +122,9 @@ struct NAT64PrefixTests {
         #expect(NAT64Prefix(discoveredIn: [addresses[1]]) == prefix)
     }
 
-    @Test("a prefix that matches both well-known addresses precedes one that matches by chance")
+    @Test(
+        "a prefix that matches both well-known addresses precedes a prefix that matches by chance"
+    )
     func ambiguity() throws {
         // The prefix itself contains the octets of 192.0.0.170.
         let prefix = try Self.prefix("2001:db8:c000:aa::/96")
@@ -131,7 +133,7 @@ struct NAT64PrefixTests {
         #expect(NAT64Prefix(discoveredIn: addresses.reversed()) == prefix)
     }
 
-    @Test("the prefix in use stays while the network announces it, even if it is not the first")
+    @Test("the prefix in use stays while the network announces that prefix, in any position")
     func severalPrefixes() throws {
         let prefixes = try ["2001:db8:aaaa::/96", "2001:db8:bbbb::/96"].map(Self.prefix)
         let addresses = prefixes.flatMap { NAT64Prefix.wellKnownAddresses.map($0.embed) }

@@ -89,7 +89,7 @@ struct NameHashTests {
     }
 
     @Test
-    func `chosen questions spread over buckets like random ones`() {
+    func `chosen questions spread over buckets like random questions`() {
         // With a random hash, no bucket has more than 16 plus four times the mean.
         for (label, questions) in Self.families {
             let distinct = Set(questions)
@@ -125,7 +125,7 @@ struct NameHashTests {
     }
 
     @Test
-    func `two uses of one seed share no secret`() {
+    func `two purposes of one seed have different secrets`() {
         var first = SecretWords(seed: 7, purpose: 1)
         var second = SecretWords(seed: 7, purpose: 2)
         let words = (0..<64).flatMap { _ in [first.next(), second.next()] }

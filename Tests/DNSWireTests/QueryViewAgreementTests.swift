@@ -215,7 +215,7 @@ struct QueryViewKeyTests {
     }
 
     @Test
-    func `names that differ in one octet rarely share half a hash`() {
+    func `names that differ in one octet rarely have equal halves of the hash`() {
         let hash = NameHash(seed: 99)
         var low: Set<UInt32> = []
         var high: Set<UInt32> = []

@@ -70,7 +70,7 @@ struct QueryViewReplyTests {
         ("RD and CD", "0110", "8190"), ("AA TC RA Z AD and an RCODE", "06EF", "8080"),
         ("everything but QR and the opcode", "07FF", "8190"),
     ])
-    func `RD and CD are kept, QR and RA set, all other flags cleared`(
+    func `a reply keeps RD and CD, sets QR and RA, and clears all other flags`(
         _ label: String,
         _ flags: String,
         _ expected: String
@@ -121,7 +121,7 @@ struct QueryViewReplyTests {
     }
 
     @Test
-    func `the reply has OPT if and only if the query has one`() throws {
+    func `the reply has an OPT record if and only if the query has an OPT record`() throws {
         let plain = try Made(RawQuery("plain").octets, Self.addresses(1))
         #expect(try plain.message.edns == nil)
         let edns = try Made(
@@ -157,7 +157,7 @@ struct QueryViewReplyTests {
     }
 
     @Test
-    func `an answer beyond the limit becomes an empty one with TC`() throws {
+    func `an answer above the size limit is replaced by an empty answer with TC`() throws {
         let sections = try Self.addresses(40)
         let query = RawQuery("EDNS") { $0.addOPT(options: "000C 0000") }.octets
         let whole = try Made(query, sections)
@@ -250,7 +250,7 @@ struct QueryViewReplyTests {
     }
 
     @Test
-    func `an in-place reply equals the one that the message builder writes`() throws {
+    func `an in-place reply equals the reply that the message builder writes`() throws {
         var random = RandomMessages(seed: 11)
         for round in 0..<1_500 {
             let question = random.question()

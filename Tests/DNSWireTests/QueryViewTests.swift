@@ -181,7 +181,7 @@ struct QueryViewTests {
             ("the largest number", 65_535, 1232),
         ] as [(String, Int?, Int)]
     )
-    func `a reply is limited by the client's payload size and ours`(
+    func `the payload sizes of the client and of the server limit a reply`(
         _ label: String,
         _ payload: Int?,
         _ limit: Int

@@ -123,7 +123,7 @@ struct ReplyOptionTests {
     }
 
     @Test
-    func `cookies are not dropped for space`() throws {
+    func `cookies are never dropped to save space`() throws {
         func reply(_ limit: Int) throws -> (octets: [UInt8], message: Message) {
             try Self.reply(addresses: 40) {
                 $0.options.cookies = (1, Self.cookie)

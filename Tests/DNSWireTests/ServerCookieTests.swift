@@ -89,7 +89,7 @@ struct ServerCookieTests {
         ("five minutes ahead", -300, true, false), ("further ahead", -301, false, true),
         ("the largest difference", Int(Int32.min), false, true),
     ])
-    func `a cookie is valid for an hour, and renewed after half of it`(
+    func `a cookie is valid for an hour, and renewed after half an hour`(
         _ label: String,
         _ age: Int,
         _ isProven: Bool,

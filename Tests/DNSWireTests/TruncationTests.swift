@@ -90,7 +90,7 @@ struct TruncationTests {
     }
 
     @Test
-    func `an RRset has records of one owner and type, and RRSIG records of one covered type`() {
+    func `an RRset has records of one owner and type; RRSIG records also have one covered type`() {
         var records = addresses(3, of: "a.example") + addresses(2, of: "b.example")
         records[2].name = "A.EXAMPLE"
         let signature = Record(name: "a.example", type: .rrsig, ttl: 1, data: .opaque([0, 1]))

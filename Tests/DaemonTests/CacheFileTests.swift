@@ -369,7 +369,7 @@ struct CacheFileTests {
 
     @ServiceLoop
     @Test
-    func `a second daemon with the same file reports it once, and does not write`() async throws {
+    func `a second daemon with the same file logs this once, and does not write`() async throws {
         try await life { try $0.insert("old.example.com") }
         let first = Run(path, hours)
         await first.start()

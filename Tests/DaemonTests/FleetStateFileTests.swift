@@ -36,7 +36,7 @@ struct FleetStateFileTests {
 
     @Test
     @ServiceLoop
-    func `the identifier is the same after a restart, and another one on another machine`() throws {
+    func `the identifier is the same after a restart, but different on another machine`() throws {
         let (one, other) = (try TemporaryFolder(), try TemporaryFolder())
         let first = FleetStateFile(directory: one.path).identifier()
         FleetStateFile(directory: one.path).store("a", claim())

@@ -38,7 +38,7 @@ struct HostsFilesTests {
     }
 
     @Test
-    func `invalid lines are counted, and the first is reported`() {
+    func `invalid lines are counted, and the first invalid line is reported`() {
         var table = HostsTable()
         let faults = table.add(
             hostsFile: [UInt8](

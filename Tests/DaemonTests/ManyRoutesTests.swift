@@ -46,7 +46,7 @@ struct ManyRoutesTests {
         return components.settings.routes[number].upstreams
     }
 
-    @Test("a route with many domains is released on a background thread, with few immediately")
+    @Test("routes with many domains are released on a background thread, small routes immediately")
     @ServiceLoop
     func released() throws {
         func components(_ domains: Int) throws -> Components {
@@ -62,7 +62,7 @@ struct ManyRoutesTests {
         #expect(OldRoutes(try components(OldRoutes.many - 1)) == nil)
     }
 
-    @Test("of 100,000 routes, a reload applies exactly the changed ones")
+    @Test("of 100,000 routes, a reload applies exactly the changed routes")
     @ServiceLoop
     func reload() async throws {
         let (old, changed) = (

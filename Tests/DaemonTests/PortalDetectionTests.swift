@@ -36,7 +36,7 @@ struct PortalDetectionTests {
 
     @Test
     @ServiceLoop
-    func `answers of other servers rule out a portal`() {
+    func `while other servers answer, the failures of one server indicate no portal`() {
         let world = World()
         for _ in 0..<10 {
             world.portal.failed(UpstreamError.untrusted("self-signed certificate"))
@@ -48,7 +48,7 @@ struct PortalDetectionTests {
 
     @Test
     @ServiceLoop
-    func `timeouts indicate a portal only if the router has announced one`() {
+    func `timeouts indicate a portal only if the router has announced a portal`() {
         let world = World()
         world.portal.failed(UpstreamError.timedOut)
         world.portal.failed(VendorError.transport(.timedOut(reused: false)))

@@ -105,7 +105,7 @@ struct UsageFileTests {
         #expect(add(5, of: "a", to: file)?.unitsToday == 12)
     }
 
-    @Test("a damaged file has no counts until it is reset")
+    @Test("a damaged file has no counts until the file is reset")
     func reset() throws {
         let file = try file()
         _ = add(5, of: "a", to: file)
