@@ -126,7 +126,7 @@ struct AlibabaV1Tests {
         #expect(try emulator.calls().channels == ["alibaba-v1-signed": 4])
     }
 
-    @Test func `a signature by openssl is accepted for at most a day`() throws {
+    @Test func `a signature that openssl computes is accepted for at most a day`() throws {
         let emulator = try RunningEmulator(at: AlibabaVector.time)
         let cases: [(Int, String?)] = [
             (600, nil), (86_000, nil), (-1, "SignatureExpired"), (90_000, "InvalidDuration"),

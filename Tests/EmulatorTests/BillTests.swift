@@ -27,7 +27,7 @@ struct BillTests {
             ("v2 over HTTPS", "/v2/d?id=100000&m=0&dn=www.example.com&q=4,6", true, 5),
         ]
     )
-    func `Alibaba bills each family with an address, by connection`(
+    func `Alibaba bills each family with an address, and HTTPS at a higher weight`(
         _ label: String,
         _ path: String,
         _ isHTTPS: Bool,
@@ -126,7 +126,7 @@ struct BillTests {
         #expect(try Self.bill(emulator).units == 2 * units)
     }
 
-    @Test func `Volcengine and Tencent bill a batch as one request of its first name`() throws {
+    @Test func `Volcengine and Tencent bill a batch as one request, for its first name`() throws {
         let emulator = try RunningEmulator()
         _ = try emulator.get(VolcengineTests.url("six.example.com,www.a.com"))
         _ = try emulator.get(
@@ -165,7 +165,7 @@ struct BillTests {
     @Test(arguments: [
         "status=429", "status=503", "redirect=http://127.0.0.1:1/", "error=Throttling",
     ])
-    func `a refusal by the vendor is free, even if the client does not receive it`(
+    func `a refusal by the vendor is free, even if the refusal does not reach the client`(
         _ fault: String
     ) throws {
         let emulator = try RunningEmulator("--fault", fault)
@@ -176,7 +176,7 @@ struct BillTests {
         #expect(try Self.bill(emulator) == Printed(units: 0, names: [:]))
     }
 
-    @Test func `a vendor's error with status 200 is a request without addresses`() throws {
+    @Test func `an error with status 200 is billed as a request, but not as a name`() throws {
         let emulator = try RunningEmulator("--fault", "error=2")
         #expect(try emulator.get(BaiduTests.url("www.baidu.com")).status == 200)
         #expect(try Self.bill(emulator).units == 0)

@@ -92,7 +92,7 @@ struct DNSJSONTests {
         #expect(try emulator.calls().channels == ["json-dns-query": 2, "json-refused": 1])
     }
 
-    @Test func `the client subnet is used and echoed; of two types, the first is used`() throws {
+    @Test func `the client subnet is used and echoed; the first of two types is used`() throws {
         let emulator = try RunningEmulator()
         let near = "/resolve?name=near.example.com&edns_client_subnet="
         let reply = try emulator.get(near + "203.0.113.0/24&type=A&type=AAAA")
@@ -114,7 +114,7 @@ struct DNSJSONTests {
             "name=" + String(repeating: "a", count: 64) + ".example",
         ]
     )
-    func `a malformed query gets 400, any method but GET 405`(_ query: String) throws {
+    func `a malformed query gets status 400, another method than GET 405`(_ query: String) throws {
         let emulator = try RunningEmulator()
         #expect(try emulator.get("/resolve?" + query).status == 400)
         #expect(try emulator.get("/resolve?" + query, "--request", "POST").status == 405)
@@ -140,7 +140,7 @@ struct DNSJSONTests {
         #expect(try emulator.calls().channels == [code == nil ? "json-alidns" : "json-refused": 1])
     }
 
-    @Test func `a key by openssl is accepted for a limited time, even if optional`() throws {
+    @Test func `a key computed by openssl is valid for a limited time, even if optional`() throws {
         let emulator = try RunningEmulator()
         let now = Int(Date().timeIntervalSince1970)
         for (ts, status) in [(now, 200), (now - 500, 200), (now - 700, 403), (now + 700, 403)] {

@@ -16,7 +16,7 @@ struct FaultTests {
             ("noise", 1),  // CURLE_UNSUPPORTED_PROTOCOL: HTTP/0.9
         ]
     )
-    func `a connection fault causes curl's exit code`(_ fault: String, _ exit: Int32) throws {
+    func `curl reports the expected connection fault`(_ fault: String, _ exit: Int32) throws {
         let emulator = try RunningEmulator("--fault", fault)
         #expect(try emulator.ask("www.example.com").exit == exit)
         try emulator.misbehave()

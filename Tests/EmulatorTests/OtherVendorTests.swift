@@ -127,7 +127,7 @@ struct VolcengineTests {
         #expect(try emulator.get(Self.url("x.example")).text.contains(#""ips":[]"#))
     }
 
-    @Test func `an invalid request gets 403, a wrong method 405`() throws {
+    @Test func `an invalid request gets status 403, a wrong method status 405`() throws {
         let emulator = try RunningEmulator()
         let eleven = (0...10).map { "\($0).a.com" }.joined(separator: ",")
         for path in try [

@@ -50,7 +50,7 @@ struct ProgramTests {
             (["--missing-family", "none"], "none"),
         ]
     )
-    func `an invalid option is named, with code 64`(_ arguments: [String], _ part: String) throws {
+    func `the error names the invalid option`(_ arguments: [String], _ part: String) throws {
         let end = try Child(RunningEmulator.program, arguments).finish()
         #expect(end.code == 64)
         #expect(end.output.isEmpty)

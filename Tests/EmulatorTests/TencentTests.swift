@@ -149,7 +149,7 @@ struct TencentTests {
         )
     }
 
-    @Test func `the reply of /conf is encrypted like the channel`() throws {
+    @Test func `the reply of /conf has the encryption of the request's channel`() throws {
         let emulator = try RunningEmulator("--conf-servers", "119.29.29.98,119.28.28.98")
         #expect(try emulator.get("/conf?id=12345&alg=des").text == Vector["S11"].des)
         let hex = try emulator.get("/conf?id=12345&alg=aes").text

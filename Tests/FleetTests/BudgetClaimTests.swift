@@ -88,7 +88,7 @@ struct BudgetClaimTests {
     }
 
     @Test
-    func `a machine without the Redis server keeps its claim, and gets a share of the rest`() {
+    func `a machine without Redis keeps its claim, and gets a share of the remaining budget`() {
         var engine = Engine()
         let limit: UInt64 = 1_000
         var machines = (0..<4).map { Machine($0, limit: limit) }
@@ -156,7 +156,7 @@ struct BudgetClaimTests {
     }
 
     @Test
-    func `a new day begins without claims of a day, a new month without claims of a month`() {
+    func `a new day removes the claims for the old day, a new month those for the old month`() {
         var claim = BudgetClaim([100, nil, 3_000], day: 1, month: 1, members: 1)
         claim.take([(5, 50), nil, (60, 600)], members: 2, isSettled: true)
         claim.begin(day: 2, month: 1)
@@ -191,7 +191,7 @@ struct BudgetClaimTests {
     }
 
     @Test
-    func `right after a connection, the number of machines and the sum do not decrease`() {
+    func `right after a connection, the known machines and the claimed sum do not decrease`() {
         var claim = BudgetClaim([1_000, nil, nil], day: 1, month: 1, members: 1)
         claim.take([(250, 600), nil, nil], members: 4, isSettled: true)
         claim.lose(members: 4)
@@ -259,7 +259,7 @@ struct BudgetClaimTests {
     }
 
     @Test
-    func `a block covers a burst, and at least one call`() {
+    func `a claimed block suffices for a burst of calls, and for at least one call`() {
         #expect(BudgetClaim.Limit(most: 1_000).block(1, cost: 1) == 64)
         #expect(BudgetClaim.Limit(most: 1_000).block(1, cost: 10) == 250)
         var limit = BudgetClaim.Limit(most: 400)
@@ -273,7 +273,7 @@ struct BudgetClaimTests {
     }
 
     @Test
-    func `the rest of the budget includes the units that no machine has claimed`() {
+    func `the remaining budget includes the units that no machine has claimed`() {
         var claim = BudgetClaim([1_000, nil, nil], day: 1, month: 1, members: 4)
         claim.take([(64, 200), nil, nil], members: 4, isSettled: true)
         #expect(claim.left([60, 0, 0]) == [804, nil, nil])

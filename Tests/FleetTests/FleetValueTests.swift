@@ -34,7 +34,7 @@ struct FleetValueTests {
         return value
     }
 
-    @Test("a value is read as it was written")
+    @Test("a value that was written is read back unchanged")
     func roundTrip() throws {
         var values = [try Self.value(), FleetValue()]
         values[1].v4 = .init([], ttl: 0)

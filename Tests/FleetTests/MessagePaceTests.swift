@@ -19,7 +19,10 @@ struct MessagePaceTests {
         return now - start
     }
 
-    @Test("a flood is read at the rate, whatever the size of its messages", arguments: [0, 4_096])
+    @Test(
+        "a flood of messages is read at the permitted rate, whatever the size of the messages",
+        arguments: [0, 4_096]
+    )
     func flood(_ octets: Int) {
         let count = 20_000
         let cost = count * (octets + FleetLimits.messageCost) - FleetLimits.messageBurst

@@ -36,7 +36,7 @@ struct ReplyGuardTests {
     }
 
     @Test(
-        "a reply beyond the limits is refused before it is read",
+        "a reply beyond the limits is refused before its content is read",
         arguments: [
             "$1048577\r\n", "$99999999999\r\n", "*257\r\n", "*2147483647\r\n", "*200\r\n*100\r\n",
             "$-2\r\n", "$\r\n", "$1 \r\n", "*-\r\n", "$+1\r\n", "%1\r\n", "x",

@@ -37,7 +37,7 @@ struct BusyPollTests {
     }
 
     @Test
-    func `one unsuccessful poll among many successful ones does not stop polling`() {
+    func `one unsuccessful poll among many successful polls does not stop polling`() {
         var worker = Worker()
         worker.waits(8, .microseconds(19))
         for _ in 0..<100 {
@@ -58,7 +58,7 @@ struct BusyPollTests {
     }
 
     @Test(arguments: 0..<8)
-    func `at most one poll is unsuccessful for four quick queries`(_ seed: UInt64) {
+    func `at most one poll per four quick queries is unsuccessful`(_ seed: UInt64) {
         var state = seed
         var worker = Worker()
         var quick = 0

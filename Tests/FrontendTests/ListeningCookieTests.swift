@@ -169,7 +169,7 @@ struct ListeningCookieTests {
     }
 
     @Test
-    func `the secret changes daily, and the previous one stays valid`() {
+    func `the secret changes daily, and the previous secret stays valid`() {
         let start = Clock.now
         let jar = CookieJar(now: start)
         func terms(_ hours: Int) -> CookieTerms {

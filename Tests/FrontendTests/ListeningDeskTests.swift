@@ -48,7 +48,7 @@ struct ListeningDeskTests {
 
     @Test
     @ServiceLoop
-    func `a query with unusual EDNS options is answered like a plain one`() async throws {
+    func `a query with unusual EDNS options is answered like a plain query`() async throws {
         let harness = ListenerHarness()
         let octets = try query("www.example.com", id: 5) { message in
             message.additionals = [

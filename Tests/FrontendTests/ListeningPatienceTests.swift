@@ -106,7 +106,7 @@ struct ListeningPatienceTests {
 
     @Test
     @ServiceLoop
-    func `a timely message is answered, and the next has its own timeout`() async throws {
+    func `a timely message is answered, and the next message has its own timeout`() async throws {
         let tcp = try await TCPHarness()
         defer { tcp.finish() }
         for id in UInt16(1)...3 {

@@ -30,7 +30,7 @@ struct ListeningRateTests {
     }
 
     @Test
-    func `queries within the limit are answered; every other query beyond it is truncated`() {
+    func `beyond the limit, every second query gets a truncated reply, and the others get none`() {
         let limit = RateLimit(now: epoch)
         let verdicts = ask(limit, Self.v4(1), 14)
         #expect(verdicts.prefix(10).allSatisfy { $0 == .passes })

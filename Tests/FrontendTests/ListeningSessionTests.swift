@@ -97,7 +97,7 @@ struct ListeningSessionTests {
 
     @Test
     @ServiceLoop
-    func `all queries are answered, even if more arrive than may wait`() async throws {
+    func `all queries are answered, even if more queries arrive than may wait`() async throws {
         let harness = ListenerHarness()
         let (server, client) = try await Self.connect(harness)
         defer { server.stop() }
@@ -135,7 +135,7 @@ struct ListeningSessionTests {
 
     @Test
     @ServiceLoop
-    func `messages without reply do not block the others`() async throws {
+    func `messages without a reply do not block other messages`() async throws {
         let harness = ListenerHarness()
         try harness.store("www.example.com")
         let (server, client) = try await Self.connect(harness)
@@ -184,7 +184,7 @@ struct ListeningSessionTests {
 
     @Test
     @ServiceLoop
-    func `a client with too many connections loses the longest idle one`() async throws {
+    func `if a client has too many connections, the longest idle one is closed`() async throws {
         let harness = ListenerHarness()
         try harness.store("www.example.com")
         let clock = StandingClock()

@@ -13,7 +13,7 @@ struct ListeningShareTests {
 
     @Test
     @ServiceLoop
-    func `a client with too many sessions loses its oldest, even with a pending query`()
+    func `if a client has too many sessions, its oldest is closed, even with a pending query`()
         async throws
     {
         let harness = ListenerHarness()
@@ -82,7 +82,7 @@ struct ListeningShareTests {
 
     @Test
     @ServiceLoop
-    func `an idle session is closed before one with a pending query`() async throws {
+    func `an idle session is closed before a session with a pending query`() async throws {
         let harness = ListenerHarness()
         let clock = StandingClock()
         let (server, first) = try await ListeningSessionTests.connect(

@@ -80,7 +80,7 @@ struct ListeningStreamTests {
 
     @Test
     @ServiceLoop
-    func `a message of maximum length and the one after it are read`() async throws {
+    func `a message of maximum length and the next message are read`() async throws {
         let harness = ListenerHarness()
         try harness.store("www.example.com")
         let long = try query("www.example.com", id: 1)

@@ -119,7 +119,7 @@ struct MissQueueTests {
     }
 
     @Test
-    func `health check queries overtake a full queue`() throws {
+    func `a health check query is handled before the queries in a full queue`() throws {
         for number in 1...200 { queue.take(try misses("192.0.2.\(number)", 1_000)) }
         queue.take([], own: [try miss("127.0.0.1", 7)])
         queue.handleAll()

@@ -152,7 +152,7 @@ struct AbandonedCallTests {
     }
 
     @Test(
-        "slow names of one client that have expired cause no failure for another client",
+        "expired slow names of one client cause no failure for another client",
         arguments: [503, 429]
     )
     @ServiceLoop

@@ -91,7 +91,7 @@ struct AlibabaReplyTests {
     }
 
     @Test(
-        "a code that is not documented does not confirm an empty family",
+        "an undocumented code does not prove that a family has no address",
         arguments: [
             (#","no_ip_code":"RRNotExist""#, true), (#","no_ip_code":"DomainNotExist""#, true),
             ("", true), (#","no_ip_code":"SomethingElse""#, false),

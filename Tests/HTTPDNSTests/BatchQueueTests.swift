@@ -128,7 +128,7 @@ struct BatchQueueTests {
         #expect(order == [["a1"], ["b1"], ["a2"], ["b2"], ["a3"]])
     }
 
-    @Test("the client with the fewest calls goes first")
+    @Test("the next call is for the client with the fewest calls in flight")
     func fewest() throws {
         var queue = BatchQueue()
         var shares = CallShares(of: 8)
@@ -180,7 +180,7 @@ struct BatchQueueTests {
         #expect(queue.nextBatch(shares) { _ in true } == nil)
     }
 
-    @Test("one client gets half of the calls, and the next client gets half of the rest")
+    @Test("one client gets half of the calls, and the next client half of the remaining calls")
     func shares() {
         for (calls, expected) in [
             (1, [1, 0, 0]), (2, [1, 1, 0]), (4, [2, 1, 1]), (32, [16, 8, 4]),

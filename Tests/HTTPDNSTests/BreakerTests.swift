@@ -49,7 +49,7 @@ struct BreakerTests {
         #expect(!breaker.admits(at: epoch))
     }
 
-    @Test("after a pause, one probe passes at a time")
+    @Test("after a pause, the breaker admits one probe at a time")
     func trial() {
         var breaker = Breaker()
         breaker.limited(1, retryAfter: nil, last: 1, now: epoch)

@@ -47,7 +47,7 @@ struct BudgetTests {
         #expect(notices == [.budgetSpent(rule), .budgetSpent(rule)])
     }
 
-    @Test("a budget with unknown counts sends nothing, and is reported once")
+    @Test("with unknown counts, a budget allows no call, which is reported once")
     @ServiceLoop
     func unknown() async throws {
         world.servers([:])
@@ -65,7 +65,7 @@ struct BudgetTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("a budget that only warns counts the excess")
+    @Test("a budget that only warns counts the calls beyond the limit")
     @ServiceLoop
     func warn() async throws {
         world.servers([:])
@@ -106,7 +106,7 @@ struct BudgetTests {
     }
 
     @Test(
-        "a refusal is free only if TLS protects it: a forged one must not make calls free",
+        "a refusal is free only over TLS, because a forged refusal must not make calls free",
         arguments: [401, 403, 429, 500],
         [false, true]
     )
@@ -179,7 +179,7 @@ struct BudgetTests {
         #expect(world.asked.count == 1)
     }
 
-    @Test("a new client of the same account keeps the spent budget")
+    @Test("after a reload, a client of the same account continues the limit of calls per second")
     @ServiceLoop
     func pacedSuccession() async throws {
         world.servers([:])
@@ -282,7 +282,7 @@ struct BudgetCountTests {
         #expect(Budget.secondsLeft(wallSeconds: -1) == 1)
     }
 
-    @Test("a refund of a former day does not raise today's budget")
+    @Test("a refund for a call of an earlier day does not raise today's budget")
     func refund() throws {
         var budget = budget(Budget.Rule(callsPerDay: 1))
         let first = budget.spend(units: 1, wallSeconds: midnight - 1)
@@ -326,8 +326,8 @@ struct BudgetCountTests {
             #expect(budget.usage(wallSeconds: midnight)?.callsToday == 9)
             #expect(budget.usage(wallSeconds: midnight)?.unitsThisMonth == 9)
             #expect(spendAll(&budget, at: midnight) == 1)
-            // The next day has a new budget; if it is the day of the wrong clock, one call of it
-            // was made already.
+            // The next day has a new budget. If the wrong clock showed this day, one call of the
+            // day was already made.
             let first = wrong == midnight + day ? 9 : 10
             #expect(spendAll(&budget, at: midnight + day) == first)
         }
@@ -521,7 +521,7 @@ struct BudgetCountTests {
         }
     }
 
-    @Test("a call that a replaced client ends late leaves no reserved units behind")
+    @Test("a late call of a replaced vendor client leaves no units reserved")
     func releasedReservation() throws {
         let rule = Budget.Rule(callsPerDay: 100_000, unitsPerMonth: 10_000_000)
         var old = budget(rule)

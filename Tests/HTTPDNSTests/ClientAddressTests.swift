@@ -114,7 +114,7 @@ struct ClientAddressTests {
         #expect(moved.statistics.clientAddress == nil)
     }
 
-    @Test("the address of a route's client-subnet is not taken for the client address")
+    @Test("the address in a route's `client-subnet` is not stored as the client address")
     @ServiceLoop
     func ofRoute() async throws {
         script(1)

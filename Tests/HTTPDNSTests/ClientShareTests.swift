@@ -75,7 +75,7 @@ struct ClientShareTests {
         #expect(client.statistics.inFlight == calls / 2)
     }
 
-    @Test("the full queue of one client does not delay another")
+    @Test("the full queue of one client does not delay another client")
     @ServiceLoop
     func pinned() async throws {
         deadNames()

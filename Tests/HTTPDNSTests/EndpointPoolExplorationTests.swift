@@ -6,7 +6,7 @@ import Testing
 
 /// Checks invariants after each of up to seven events.
 ///
-/// A sequence ends at a state that equals an earlier one. For the comparison, only the order of
+/// A sequence ends at a state that equals an earlier state. For the comparison, only the order of
 /// numbers and instants matters.
 @Suite("Server selection under every sequence of events")
 struct EndpointPoolExplorationTests {

@@ -78,7 +78,7 @@ struct EndpointPoolTests {
         #expect(order(pool) == "231")
     }
 
-    @Test("an answer, even a late one, resets the failures")
+    @Test("an answer, even a late answer, resets the count of failures")
     func success() throws {
         var pool = try pool(2)
         for _ in 0..<10 {
@@ -109,7 +109,7 @@ struct EndpointPoolTests {
         #expect(attempts.suffix(25).compactMap { pool.end($0, .failed, now: now) }.isEmpty)
     }
 
-    @Test("after the last server the first is current again")
+    @Test("after failures of the last server, the first server is current again")
     func round() throws {
         var pool = try pool(3, failuresBeforeSwitch: 1)
         #expect(try (1...3).flatMap { try attempt(&pool, $0, .failed) }.count == 3)
@@ -224,7 +224,7 @@ struct EndpointPoolTests {
         #expect(order(pool) == "12")
     }
 
-    @Test("if a scheduled server answers a probe after another one was silent, it becomes current")
+    @Test("a scheduled server that answers a probe becomes current, even if another one is silent")
     func secondScheduled() throws {
         var pool = try pool(1)
         try pool.schedule(scheduled(7, 8, 9), now: now)
@@ -247,7 +247,7 @@ struct EndpointPoolTests {
         }
     }
 
-    @Test("after a scheduled server has failed, a configured one is current, and a check is due")
+    @Test("after a scheduled server has failed, a configured server is current, and a check is due")
     func deadScheduled() throws {
         var pool = try pool(2)
         try pool.schedule(scheduled(7, 8), now: now)

@@ -179,7 +179,7 @@ extension JSONAPITests {
         }
     }
 
-    @Test("CNAME chains may have any order, and have the lowest TTL")
+    @Test("the records of a CNAME chain may have any order; the answer has their lowest TTL")
     func aliases() throws {
         let answer = try read(
             reply(
@@ -270,7 +270,7 @@ extension JSONAPITests {
         #expect(answer.isEmpty && answer.denial == nil && answer.dropped == 1)
     }
 
-    @Test("a lookup of both families has an IPv4 answer only")
+    @Test("a lookup of both families returns only an IPv4 answer")
     func both() throws {
         let answer = try read(
             reply(#""Answer":[{"name":"www.example.com","type":1,"TTL":9,"data":"192.0.2.1"}]"#),

@@ -137,7 +137,7 @@ struct JSONVendorHostileTests {
     }
 
     @Test(
-        "bad addresses are dropped; a reply with bad ones only is unreadable",
+        "bad addresses are dropped; a reply with only bad addresses is unreadable",
         arguments: HostileVendor.all
     )
     func addresses(_ vendor: HostileVendor) throws {

@@ -31,7 +31,7 @@ struct PriceModelTests {
     }
 
     @Test(
-        "the maximum of a call is the sum of the maximums of its names",
+        "the maximum units of a call are the sum of the maximums of its names",
         arguments: [0, 1, 2],
         [Families.v4, .both]
     )

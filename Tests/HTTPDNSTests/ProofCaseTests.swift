@@ -64,7 +64,9 @@ struct ProofCaseTests {
         #expect(try verdict(.readable, .failure(broken), hasReply: false) == false)
     }
 
-    @Test("a refusal is a difference, unless expected; so is an answer if a refusal is expected")
+    @Test(
+        "an unexpected refusal is a difference, and so is an answer instead of an expected refusal"
+    )
     func refusal() throws {
         let refused = VendorError.serverStatus(403, code: nil)
         #expect(try verdict(.refusal, .failure(refused), hasReply: true) == true)

@@ -175,7 +175,7 @@ struct TencentRequestTests {
         #expect(try url(plainTencent(), lookup("www.qq.com"), at: server).hasPrefix(start))
     }
 
-    @Test("a TLS name replaces the address in the URL only")
+    @Test("a TLS name replaces the address in the URL, but not the port")
     func tlsName() throws {
         let vendor = try Tencent(token: Secret("1"), tlsName: try Name("httpdns.example.com"))
         #expect(

@@ -133,7 +133,7 @@ struct VendorClientAccountTests {
         #expect(requests.map(isAccepted).suffix(2) == [true, false])
     }
 
-    @Test("after 429 a server is skipped for its Retry-After")
+    @Test("after a 429, a server is skipped for the time in Retry-After")
     @ServiceLoop
     func limited() async throws {
         var reply = HTTPReply(status: 429, body: [])

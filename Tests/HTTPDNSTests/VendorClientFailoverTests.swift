@@ -38,7 +38,7 @@ struct VendorClientFailoverTests {
         )
     }
 
-    @Test("after a hedged request, the slow server's answer is used if it is first")
+    @Test("after a hedged request, the slow server's answer is used if it arrives first")
     @ServiceLoop
     func slow() async throws {
         world.servers([
@@ -140,7 +140,7 @@ struct VendorClientFailoverTests {
     }
 
     @Test(
-        "an attempt with less than 500 ms until the deadline is no failure of its server",
+        "an attempt that begins less than 500 ms before the deadline is no failure of its server",
         arguments: [499, 500]
     )
     @ServiceLoop
@@ -162,7 +162,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.switches == 1)
     }
 
-    @Test("a server with three pending calls goes last")
+    @Test("a server with three unanswered calls is called last")
     @ServiceLoop
     func silentToSeveral() async throws {
         world.servers([1: .silence()])
@@ -212,7 +212,7 @@ struct VendorClientFailoverTests {
         #expect(waits.max().map { $0 <= .milliseconds(400) } == true)
     }
 
-    @Test("requests that outlive their calls are limited")
+    @Test("the number of requests that outlive their calls is limited")
     @ServiceLoop
     func lingering() async throws {
         world.servers([1: .silence()])

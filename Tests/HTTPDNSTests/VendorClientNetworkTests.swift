@@ -106,7 +106,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.servers.map(\.failures) == [0, 0])
     }
 
-    @Test("network changes send a call again twice, then it fails")
+    @Test("a call is sent again after at most two network changes, and fails after further changes")
     @ServiceLoop
     func manyChanges() async throws {
         world.script = { _ in .silence() }

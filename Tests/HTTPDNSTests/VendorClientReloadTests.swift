@@ -10,7 +10,7 @@ import Testing
 struct VendorClientReloadTests {
     let world = Simulation()
 
-    @Test("counters, costs, the pause and today's budget continue")
+    @Test("a reload keeps counters, costs, a pause and the budget of the day")
     @ServiceLoop
     func goesOn() async throws {
         world.servers([:])

@@ -150,7 +150,7 @@ struct VendorClientTrialTests {
         #expect(time == .milliseconds(400), "a probe began before")
     }
 
-    @Test("a reply before the silence delays a waiting name only until the next probe")
+    @Test("if a vendor has just replied and is then silent, a name waits only until the next probe")
     @ServiceLoop
     func queuedSilenceAfterReply() async throws {
         deadNames(.silence())
@@ -210,7 +210,7 @@ struct VendorClientTrialTests {
         #expect(client.isSilent)
     }
 
-    @Test("names that use up the rate do not prevent the probe")
+    @Test("names that use up the call rate do not prevent a probe")
     @ServiceLoop
     func unpaced() async throws {
         world.script = { _ in Self.tooMany() }

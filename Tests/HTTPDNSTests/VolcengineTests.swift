@@ -71,7 +71,7 @@ struct VolcengineTests {
         #expect(try read(body, families: .v6).v4 == nil)
     }
 
-    @Test("addresses of one family leave the other unknown")
+    @Test("if a reply has addresses of one family, the other family is unknown")
     func oneFamily() throws {
         let answer = try read(#"{"host":"www.example.com","ips":["192.0.2.1"],"ttl":1}"#)
         #expect(answer.v4?.addresses.count == 1 && answer.v6 == nil)
