@@ -151,7 +151,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a failed TLS handshake is charged to its provider, and earns no time`() async throws {
+    func `a failed TLS handshake counts against the loop budget of its provider`() async throws {
         _ = try await client.send(secure("/hello"), deadline: patience)
         let earned = try #require(client.providers[""]?.meter.budget.level)
         #expect(earned <= .zero)
@@ -705,7 +705,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test(arguments: ["192.0.2.7:80", "192.0.2.7:8053", "[2001:db8::7]:80"])
-    func `a proxy forwards requests without TLS and host name`(server: String)
+    func `over HTTP, a proxy gets the complete URL with the address of the server`(server: String)
         async throws
     {
         let proxy = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))

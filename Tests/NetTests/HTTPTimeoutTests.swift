@@ -33,7 +33,7 @@ struct HTTPTimeoutTests {
 
     @ServiceLoop
     @Test(arguments: [(true, true), (true, false), (false, true)])
-    func `only a billed request with a partial reply times out as on a new connection`(
+    func `only a billed request with a partial reply times out as if its connection were new`(
         isSentOnce: Bool,
         isAlive: Bool
     ) async throws {
@@ -66,7 +66,7 @@ struct HTTPTimeoutTests {
 
     @ServiceLoop
     @Test(arguments: [true, false])
-    func `a reply on a new connection closes connections that did not reply meanwhile`(
+    func `a reply on a new connection closes older connections without a reply in the meantime`(
         isSilent: Bool
     ) async throws {
         let listener = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))

@@ -15,7 +15,7 @@ struct LinkResolversTests {
 
     // MARK: - resolv.conf
 
-    @Test("only nameserver lines of resolv.conf are servers; unreadable ones are reported")
+    @Test("only `nameserver` lines of resolv.conf are servers; invalid ones are reported")
     func resolvConf() throws {
         let (entry, unreadable) = LinkResolvers.reading(
             resolvConf: """
@@ -90,7 +90,7 @@ struct LinkResolversTests {
     }
 
     @Test(
-        "the servers of a VPN precede those of the network that carries it",
+        "the servers of a VPN precede those of the network through which the VPN connects",
         arguments: ["interface", "interfaces"]
     )
     func order(_ directory: String) throws {
@@ -239,7 +239,7 @@ struct LinkResolversTests {
         #expect(full(2) == [false, false])
     }
 
-    @Test("DefaultRoute decides if a link gets ordinary names; a link with `~.` gets all names")
+    @Test("DefaultRoute decides if a link gets names of no routing domain; `~.` gets all names")
     func defaultRoute() {
         let manager = Self.resolved(
             [(2, [192, 0, 2, 1], 0, ""), (3, [198, 51, 100, 1], 0, "")],
@@ -449,7 +449,7 @@ struct LinkResolversTests {
         #expect(all.map(\.source) == [.resolvconf, .file])
     }
 
-    @Test("servers that the administrator had chosen precede those of the network, not of VPNs")
+    @Test("servers that the administrator chose precede those of the network, not those of VPNs")
     func chosen() throws {
         let links = [
             LinkResolvers(.resolved, link: "", servers: [try Self.server("127.0.0.1")]),
@@ -473,7 +473,7 @@ struct LinkResolversTests {
         )
     }
 
-    @Test("packets to the servers of a VPN's names leave through its link")
+    @Test("packets to the servers of a VPN's names leave through the link of the VPN")
     func bound() throws {
         let server = try Self.server("192.0.2.1")
         func link(_ name: String, _ source: LinkResolvers.Source, takesAll: Bool = false)
@@ -495,7 +495,8 @@ struct LinkResolversTests {
         }
         #expect(bound(link("tun0", .resolvconf)) == 5)
         #expect(bound(link("proton0", .resolvconf, takesAll: true)) == 6)
-        // A server is not bound to an ordinary link, because a VPN may lead to the server.
+        // A server is not bound to an ordinary link, because the route to the server may go through
+        // a VPN.
         #expect(bound(link("eth0", .resolved, takesAll: true)) == 0)
         #expect(bound(link("eth0", .resolved)) == 0)
         // The server of a VPN may be outside of the VPN, but not with systemd-resolved.
@@ -511,7 +512,7 @@ struct LinkResolversTests {
         #expect(try Self.server(text).address.isOwn)
     }
 
-    @Test("a link's first source is used; links that are down, and own addresses, are omitted")
+    @Test("of a link's sources, only the first is used; down links and own addresses are omitted")
     func merged() throws {
         func link(_ source: LinkResolvers.Source, _ name: String, _ server: String) throws
             -> LinkResolvers
@@ -565,7 +566,7 @@ struct LinkResolversTests {
     }
 
     @Test(
-        "the domains of a link stay if its server has an address of this machine",
+        "a link keeps its domains if its only server has an address of this machine",
         arguments: [("192.0.2.1", "tun0", 1), ("127.0.0.1", "tun0", 0), ("192.0.2.1", "", 0)]
     )
     func ownServer(_ server: String, _ link: String, _ count: Int) throws {

@@ -71,7 +71,7 @@ struct LoopBudgetTests {
     }
 
     @Test
-    func `failed handshakes throttle the provider to a tenth of the loop, without an end`() {
+    func `repeated failed handshakes throttle the provider to a tenth of the loop's time`() {
         var budget = LoopBudget(at: start)
         var used: Duration = .zero
         var now = start
@@ -170,7 +170,7 @@ struct LoopBudgetTests {
     }
 
     @Test
-    func `replies earn time in advance, at most as much as the bucket holds`() {
+    func `replies extend the allowed time in advance, up to the capacity of the bucket`() {
         var budget = budget(charged: .milliseconds(1), ended: 1000)
         budget.charge(.milliseconds(99), octets: 0, inFlight: 0, ended: 0, at: start + .seconds(1))
         #expect(!budget.isThrottled)
@@ -179,7 +179,7 @@ struct LoopBudgetTests {
     }
 
     @Test
-    func `one call overflows only beyond the capacity and the time for its octets and transfers`() {
+    func `a call overflows only beyond the capacity plus the time for its octets and transfers`() {
         var budget = LoopBudget(at: start)
         #expect(!budget.overflows(.milliseconds(50), octets: 0, inFlight: 0))
         #expect(budget.overflows(.milliseconds(51), octets: 0, inFlight: 0))
@@ -190,7 +190,7 @@ struct LoopBudgetTests {
     }
 
     @Test
-    func `a provider gets as much reply memory as is free, so some is free for the next one`() {
+    func `a provider may use half of the free reply memory, so that others find free memory`() {
         let memory = ReplyMemory(limit: 8)
         let shares = (0..<4).map { _ in ReplyMemory.Share(of: memory) }
         for share in shares {

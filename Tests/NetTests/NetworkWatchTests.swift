@@ -161,7 +161,7 @@ struct NetworkWatchTests {
     }
 
     @Test
-    func `a replaced address is one change, reported when the new one exists`() async throws {
+    func `a replaced address is one change, reported when the new address exists`() async throws {
         let (watch, changes) = try await network.watch()
         try network.batch([
             "addr del 192.0.2.7/24 dev eth0", "addr add 192.0.2.8/24 dev eth0",
@@ -277,7 +277,7 @@ struct NetworkWatchPaceTests {
     private let start = Instant(nanoseconds: 1_000_000_000)
 
     @Test
-    func `the interval of reports also doubles across short quiet periods`() {
+    func `the interval between reports also doubles across short quiet periods`() {
         var pace = NetworkWatch.Pace()
         let intervals = (0..<7).map { pace.next(start + .seconds(10 * $0)) }
         #expect(intervals == [200, 400, 800, 1600, 3200, 5000, 5000].map { .milliseconds($0) })

@@ -67,7 +67,7 @@ struct PassedSocketTests {
 
     @ServiceLoop
     @Test
-    func `a worker keeps the state of an adopted socket and still ends`() async throws {
+    func `a worker with an adopted socket ends without shutting down the socket`() async throws {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         let held = try DatagramListener(binding: any, shared: false)
         // The second round proves that no shutdown(2) made the socket unreadable.

@@ -54,7 +54,7 @@ struct PrivateFileTests {
     }
 
     @Test
-    func `a reader of the old file continues to read it after a replacement`() throws {
+    func `a reader of the old file can continue to read the old file after a replacement`() throws {
         try replace(by: [[1, 2, 3]])
         guard let reader = try file.open() else { throw FileFault.stopped("") }
         try replace(by: [[4]])
@@ -62,7 +62,7 @@ struct PrivateFileTests {
     }
 
     @Test
-    func `a writer that stops early leaves the old file and no other`() throws {
+    func `a writer that stops early leaves the old file and no temporary file`() throws {
         try replace(by: [[1, 2, 3]])
         var count = 0
         #expect(throws: FileFault.stopped("here")) {
@@ -100,7 +100,7 @@ struct PrivateFileTests {
     }
 
     @Test
-    func `while one writer has the file, a second one fails`() throws {
+    func `while one writer has the file, a second writer fails`() throws {
         let other = PrivateFile(file.path)
         var isFirst = true
         let octets = try file.replace { () throws(FileFault) in
@@ -169,7 +169,7 @@ struct PrivateFileTests {
     }
 
     @Test
-    func `setting a file aside replaces an earlier one`() throws {
+    func `setting a damaged file aside replaces an earlier damaged file`() throws {
         for octets in [[1], [2]] as [[UInt8]] {
             try replace(by: [octets])
             try file.setAside()

@@ -48,7 +48,7 @@ struct ResolvedStateTests {
         #expect(vpn.allowsFile)
     }
 
-    @Test("after the end of NetworkManager, its domains stay in use only while the VPN is up")
+    @Test("after NetworkManager ends, the domains of a VPN stay in use only while the VPN is up")
     func endOfNetworkManager() {
         func state(_ link: String) -> NetworkManagerState {
             var state = NetworkManagerState()
@@ -82,7 +82,9 @@ struct ResolvedStateTests {
     }
 
     @ServiceLoop
-    @Test("at the start, a silent bus prevents the use of the file, also through /etc/resolv.conf")
+    @Test(
+        "while the bus is silent at the start, neither the service's file nor a link to it is used"
+    )
     func start() async throws {
         let directory = try TemporaryDirectory()
         let file = URL(filePath: directory.path("run/systemd/resolve/resolv.conf"))

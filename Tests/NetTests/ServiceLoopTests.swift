@@ -17,7 +17,7 @@ struct ServiceLoopTests {
     }
 
     @Test
-    func `a task that prefers the loop runs on it`() async {
+    func `a task that prefers the loop as its executor runs on the loop`() async {
         let here = await Task(executorPreference: LoopTaskExecutor.shared) {
             LoopExecutor.shared.isCurrent
         }.value

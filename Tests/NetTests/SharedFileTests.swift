@@ -95,7 +95,7 @@ struct SharedFileTests {
         #expect(try content(of: file).split(separator: "\n") == ["second"])
     }
 
-    @Test("an existing empty file stays empty: it was truncated")
+    @Test("an existing empty file, which must have been truncated, stays empty")
     func truncated() throws {
         try Data().write(to: URL(filePath: path))
         #expect(try content(of: SharedFile(path, initial: Array("first".utf8))) == "")

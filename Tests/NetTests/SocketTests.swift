@@ -185,7 +185,7 @@ struct StreamTests {
 
     @ServiceLoop
     @Test(arguments: ["127.0.0.1:0", "[::1]:0"])
-    func `octets pass in both directions, the end is an empty read`(family: String) async throws {
+    func `octets pass in both directions; the last read is empty`(family: String) async throws {
         let listener = try StreamListener(binding: try loopback(family))
         let address = try #require(listener.localAddress)
         let client = try await StreamConnection.connect(to: address, deadline: patience)

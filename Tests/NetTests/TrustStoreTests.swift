@@ -87,7 +87,7 @@ struct TrustStoreTests {
 
     @ServiceLoop
     @Test
-    func `a replaced file applies to new connections, whether it adds or removes trust`()
+    func `a replaced file applies to new connections, for added and for removed authorities`()
         async throws
     {
         let other = try otherAuthority()

@@ -53,8 +53,8 @@ struct WatchedSocketsTests {
     {
         let listener = try ListeningSocket()
         let fixture = Fixture()
-        // Repeats until the new socket gets the number of the closed one: other tests also open
-        // sockets.
+        // Repeats until the new socket gets the number of the closed socket, because other tests
+        // also open sockets.
         var descriptor: Int32
         repeat {
             let old = try fixture.open()

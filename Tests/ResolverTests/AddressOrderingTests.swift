@@ -148,7 +148,7 @@ struct AddressOrderingTests {
     }
 
     @Test
-    func `fast addresses precede unknown ones, and unreachable ones are last`() {
+    func `fast addresses precede unknown addresses, and unreachable addresses are last`() {
         var ranking = AddressRanking()
         let all = Self.addresses("192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4")
         ranking.note(.init(all[0], port: 443), nil, now: Self.now)

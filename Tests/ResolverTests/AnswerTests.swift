@@ -36,7 +36,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "NODATA for a family that the vendor lacks has the addresses' TTL, within `negative-ttl`",
+        "NODATA for a family without addresses has the TTL of the other, within `negative-ttl`",
         arguments: [(1, 5), (200, 200), (86_400, 300)] as [(UInt32, UInt32)]
     )
     @ServiceLoop

@@ -14,7 +14,8 @@ struct DNS64Tests {
     func payer() async throws {
         var answers = AnswerPolicy()
         answers.synthesis = .vendors
-        // After the call of another client, a client may spend three quarters of the rest: 6 calls.
+        // After the call of another client, a client may spend three quarters of the remaining
+        // budget: 6 calls.
         let harness = try ResolverHarness(
             .json,
             answers: answers,

@@ -151,7 +151,7 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `a new client evicts the oldest query of the client with the most`() {
+    func `a new client evicts the oldest query of the client with the most queries`() {
         let questions = Questions()
         for number in 1...5 { questions.ask("a\(number)", by: 1) }
         for number in 1...3 { questions.ask("b\(number)", by: 2) }
@@ -421,7 +421,7 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `a limit of the client that pays for a query affects no other waiting client`() async {
+    func `a limit of the client to which a query is charged affects no other client`() async {
         let questions = Questions()
         let turns = LoopTurns()
         questions.ask("a", by: 1, as: "a1")
@@ -529,7 +529,7 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `a completed caller retains nothing, although the table stores it for a while`() {
+    func `a completed caller releases its objects, although the table still stores the caller`() {
         final class Owner {}
         weak var owner: Owner?
         let questions = Questions()

@@ -60,7 +60,7 @@ struct NAT64AnnouncementTests {
     }
 
     @Test
-    func `after a network change, only a new announcement counts`() async throws {
+    func `after a network change, only a new announcement is used`() async throws {
         let prefix = try prefix("2001:db8:64::/96")
         nat64.announce(prefix, on: "router on eth0", lifetime: .seconds(600))
         nat64.networkChanged()
@@ -72,7 +72,7 @@ struct NAT64AnnouncementTests {
     }
 
     @Test
-    func `the setting has priority`() throws {
+    func `the prefix in the settings has priority over announced prefixes`() throws {
         nat64.use(.off)
         nat64.announce(try prefix("2001:db8:64::/96"), on: "router", lifetime: .seconds(600))
         #expect(nat64.prefix == nil)

@@ -161,7 +161,7 @@ struct NetworkPlanTests {
         #expect(plan.routes.map(\.link) == ["tun1"])
     }
 
-    @Test("the domain of a VPN that is down is held although another link names it")
+    @Test("the domain of a VPN that is down is held although another link has the same domain")
     func heldAgainstOthers() throws {
         var plan = NetworkPlan()
         let ether = try Self.link("eth0", "192.0.2.1", ["corp.example.com"])
@@ -219,7 +219,7 @@ struct NetworkPlanTests {
         #expect(Self.hosts(plan.servers) == ["192.0.2.1"] && plan.spares.isEmpty)
     }
 
-    @Test("a network cannot take over the domain of a VPN, or of a link that has it already")
+    @Test("a network cannot take over a domain of a VPN, or a domain that another link already has")
     func takeover() throws {
         for (first, second, owner) in [
             ("eth0", "wg0", "wg0"), ("wg0", "eth0", "wg0"), ("eth1", "eth0", "eth1"),

@@ -25,7 +25,7 @@ struct PendingTableTests {
     }
 
     @Test
-    func `queries are found until they are removed, whatever their number`() throws {
+    func `any number of queries is found until the queries are removed`() throws {
         var table = PendingTable(hash, ResolverLimits.inFlight)
         let queries = try (0..<500).map(query)
         for query in queries { table.insert(query) }

@@ -73,7 +73,7 @@ struct RebindingTests {
 
     @Test
     @ServiceLoop
-    func `a mixed answer loses its private addresses, a signed one all`() async throws {
+    func `a mixed answer loses private addresses, a signed one all addresses`() async throws {
         let harness = try ResolverHarness(
             upstream: Self.upstream("192.0.2.1", "10.0.0.1", "192.0.2.2"),
             answers: Self.policy()

@@ -98,7 +98,7 @@ struct LatencyHistogramTests {
     }
 
     @Test
-    func `a quantile is never too low and at most an eighth too high`() {
+    func `a quantile is never too low, and at most an eighth too high`() {
         var state: UInt64 = 7
         let values = (0..<5_000).map { _ in
             state = state &* 6_364_136_223_846_793_005 &+ 1

@@ -103,7 +103,7 @@ struct ServiceBindingFilterTests {
 
     @Test
     @ServiceLoop
-    func `a family without addresses has no hint, and no hint is added to a record without one`()
+    func `a family without addresses has no hint, and a record without hints gets none`()
         async throws
     {
         let harness = try ResolverHarness(

@@ -31,7 +31,7 @@ struct SnapshotWaitersTests {
         try await harness.story(of: asked).hasPrefix(text)
     }
 
-    @Test("after 300 ms, a stale answer is sent as soon as it is loaded")
+    @Test("after 300 ms, a stale answer from the snapshot is sent as soon as the answer is loaded")
     @ServiceLoop
     func loadedLate() async throws {
         let harness = try await harness()
@@ -64,7 +64,7 @@ struct SnapshotWaitersTests {
         )
     }
 
-    @Test("a fresh answer is sent as soon as it is loaded")
+    @Test("a fresh answer is sent as soon as the answer is loaded")
     @ServiceLoop
     func fresh() async throws {
         let harness = try await harness(age: 30)

@@ -117,7 +117,7 @@ struct StaleAnswerTests {
         #expect(harness.resolver.singleFlight.merged == 1)
     }
 
-    @Test("a client that stops waiting does not affect the next one")
+    @Test("a client that stops waiting does not affect the next client")
     @ServiceLoop
     func nextOne() async throws {
         let harness = try ResolverHarness(.tencent)

@@ -10,8 +10,8 @@ import Testing
 
 /// Plays each sequence from the start, because the resolver cannot be copied.
 ///
-/// A sequence ends at a state that equals an earlier one. An event that changes only the servers is
-/// not played alone, because it affects only later calls.
+/// A sequence ends at a state that equals an earlier state. A sequence that ends with a change of
+/// the servers is not played, because the change affects only later calls.
 @Suite("Answers for one name under every sequence of events", .timeLimit(.minutes(15)))
 struct StaleExplorationTests {
     private enum Event: CaseIterable {

@@ -8,7 +8,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("A client is answered within 5 s, which the sources divide")
+@Suite("A client is answered within 5 s, a time that all sources share")
 struct TimeTests {
     @ServiceLoop
     private func silence(_ harness: ResolverHarness, onOldConnection isOld: Bool = false) {

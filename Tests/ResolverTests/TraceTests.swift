@@ -49,7 +49,7 @@ struct TraceTests {
 
     @Test
     @ServiceLoop
-    func `a traced query for an upstream is released at its end`() async throws {
+    func `the trace of a query to an upstream is released after the query`() async throws {
         let harness = try ResolverHarness(.tencent)
         let query = Query(question: Question(name: "www.example.com", type: .txt))
         weak var released: Trace?

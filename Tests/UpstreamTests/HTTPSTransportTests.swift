@@ -210,7 +210,7 @@ struct HTTPSTransportTests {
 
     @Test
     @ServiceLoop
-    func `only a request that is lost with its connection is sent again, once`()
+    func `only a request that is lost with its connection is sent again, and only once`()
         async throws
     {
         let lost = ScriptedTransport { (number, request) throws(HTTPError) in

@@ -10,7 +10,7 @@ import Testing
 struct LossSamplesTests {
     private let harness = UpstreamHarness()
 
-    /// Sends 50 queries in five seconds, and calls `prepare` with its number before each query.
+    /// Sends 50 queries in five seconds; calls `prepare` with each query's number before sending.
     @ServiceLoop
     private func load(
         _ group: UpstreamGroup,

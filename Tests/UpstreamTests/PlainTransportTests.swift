@@ -66,7 +66,7 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `forged replies before the right one are ignored`() async throws {
+    func `forged replies before the right reply are ignored`() async throws {
         let (result, numbers, tcp) = try await Self.ask { query in
             [
                 reply(to: query) { message in
@@ -193,7 +193,7 @@ struct PlainTransportTests {
 
     @Test(arguments: [0, 1])
     @ServiceLoop
-    func `a truncated reply, or one with changed case, is requested again over TCP`(
+    func `a truncated reply, or a reply with changed case, is requested again over TCP`(
         _ index: Int
     ) async throws {
         let (label, change) = Self.first[index]

@@ -59,7 +59,7 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
-    func `a probe uses the connection for queries if the server refuses another one`() async throws
+    func `a probe uses the query connection if the server refuses another connection`() async throws
     {
         let server = try Self.serverOfOneConnection()
         defer { server.stop() }
@@ -180,7 +180,7 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
-    func `queries lost with their connection are sent once more on a new one`()
+    func `queries lost with their connection are sent once more on a new connection`()
         async throws
     {
         let server = try StreamServer { client in
@@ -250,7 +250,7 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
-    func `a repeated query uses a new connection, and the old one stays open`() async throws {
+    func `a repeated query uses a new connection; the old connection stays open`() async throws {
         let server = try StreamServer { client in
             while let query = await client.next() {
                 if client.number > 0 { await client.write(framed(reply(to: query))) }

@@ -31,7 +31,7 @@ struct TransferSharesTests {
             return true
         }
 
-        /// Returns how many transfers the client can begin at this time, without replacement.
+        /// Returns how many transfers the client can begin now without replacing other transfers.
         func fill(_ client: ClientNetwork?, most: Int = .max) -> Int {
             let before = replaced
             var count = 0
@@ -59,7 +59,7 @@ struct TransferSharesTests {
 
     @Test
     @ServiceLoop
-    func `an upstream can use half of the transfers that the others do not use`() {
+    func `an upstream can use half of the transfers that other upstreams do not use`() {
         let shares = TransferShares(of: 16)
         let upstreams = ["silent", "other", "third"].map { Transfers(shares.transfers(at: $0)) }
         #expect(upstreams[0].fill(Self.client(1)) == 7)
@@ -313,7 +313,7 @@ extension TransferSharesTests {
 
     @Test(arguments: [115, 150, 300, 600])
     @ServiceLoop
-    func `a silent connection is replaced although new transfers replace older ones`(
+    func `a silent connection is replaced although new transfers replace older transfers`(
         rate: Int
     ) async throws {
         let upstreams = try Upstreams()
@@ -360,7 +360,7 @@ extension TransferSharesTests {
 
     @Test(arguments: [UpstreamError.rateLimited, .declined(.servFail, because: nil), .timedOut])
     @ServiceLoop
-    func `if one server is crowded and the other fails, the error of the query is crowded`(
+    func `if one server is crowded and the other fails, the query has the error crowded`(
         error: UpstreamError
     ) async throws {
         let harness = UpstreamHarness()

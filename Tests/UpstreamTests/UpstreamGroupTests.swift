@@ -155,7 +155,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a slow upstream is hedged by the next, and the first answer wins`() async throws {
+    func `a slow upstream causes a hedged query to the next; the first answer wins`() async throws {
         let one = ScriptedUpstream("one", in: harness) { _ in .answer(600) }
         let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(50) })
         #expect(try await harness.ask(group) == .success("two"))
@@ -198,7 +198,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `the hedging delay of a distant server follows a measurement`() async throws {
+    func `a probe measures the hedging delay of a distant server`() async throws {
         let one = ScriptedUpstream("one", in: harness, isProtected: true) { _ in .answer(430) }
         let group = harness.group(one)
         #expect(group.health.health(of: one).patience == .milliseconds(400))
@@ -221,7 +221,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `the third attempt goes to another upstream than the first two`() async throws {
+    func `the third attempt goes to another upstream than the first two attempts`() async throws {
         let silent = (0..<4).map { _ in
             ScriptedUpstream("one", in: harness, isProtected: true) { _ in .silence }
         }
@@ -270,7 +270,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `an unprotected upstream is used before the deadline if the protected ones fail`()
+    func `an unprotected upstream is used before the deadline if protected upstreams fail`()
         async throws
     {
         let doh = ScriptedUpstream("doh", in: harness, isProtected: true) { _ in .silence }
@@ -394,7 +394,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `an unprotected upstream is used when the protected one declines probes, too`()
+    func `an unprotected upstream is used if the protected upstream also declines probes`()
         async throws
     {
         let dot = ScriptedUpstream("dot", in: harness, isProtected: true) { _ in
@@ -410,7 +410,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a protected upstream is used before an unprotected one that is first in the settings`()
+    func `a protected upstream is used before an unprotected upstream listed first`()
         async throws
     {
         let group = harness.group(
@@ -422,7 +422,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a faster unprotected upstream does not replace a protected one`() async throws {
+    func `a faster unprotected upstream does not replace a protected upstream`() async throws {
         let group = harness.group(
             ScriptedUpstream("doh", in: harness, isProtected: true) { _ in .answer(300) },
             ScriptedUpstream("isp", in: harness) { _ in .answer(1) }
@@ -449,7 +449,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `another protected upstream takes the place of a paused one`() async throws {
+    func `another protected upstream takes the place of a paused upstream`() async throws {
         let group = harness.group(
             ScriptedUpstream("dot", in: harness, isProtected: true) { _ in .answer(20) },
             ScriptedUpstream("doh", in: harness, isProtected: true) { _ in .answer(20) },
@@ -622,7 +622,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `while the first upstream is fast, no name is sent to the others`() async throws {
+    func `while the first upstream is fast, no name is sent to other upstreams`() async throws {
         let group = harness.group(
             ScriptedUpstream("one", in: harness) { _ in .answer(30) },
             ScriptedUpstream("two", in: harness) { _ in .answer(1) }

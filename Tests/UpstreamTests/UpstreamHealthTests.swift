@@ -166,7 +166,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `an untrusted server is not queried in the place of a silent one`() async throws {
+    func `an untrusted server is not queried in the place of a silent server`() async throws {
         let one = ScriptedUpstream("one", in: harness, isProtected: true) { _ in
             .fail(.untrusted("expired"), 10)
         }
@@ -389,7 +389,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `a loop of one upstream does not affect the others`() async throws {
+    func `a loop of one upstream does not affect other upstreams`() async throws {
         let one = ScriptedUpstream("one", in: harness) { _ in .silence }
         let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(5) })
         #expect(try await harness.ask(group) == .success("two"))
