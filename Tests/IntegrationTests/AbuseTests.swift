@@ -189,7 +189,7 @@ struct AbuseTests {
         try daemon.stop()
     }
 
-    @Test("random names cost at most `calls-per-second`")
+    @Test("random names cause at most `calls-per-second` calls")
     func randomNames() throws {
         let harness = try ProgramHarness(vendor: "calls-per-second: 5")
         let clock = ContinuousClock()

@@ -69,7 +69,7 @@ struct AmplificationTests {
         )
     }
 
-    @Test("part of a burst is truncated, and TCP is answered meanwhile")
+    @Test("a part of a burst gets truncated replies, while TCP queries are answered")
     func limited() throws {
         let network = try Namespace(addresses: ["192.0.2.53/24"])
         let daemon = try Self.daemon(

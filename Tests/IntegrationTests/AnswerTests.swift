@@ -30,7 +30,7 @@ struct AnswerTests {
         try daemon.stop()
     }
 
-    @Test("other types and names come from the upstream unchanged")
+    @Test("answers for other types and names are those of the upstream, unchanged")
     func forwarded() throws {
         let harness = try ProgramHarness()
         let daemon = harness.daemon

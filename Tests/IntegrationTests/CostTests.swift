@@ -283,7 +283,7 @@ struct CostTests {
     }
 
     @Test(
-        "status explains a back-off, and resume ends it",
+        "`status` explains a back-off, and `resume` ends the back-off",
         arguments: [("status=401", "account", 300), ("status=429", "limit", 1)]
     )
     func refused(_ fault: String, _ reason: String, _ seconds: Int) throws {

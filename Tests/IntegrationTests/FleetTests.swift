@@ -64,7 +64,7 @@ struct FleetTests {
         try fleet.stop()
     }
 
-    @Test("status shows the machines; another secret, another group and `share: off` share nothing")
+    @Test("`status` shows the machines; other secrets or groups, and `share: off`, share nothing")
     func separated() throws {
         let redis = try TestRedis()
         let fleet = try FleetHarness(
@@ -377,7 +377,7 @@ struct FleetTests {
         try fleet.stop()
     }
 
-    @Test("a reload starts, changes and ends the fleet")
+    @Test("a reload can begin, change and end the use of a fleet")
     func reload() throws {
         let (one, two) = (try TestRedis(), try TestRedis())
         let fleet = try FleetHarness(

@@ -271,7 +271,7 @@ struct NetworkResolverTests {
         #expect(queries.astray.isEmpty)
     }
 
-    @Test("a VPN for all names leaks none when systemd-resolved stops and when its link goes down")
+    @Test("no name of a VPN for all names leaks when systemd-resolved stops or the link goes down")
     func allNames() throws {
         let links = try TwoLinks()
         let bus = try ScriptedBus(.resolved, in: links.machine, links.scratch)
@@ -306,7 +306,7 @@ struct NetworkResolverTests {
         #expect(queries.astray.isEmpty)
     }
 
-    @Test("after the end of NetworkManager, a VPN that is up keeps its names")
+    @Test("after NetworkManager stops, names of a VPN that is up still go to its server")
     func endOfNetworkManager() throws {
         let links = try TwoLinks()
         let bus = try ScriptedBus(.networkManager, in: links.machine, links.scratch)

@@ -103,7 +103,9 @@ struct PrivacyTests {
         try daemon.stop()
     }
 
-    @Test("the daemon writes no core dump, gains no privilege, and cannot be inspected without one")
+    @Test(
+        "the daemon writes no core dump, and only a process with privileges can inspect the daemon"
+    )
     func closed() throws {
         let daemon = try TestDaemon(unusedUpstream)
         let process = "/proc/\(daemon.program.pid)"

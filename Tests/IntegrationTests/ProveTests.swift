@@ -33,7 +33,7 @@ struct ProveTests {
         )
     }
 
-    @Test("prove prints the cost first, and each reply of the emulator agrees")
+    @Test("prove prints the cost first, and each reply of the emulator meets the expectation")
     func agrees() throws {
         let (emulator, scratch) = (try TestEmulator(zone: ProgramHarness.zone), try Scratch())
         let daemon = try daemon(emulator, scratch)

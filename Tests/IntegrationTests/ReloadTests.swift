@@ -163,7 +163,7 @@ struct ReloadTests {
         try daemon.stop()
     }
 
-    @Test("listen addresses are added and removed; the others keep their clients")
+    @Test("a reload adds and removes listen addresses; unchanged addresses keep their clients")
     func listeners() throws {
         let one = try Self.upstream("198.51.100.1")
         let settings = "upstreams: [{name: isp, url: \"udp://127.0.0.1:\(one.port)\"}]"

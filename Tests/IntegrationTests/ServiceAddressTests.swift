@@ -95,7 +95,7 @@ struct ServiceAddressTests {
 }
 
 @Suite(
-    "Alibaba's certificate may have either name",
+    "Alibaba's certificate may have either of two names",
     .needs(.nginx, .openssl, .curl, .dig),
     .hangLimit
 )

@@ -162,7 +162,7 @@ struct SetupTests {
     }
 
     @Test(
-        "openresolv generates the daemon's file, and the previous file after revert",
+        "openresolv writes a file with the daemon, and the previous file after a revert",
         .enabled(
             if: Tool.path("resolvconf", in: "/sbin:/usr/sbin") != nil,
             "apt-get install openresolv"

@@ -23,7 +23,7 @@ struct StatusTests {
         try daemon.stop()
     }
 
-    @Test("a failed reload is a problem until the next successful one")
+    @Test("a failed reload is a problem until the next successful reload")
     func reload() throws {
         let upstream = try TestUpstream()
         let daemon = try TestDaemon(upstream.text)

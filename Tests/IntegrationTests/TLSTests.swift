@@ -62,7 +62,7 @@ struct TLSTests {
         try harness.daemon.stop()
     }
 
-    @Test("SSL_CERT_FILE is trusted if `ca-file` is not set")
+    @Test("the authorities in SSL_CERT_FILE are trusted if `ca-file` is not set")
     func environment() throws {
         let harness = try TLSHarness(.google, hasFile: false)
         let reply = try harness.daemon.dig("www.example.com", "A")
@@ -74,7 +74,7 @@ struct TLSTests {
     }
 
     @Test(
-        "`http` selects the HTTP version; `auto` is the best one",
+        "`http` selects the HTTP version; `auto` selects the best version",
         arguments: [
             ("1.1", true, "HTTP/1.1"), ("2", true, "HTTP/2.0"), ("auto", true, "HTTP/2.0"),
             ("auto", false, "HTTP/1.1"),

@@ -121,7 +121,7 @@ struct UsageTests {
             let atLeast = try units(0, "at-least") + units(1, "at-least")
             let bill = try billed()
             var today = try units(0, "today")
-            // A daemon reads the other one's counts at most once a second.
+            // A daemon reads the counts of the other daemon at most once a second.
             let end = ContinuousClock.now + .seconds(5)
             while today < bill, ContinuousClock.now < end { today = try units(0, "today") }
             let counts = [atLeast, bill, today, limit]

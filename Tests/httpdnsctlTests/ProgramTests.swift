@@ -276,7 +276,7 @@ struct ProgramTests {
         #expect(run.output == expected)
     }
 
-    @Test("--json prints the reply with sorted keys, also unknown ones")
+    @Test("--json prints the reply with sorted keys, also keys that the program does not know")
     func json() async throws {
         let daemon = try ScriptedDaemon { _ in
             .octets(Array(#"{"parameters":{"removed":3,"b-new":{"z":1,"a":"\u009b"}}}"#.utf8) + [0])

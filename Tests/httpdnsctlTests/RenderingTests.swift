@@ -46,7 +46,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("a starting daemon has no empty tables")
+    @Test("the status of a starting daemon has no empty tables")
     func bareStatus() {
         let status = StatusReply(state: .starting, version: "0.1.0", pid: 1, uptimeSeconds: 0)
         #expect(
@@ -345,7 +345,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("bill shows the vendor's own count and the daemon's, or why the vendor has none")
+    @Test("bill shows the counts of the vendor and of the daemon, or why the vendor has no count")
     func counted() throws {
         var reply = Samples.bill
         let text = BillText.render(reply, plain)

@@ -316,7 +316,7 @@ struct SetupMachineTests {
         #expect(root.tree.text(file + SetupMachine.copySuffix) == "nameserver 192.0.2.9\n")
     }
 
-    @Test("a failed setup restores the files as before this setup, not as before the first")
+    @Test("a failed setup restores the files as before this setup, not as before the first setup")
     func failedAgain() throws {
         let root = try Self.root("plain")
         #expect(try root.apply() == .applied)
@@ -445,7 +445,7 @@ struct SetupMachineTests {
         }
     }
 
-    @Test("edited saved nameservers are kept by a setup, and used by a revert")
+    @Test("a setup keeps saved nameservers that were edited, and a revert uses these nameservers")
     func editedServers() throws {
         let root = try Self.root("plain")
         #expect(try root.apply() == .applied)
@@ -526,7 +526,9 @@ struct SetupMachineTests {
         }
     }
 
-    @Test("with dhclient, a revert writes servers for systemd-resolved if it has none")
+    @Test(
+        "with dhclient, a revert writes servers for systemd-resolved if systemd-resolved has none"
+    )
     func besideResolved() throws {
         let stub = "# managed by man:systemd-resolved(8)\nnameserver 127.0.0.53\n"
         let file = "/run/systemd/resolve/stub-resolv.conf"
@@ -571,7 +573,7 @@ struct SetupMachineTests {
         #expect(try root.image() == before)
     }
 
-    @Test("after a second setup revert restores the first state")
+    @Test("after a second setup, a revert restores the state before the first setup")
     func again() throws {
         let root = try Self.root("resolved")
         let before = try root.image()

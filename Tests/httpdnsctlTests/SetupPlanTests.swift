@@ -394,7 +394,7 @@ struct SetupPlanTests {
         #expect(fault(.silence, .silence) == nil)
     }
 
-    @Test("after the change, the daemon is queried until it resolves names")
+    @Test("after the change, setup queries the daemon until the daemon resolves names")
     func afterwards() throws {
         let plan = SetupPlan(for: MachineSample.all[11].facts, servers: Self.servers)
         func fault(_ outcomes: Probe.Outcome...) -> (String?, [UInt32]) {
@@ -518,7 +518,7 @@ struct SetupPlanTests {
         #expect(!root.tree.exists(file))
     }
 
-    @Test("a repeated setup keeps the servers that systemd-resolved has deleted since the first")
+    @Test("a repeated setup keeps the servers that systemd-resolved has lost since the first setup")
     func repeatedBesideDHCPClient() throws {
         let root = try FakeRoot()
         let file = "/run/systemd/resolve/stub-resolv.conf"
@@ -624,7 +624,8 @@ struct SetupPlanTests {
         #expect(root.tree.text(new) == "nameserver fe80::1%eth0\n")
         try run(variables + "EXPIRE\n" + hook, "", in: root)
         #expect(!root.tree.exists(old) && root.tree.exists(new))
-        // systemd-resolved was installed after the setup: dhclient writes its file.
+        // systemd-resolved was installed after the setup. dhclient writes the file of
+        // systemd-resolved.
         try root.remove("/etc/resolv.conf")
         try root.link("/etc/resolv.conf", to: "../run/systemd/resolve/stub-resolv.conf")
         let isDefined = "command -v make_resolv_conf"

@@ -33,7 +33,7 @@ struct Dig: Sendable {
         let all = ["-r", "@\(server)", "-p", "\(port)", "+tries=1", "+time=6", "+nocookie"]
         var end = try Child("dig", all + arguments, in: namespace).end()
         // dig binds its socket with SO_REUSEPORT, as the daemon does, so the kernel can assign the
-        // daemon's ephemeral port to it. dig then receives its own query.
+        // daemon's ephemeral port to dig. dig then receives its own query.
         if end.output.contains("Warning: query response not set") {
             end = try Child("dig", all + arguments, in: namespace).end()
         }

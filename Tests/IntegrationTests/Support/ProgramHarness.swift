@@ -29,8 +29,9 @@ final class ProgramHarness: Sendable {
     ///
     /// - Parameters:
     ///   - firstFaults: faults of an additional first server.
-    ///   - route, vendor: further YAML. By default no upstream answers in place of a slow vendor:
-    ///     on a loaded machine, a vendor of these tests needs more than the default of 400 ms.
+    ///   - route, vendor: further YAML. By default no upstream answers in place of a slow vendor,
+    ///     because on a loaded machine a vendor of these tests may need more than the default
+    ///     `fallback-after` of 400 ms.
     ///   - options: arguments of the emulator.
     init(
         _ channel: VendorText.Channel = .aes,
