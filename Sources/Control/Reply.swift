@@ -45,7 +45,10 @@ package struct Reply: Sendable, Equatable {
         continues: Bool = false
     ) throws -> [UInt8] {
         let envelope = Envelope(parameters: results, continues: continues ? true : nil)
-        return try JSONText.encode(envelope) + [0]
+        // `+ [0]` would copy the message.
+        var message = try JSONText.encode(envelope)
+        message.append(0)
+        return message
     }
 
     // MARK: - Reading

@@ -146,10 +146,10 @@ struct FixedHandler: ControlHandling {
         }
     }
 
-    func settings() async throws(MethodError) -> SettingsReply { Samples.settings }
+    func settings() -> LongReply<SettingsReply> { LongReply(excess: "") { Samples.settings } }
 
-    func routes(_ request: RoutesRequest) async throws(MethodError) -> RoutesReply {
-        Samples.routes
+    func routes(_ request: RoutesRequest) throws(MethodError) -> LongReply<RoutesReply> {
+        LongReply(excess: "") { Samples.routes }
     }
 
     func portal(_ request: PortalRequest) async throws(MethodError) -> PortalReply {

@@ -261,5 +261,11 @@ struct SettingsManualTests {
         let again = try settings(of: text)
         #expect(again.withoutPlaces == loaded.withoutPlaces, "\(text)")
         #expect(again.effectiveText == text)
+        // Routes are printed one at a time, with the same result as the tree of all settings.
+        let lines = YAMLPrinter.block(Settings.table.write(loaded), indent: 0)
+        #expect(text == "# Effective settings of httpdnsd.\n" + lines.map { $0 + "\n" }.joined())
+        let shown = try #require(loaded.shownText(limit: .max))
+        #expect(loaded.shownText(limit: shown.utf8.count) == shown)
+        #expect(loaded.shownText(limit: shown.utf8.count - 1) == nil)
     }
 }

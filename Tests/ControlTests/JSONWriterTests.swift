@@ -31,6 +31,19 @@ struct JSONWriterTests {
         }
     }
 
+    @Test("the JSON of settings and routes is the same, with `pattern` and without it")
+    func settings() throws {
+        #expect(try written(Samples.settings) == coded(Samples.settings))
+        for reply in [
+            Samples.routes, RoutesReply(routes: []),
+            RoutesReply(routes: Samples.routes.routes, pattern: "example.com"),
+        ] {
+            let text = try coded(reply)
+            #expect(try written(reply) == text)
+            #expect(reply.routes.reduce(0) { $0 + $1.minimumOctets } <= text.utf8.count)
+        }
+    }
+
     @Test("the JSON of strings is the same for every ASCII character and for other characters")
     func characters() throws {
         var entry = Samples.dump.entries[0]

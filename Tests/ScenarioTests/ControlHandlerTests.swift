@@ -10,6 +10,7 @@ import TestWorld
 import Testing
 
 @testable import Administration
+@testable import Configuration
 @testable import Net
 
 @Suite("Control handler of a daemon")
@@ -53,11 +54,40 @@ struct ControlHandlerTests {
         #expect(isOnLoop.withLock(\.self) == [false])
     }
 
+    @Test("settings and routes of more than 16 MiB cause an error that names the file")
+    @ServiceLoop
+    func longSettings() throws {
+        let harness = try harness()
+        defer { withExtendedLifetime(harness) {} }
+        let daemon = try ReloadedDaemon(harness.daemon.state)
+        let handler = ControlHandler(daemon)
+        _ = try handler.settings().message()
+        _ = try handler.routes(RoutesRequest()).message()
+        var route = RouteSettings(place: SettingsPlace())
+        route.vendors = [String(repeating: "v", count: 1 << 20)]
+        daemon.state.settings.routes = Array(repeating: route, count: 17)
+        let long = handler.settings()
+        #expect(long.results() == nil)
+        #expect(
+            throws: MethodError.failed(
+                reason: "the settings are longer than 16 MiB; read the file c.yaml"
+            )
+        ) { try long.message() }
+        let routes = try handler.routes(RoutesRequest())
+        #expect(routes.results() == nil)
+        #expect(
+            throws: MethodError.failed(
+                reason: "the list of routes is longer than 16 MiB; ask for the route of one name, "
+                    + "or read the file c.yaml"
+            )
+        ) { try routes.message() }
+    }
+
     /// Daemon with a reload that replaces only the resolver.
     @ServiceLoop
     private final class ReloadedDaemon: ManagedDaemon {
         var state: DaemonState
-        let settingsFile = ""
+        let settingsFile = "c.yaml"
         let log: LogSink? = nil
         let isLoadingSnapshot = false
         weak var former: Resolver?

@@ -64,6 +64,9 @@ package struct ControlDispatcher: Sendable {
 
     // MARK: - Private
 
+    /// Octets of a reply after which the daemon returns free memory to the system.
+    private static let longOctets = 1024 * 1024
+
     private struct Unsent: Error {
         let error: any Error
     }
@@ -86,6 +89,22 @@ package struct ControlDispatcher: Sendable {
         _ read: @Sendable @ServiceLoop () async throws -> Results
     ) async throws -> [UInt8] {
         try await queue.run(for: peer.uid) { try await Self.message(try await read()) }
+    }
+
+    private func message(
+        for peer: StreamConnection.Credentials,
+        long read: @Sendable @ServiceLoop () throws -> LongReply<some Encodable & Sendable>
+    ) async throws -> [UInt8] {
+        try await queue.run(for: peer.uid) {
+            let reply = try read()
+            return try await offLoop {
+                var isLong = true
+                defer { if isLong { OwnProcess.returnFreeMemory() } }
+                let message = try reply.message()
+                isLong = message.count > Self.longOctets
+                return message
+            }
+        }
     }
 
     private func part(
@@ -251,10 +270,10 @@ package struct ControlDispatcher: Sendable {
         case .settings:
             _ = try call.arguments(as: NoParameters.self)
             try allowPrivacy(call, to: peer)
-            return try await message(for: peer) { try await handler.settings() }
+            return try await message(for: peer, long: handler.settings)
         case .routes:
             let request = try call.arguments(as: RoutesRequest.self)
-            return try await message(for: peer) { try await handler.routes(request) }
+            return try await message(for: peer, long: { try handler.routes(request) })
         case .logLevel:
             let request = try call.arguments(as: LogLevelRequest.self)
             if request.level != nil { try allowChange(call, by: peer) }

@@ -82,10 +82,10 @@ package protocol ControlHandling: Sendable {
     /// Resumes a vendor or upstream, and resets its circuit breaker.
     func resume(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply
 
-    func settings() async throws(MethodError) -> SettingsReply
+    func settings() -> LongReply<SettingsReply>
 
     /// Returns all routes, or the route of a name; throws `notFound` if the name has no route.
-    func routes(_ request: RoutesRequest) async throws(MethodError) -> RoutesReply
+    func routes(_ request: RoutesRequest) throws(MethodError) -> LongReply<RoutesReply>
 
     func logLevel(_ request: LogLevelRequest) async throws(MethodError) -> LogLevelReply
 
@@ -95,4 +95,26 @@ package protocol ControlHandling: Sendable {
     func reload() async throws(MethodError) -> ReloadReply
     func check(_ request: CheckRequest) async throws(MethodError) -> ReloadReply
     func version() async throws(MethodError) -> VersionReply
+}
+
+/// Reply with up to 16 MiB, which a worker thread builds.
+package struct LongReply<Results: Encodable & Sendable>: Sendable {
+    /// Reason of the error if the reply exceeds ``ControlLimits/replyOctets``.
+    let excess: String
+
+    /// Builds the results; may return nil if they are too long.
+    let results: @Sendable () -> Results?
+
+    package init(excess: String, results: @escaping @Sendable () -> Results?) {
+        self.excess = excess
+        self.results = results
+    }
+
+    func message() throws -> [UInt8] {
+        let message = try results().map { try Reply.message(results: $0) }
+        guard let message, message.count <= ControlLimits.replyOctets else {
+            throw MethodError.failed(reason: excess)
+        }
+        return message
+    }
 }

@@ -85,25 +85,45 @@ extension ControlHandler {
 // MARK: - Active settings
 
 extension ControlHandler {
-    package func settings() async throws(MethodError) -> SettingsReply {
+    package func settings() -> LongReply<SettingsReply> {
         let (file, settings) = (daemon.settingsFile, daemon.state.settings)
-        return await offLoop { SettingsReply(file: file, text: settings.shownText) }
+        return LongReply(
+            excess: "the settings are longer than 16 MiB; read the file \(file)"
+        ) {
+            settings.shownText(limit: ControlLimits.replyOctets).map {
+                SettingsReply(file: file, text: $0)
+            }
+        }
     }
 
-    package func routes(_ request: RoutesRequest) async throws(MethodError) -> RoutesReply {
+    package func routes(_ request: RoutesRequest) throws(MethodError) -> LongReply<RoutesReply> {
         let routes = daemon.state.settings.routes
+        let excess =
+            "the list of routes is longer than 16 MiB; ask for the route of one name, or read "
+            + "the file \(daemon.settingsFile)"
         guard let text = request.name else {
-            return await offLoop { RoutesReply(routes: routes.map(RouteEntry.init)) }
+            return LongReply(excess: excess) {
+                var reply = RoutesReply(routes: [])
+                var octets = 0
+                for route in routes {
+                    let entry = RouteEntry(route)
+                    octets += entry.minimumOctets
+                    guard octets <= ControlLimits.replyOctets else { return nil }
+                    reply.routes.append(entry)
+                }
+                return reply
+            }
         }
         let query = Query(question: Question(name: try Self.name(text, "name"), type: .a))
         guard let match = daemon.state.resolver.preview(query).match else {
             throw .notFound(what: "route of \(text.shortened)")
         }
         let route = routes.first { "\($0.place)" == match.route.place }.map(RouteEntry.init)
-        return RoutesReply(
+        let reply = RoutesReply(
             routes: [route ?? RouteEntry(ofNetwork: match)],
             pattern: match.pattern.text
         )
+        return LongReply(excess: excess) { reply }
     }
 
     package func logLevel(_ request: LogLevelRequest) async throws(MethodError) -> LogLevelReply {

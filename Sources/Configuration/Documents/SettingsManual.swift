@@ -134,13 +134,37 @@ extension SettingsManual.Entry {
 
 extension Settings {
     /// Effective settings as a settings file, with the sources of secrets instead of secrets.
-    package var effectiveText: String { Self.effectiveText(Self.table.write(self)) }
+    package var effectiveText: String {
+        var text = ""
+        write(to: &text, limit: .max) { $0 }
+        return text
+    }
 
     /// Effective settings without the parameter values of URLs, which may be secret.
-    package var shownText: String { Self.effectiveText(Self.table.write(self).redacted) }
+    ///
+    /// - Returns: nil if the text has more than `limit` octets.
+    package func shownText(limit: Int) -> String? {
+        var text = ""
+        write(to: &text, limit: limit, \.redacted)
+        return text.utf8.count <= limit ? text : nil
+    }
 
-    private static func effectiveText(_ settings: YAMLNode) -> String {
-        let lines = YAMLPrinter.block(settings, indent: 0)
-        return (["# Effective settings of httpdnsd."] + lines).joined(separator: "\n") + "\n"
+    /// Appends the settings; stops after the option or route that exceeds `limit`.
+    ///
+    /// Only one route at a time is a tree, because 100,000 trees take 300 MiB.
+    private func write(to text: inout String, limit: Int, _ shown: (YAMLNode) -> YAMLNode) {
+        text += "# Effective settings of httpdnsd.\n"
+        for option in Self.table.options {
+            if option.name == YAMLReader.longList, !routes.isEmpty {
+                text += "\(option.name):\n"
+                for route in routes where text.utf8.count <= limit {
+                    let item = YAMLNode.list([shown(RouteSettings.table.write(route))])
+                    for line in YAMLPrinter.block(item, indent: 2) { text += line + "\n" }
+                }
+            } else if let value = option.write(self) {
+                for line in YAMLPrinter.lines(option.name, shown(value)) { text += line + "\n" }
+            }
+            guard text.utf8.count <= limit else { return }
+        }
     }
 }

@@ -10,6 +10,15 @@ package struct SettingsReply: Codable, Sendable, Equatable {
     }
 }
 
+extension SettingsReply: JSONWritable {
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("file", file)
+            writer.member("text", text)
+        }
+    }
+}
+
 package struct RoutesRequest: CallParameters, Equatable {
     /// Name whose route is returned; if nil, all routes are returned.
     package var name: String?
@@ -53,6 +62,47 @@ package struct RouteEntry: Codable, Sendable, Equatable {
         self.fallback = fallback
     }
 }
+
+// MARK: - JSON
+
+// Uses a JSONWriter, because Codable takes 300 MiB for 100,000 routes.
+
+extension RoutesReply: JSONWritable {
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("pattern", pattern)
+            writer.name("routes")
+            writer.list(routes) { $1.write(to: &$0) }
+        }
+    }
+}
+
+extension RouteEntry: JSONWritable {
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            func list(_ name: String, _ texts: [String]) {
+                writer.name(name)
+                writer.list(texts) { $0.value($1) }
+            }
+            list("domains", domains)
+            list("except", except)
+            writer.member("fallback", fallback)
+            writer.member("place", place)
+            list("upstreams", upstreams)
+            list("vendors", vendors)
+        }
+    }
+
+    /// Minimum octets of the JSON object.
+    package var minimumOctets: Int {
+        let lists = [domains, except, upstreams, vendors]
+        return lists.joined().reduce(80 + fallback.utf8.count + place.utf8.count) {
+            $0 + $1.utf8.count + 2
+        }
+    }
+}
+
+// MARK: - Log level and captive portals
 
 package struct LogLevelRequest: CallParameters, Equatable {
     /// New level, or `settings` for the configured level; if nil, the level is not changed.
