@@ -81,6 +81,17 @@ struct Program: AsyncParsableCommand {
 
     // MARK: - Running
 
+    static func main() async {
+        // Swift reads the arguments from /proc.
+        guard !CommandLine.arguments.isEmpty else {
+            Emulator.complain(
+                "cannot read the arguments, because /proc is not mounted: mount /proc"
+            )
+            Foundation.exit(2)
+        }
+        await main(nil)
+    }
+
     mutating func run() async throws {
         signal(SIGPIPE, SIG_IGN)
         let signals = await Signals([SIGHUP, SIGINT, SIGTERM])

@@ -6,6 +6,11 @@ import Glibc
 @main
 struct Program {
     static func main() {
+        // Swift reads the arguments from /proc.
+        guard !CommandLine.arguments.isEmpty else {
+            Output.error("cannot read the arguments, because /proc is not mounted: mount /proc")
+            exit(ExitStatus.usage.rawValue)
+        }
         // Without SIGPIPE, write(2) reports a closed pipe as an error.
         signal(SIGPIPE, SIG_IGN)
         exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)

@@ -56,6 +56,11 @@ struct Program: ParsableCommand {
     }
 
     static func main() {
+        // Swift reads the arguments from /proc. Without them, `--check` would start a daemon.
+        guard !CommandLine.arguments.isEmpty else {
+            complain("cannot read the arguments, because /proc is not mounted: mount /proc")
+            Glibc.exit(2)
+        }
         // The argument parser takes about 1 ms. The arguments of httpdnsd.service are read without
         // it.
         let arguments = CommandLine.arguments.dropFirst()

@@ -47,6 +47,18 @@ struct SettingsTests {
         #expect(end.errors == "cannot write the output: write: No space left on device\n")
     }
 
+    @Test(
+        "without /proc, a program does not run without its arguments",
+        .needs(.unshare),
+        arguments: [Product.daemon, Product.control, Product.emulator]
+    )
+    func noProc(program: String) throws {
+        let script = "mount -t tmpfs none /proc && exec \"$0\" --version"
+        let end = try run("unshare", ["--mount", "sh", "-c", script, program])
+        #expect(end.status == 2 && end.output.isEmpty)
+        #expect(end.errors.contains("cannot read the arguments, because /proc is not mounted"))
+    }
+
     @Test("--print-config without a file prints the manual in config/")
     func manual() throws {
         let end = try run(Product.daemon, ["--print-config"])
