@@ -382,6 +382,25 @@ struct ProgramTests {
         #expect(failure?.hint?.hasPrefix("the call may have taken effect") == true)
     }
 
+    @Test("a stream ends with an error if a hung daemon sends no first reply")
+    func hungStream() throws {
+        let release = DispatchSemaphore(value: 0)
+        let daemon = try ScriptedDaemon { _ in
+            release.wait()
+            return .close
+        }
+        defer {
+            release.signal()
+            daemon.stop()
+        }
+        let client = ControlClient(socket: daemon.path, limit: .milliseconds(100))
+        let failure = #expect(throws: Failure.self) {
+            try client.stream(.watch, WatchRequest()) { (_: Reply) throws(Failure) in }
+        }
+        #expect(failure?.status == .unreachable)
+        #expect(failure?.message.hasPrefix("no reply on") == true)
+    }
+
     @Test("without a daemon the exit code is 3")
     func unreachable() async throws {
         let folder = try temporaryFolder()

@@ -18,7 +18,7 @@ struct ControlClient {
     /// Makes one call, and passes each reply to `take`.
     ///
     /// - Parameter silence: longest expected time between two replies. Each reply must arrive
-    ///   within this time plus ``timeout``. If nil, replies have no time limit.
+    ///   within this time plus ``limit``. If nil, only the first reply has a time limit.
     func stream(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
@@ -28,6 +28,7 @@ struct ControlClient {
         var connection = try opened(method, arguments, silence: silence)
         while true {
             let reply = try connection.next { try Reply(message: $0) }
+            if silence == nil { connection.timeout = nil }
             try take(reply)
             guard reply.continues else { return }
         }
@@ -48,6 +49,7 @@ struct ControlClient {
             let (results, continues) = try connection.next {
                 try Reply.results(as: type, in: $0)
             }
+            if silence == nil { connection.timeout = nil }
             try take(results)
             guard continues else { return }
         }
@@ -60,9 +62,9 @@ struct ControlClient {
     ) throws(Failure) -> ControlConnection {
         var call = try prepared(method, arguments)
         call.more = true
-        var connection = try ControlConnection.open(path: socket, timeout: Self.timeout)
+        var connection = try ControlConnection.open(path: socket, timeout: limit)
         try connection.begin(call)
-        connection.timeout = silence.map { Self.timeout + $0 }
+        connection.timeout = limit + (silence ?? .zero)
         return connection
     }
 
