@@ -339,8 +339,14 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         },
         Fixture("unknown process", .port, .failure, "a process of user 0") {
             $0.daemon = down
+            $0.unit?.active = "failed"
             $0.isRoot = false
             $0.sockets = socket("127.0.0.1", nil)
+        },
+        Fixture("user outside the group", .port, .skipped, "only root can see which program") {
+            $0.daemon = down
+            $0.isRoot = false
+            $0.sockets = socket("127.0.0.1", nil) + socket("127.0.0.1", nil, over: .tcp)
         },
         Fixture("dnsmasq of libvirt on another address", .port, .ok, "192.168.122.1:53 (udp)") {
             $0.sockets += socket("192.168.122.1", "dnsmasq")
