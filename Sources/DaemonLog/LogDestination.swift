@@ -4,8 +4,8 @@ internal import Glibc
 internal import Net
 
 struct LogDestination: Sendable {
-    /// Writes an entry; callable from any thread.
-    let put: @Sendable (LogEntry, LogFormat) -> Void
+    /// Writes an entry; callable from any thread; returns false if the write failed.
+    let put: @Sendable (LogEntry, LogFormat) -> Bool
 
     static var standard: LogDestination { Journal.isStandardError ? journal : standardError }
     private static let standardError = LogDestination { entry, format in
@@ -14,27 +14,28 @@ struct LogDestination: Sendable {
 
     /// Writes to the journal; after a failure, to standard error.
     private static let journal = LogDestination { entry, _ in
-        if !Journal.send(entry.journalFields) { write(entry.prefixed) }
+        Journal.send(entry.journalFields) || write(entry.prefixed)
     }
 
-    private static func write(_ line: String) {
+    static func write(_ line: String, to descriptor: Int32 = STDERR_FILENO) -> Bool {
         let octets = Array(line.utf8) + [0x0A]
         var rest = octets[...]
         while !rest.isEmpty {
             // SAFETY: the octets live during the call.
             let count = unsafe rest.withUnsafeBytes {
-                unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count)
+                unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
             }
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {
                 // Waits, because another process may have made standard error non-blocking.
-                var event = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+                var event = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 // SAFETY: one pollfd is written.
                 unsafe poll(&event, 1, -1)
             } else if errno != EINTR {
-                return
+                return false
             }
         }
+        return true
     }
 }

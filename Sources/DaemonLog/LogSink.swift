@@ -70,7 +70,7 @@ package final class LogSink: Sendable {
     /// Lowest level of accepted entries: debug (for the entries in memory), or trace if enabled.
     fileprivate var level: Logger.Level { min(threshold.level, .debug) }
 
-    /// Number of lines dropped because the log reader was slow.
+    /// Number of lines dropped because the log reader was slow, or because a write failed.
     package var droppedLines: UInt64 { dropped.load(ordering: .relaxed) }
 
     // MARK: - Taking
@@ -112,7 +112,16 @@ package final class LogSink: Sendable {
         if let writer = writer.withLock({ $0 }) {
             if !writer.add(entry, format) { dropped.add(1, ordering: .relaxed) }
         } else {
-            destination.put(entry, format)
+            _ = counted.put(entry, format)
+        }
+    }
+
+    /// ``destination``, with a count of the failed writes.
+    private var counted: LogDestination {
+        LogDestination { [self] entry, format in
+            let isWritten = destination.put(entry, format)
+            if !isWritten { dropped.add(1, ordering: .relaxed) }
+            return isWritten
         }
     }
 
@@ -122,7 +131,7 @@ package final class LogSink: Sendable {
     ///
     /// If the writer thread cannot be started, each thread writes its own entries, and can block.
     package func startWriter() {
-        let made = try? LogWriter(to: destination)
+        let made = try? LogWriter(to: counted)
         writer.withLock { $0 = made }
     }
 

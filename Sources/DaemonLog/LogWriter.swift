@@ -20,10 +20,13 @@ struct LogWriter: Sendable {
             itemLimit: Self.entryLimit,
             octetLimit: Self.octetLimit
         ) { items, dropped in
-            for item in items { destination.put(item.entry, item.format) }
+            for item in items { _ = destination.put(item.entry, item.format) }
             guard dropped > 0 else { return }
             let text = "log: \(dropped) lines were dropped, because the log reader was too slow"
-            destination.put(LogEntry(level: .warning, message: text), items.last?.format ?? .text)
+            _ = destination.put(
+                LogEntry(level: .warning, message: text),
+                items.last?.format ?? .text
+            )
         }
     }
 

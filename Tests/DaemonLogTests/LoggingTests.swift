@@ -21,6 +21,7 @@ private final class Harness: Sendable {
             to: LogDestination { [weak self] entry, format in
                 let line = format == .json ? entry.json : "\(entry.level): \(entry.words)"
                 self?.lines.withLock { $0.append(line) }
+                return true
             },
             now: { [weak self] in self?.time.withLock { $0 } ?? Clock.now }
         )
@@ -234,6 +235,7 @@ struct LogSinkTests {
         let destination = LogDestination { _, _ in
             reader.signal()
             release.wait()
+            return true
         }
         let log = LogSink(LogSettings(), to: destination, now: { Clock.now })
         log.startWriter()
@@ -246,6 +248,21 @@ struct LogSinkTests {
         #expect(log.droppedLines == 3)
         for _ in 0..<LogWriter.entryLimit + 2 { release.signal() }
         log.flush()
+    }
+
+    @Test("lines that cannot be written are counted", arguments: [true, false])
+    func unwritten(hasWriter: Bool) throws {
+        let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
+        try #require(full >= 0)
+        defer { close(full) }
+        let destination = LogDestination { entry, _ in
+            LogDestination.write(entry.text, to: full)
+        }
+        let log = LogSink(LogSettings(), to: destination, now: { Clock.now })
+        if hasWriter { log.startWriter() }
+        for _ in 0..<3 { log.logger.error("lost") }
+        log.flush()
+        #expect(log.droppedLines == 3)
     }
 
     @Test("suppressed lines are printed after a critical line")
