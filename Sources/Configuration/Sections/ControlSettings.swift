@@ -31,8 +31,8 @@ extension ControlSettings {
             """
             Permissions of the socket. A user with write permission can reload the settings, flush \
             the cache and pause vendors. If all users have this permission ("0666"), then only \
-            root, the user of the daemon and users whose primary group is `group` can make changes \
-            or see names that clients queried.
+            root, the user of the daemon and users whose primary group is `group` can make \
+            changes, see the settings, or see names that clients queried.
             """
         },
         .option("group", \.group, .group) {
