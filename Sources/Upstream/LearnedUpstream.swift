@@ -66,13 +66,15 @@ package final class LearnedUpstream: Forwarding {
         for server in self.servers where !servers.contains(where: { $0 === server }) {
             former.add(server.numbers)
         }
+        // An error of a removed server does not describe the present servers.
+        (former.lastError, former.lastErrorAt) = (nil, nil)
         self.servers = servers
         spareCount = spares.count
         version += 1
     }
 
     /// Error of a query while ``servers`` is empty.
-    var error: UpstreamError { .noServer(absence) }
+    package var error: UpstreamError { .noServer(absence) }
 
     package var numbers: UpstreamNumbers {
         var sum = UpstreamNumbers(summing: servers.map(\.numbers))

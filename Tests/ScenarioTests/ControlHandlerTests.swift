@@ -83,6 +83,17 @@ struct ControlHandlerTests {
         ) { try routes.message() }
     }
 
+    @Test("status names the reason if an upstream has no server")
+    @ServiceLoop
+    func noServer() async throws {
+        let harness = try ScenarioHarness(
+            try Files.scenario("explain-upstream-without-servers.rpl")
+        )
+        defer { withExtendedLifetime(harness) {} }
+        let status = try await harness.operator.status()
+        #expect(status.problems == ["upstream network: the network offers no DNS server"])
+    }
+
     /// Daemon with a reload that replaces only the resolver.
     @ServiceLoop
     private final class ReloadedDaemon: ManagedDaemon {

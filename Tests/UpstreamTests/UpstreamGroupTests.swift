@@ -85,6 +85,23 @@ struct UpstreamGroupTests {
         }
     }
 
+    @Test
+    @ServiceLoop
+    func `a change of the servers removes the last error of the former servers`() {
+        let one = ScriptedUpstream("one", in: harness) { _ in .answer(1) }
+        one.numbers.queries = 3
+        one.numbers.lastError = .timedOut
+        one.numbers.lastErrorAt = Instant(nanoseconds: 1)
+        let (group, learned) = group(
+            one,
+            spare: ScriptedUpstream("lan", in: harness) { _ in .answer(1) }
+        )
+        #expect(learned.numbers.lastError == .timedOut && group.absence == nil)
+        learned.use([], absence: "none")
+        #expect(learned.numbers.lastError == nil && learned.numbers.queries == 3)
+        #expect(group.absence == .noServer("none"))
+    }
+
     @Test(arguments: [UpstreamError.timedOut, .unreachable("no route"), .broken("lost")])
     @ServiceLoop
     func `a name goes to no spare server unless all servers of the VPN decline`(

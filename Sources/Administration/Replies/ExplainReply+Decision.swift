@@ -221,7 +221,8 @@ extension Decision {
         if plan.alignsHints { notes.append("address hints are replaced by resolved addresses") }
         let result =
             if plan.upstreams.isEmpty {
-                "no upstream is configured: if no other source answers, SERVFAIL"
+                (plan.absence.map { "\($0)" } ?? "no upstream is configured")
+                    + ": if no other source answers, SERVFAIL"
             } else if !asks {
                 "not queried now (if needed, in this order):"
             } else {

@@ -15,6 +15,9 @@ extension UpstreamStatus {
         reply.latencyMsP50 = upstream.latency.median?.inMilliseconds
         reply.lastError = numbers.lastError.map { "\($0)" }
         reply.lastErrorAgeSeconds = numbers.lastErrorAt.map { now.seconds(since: $0) }
+        if let upstream = upstream as? LearnedUpstream, upstream.servers.isEmpty {
+            (reply.lastError, reply.lastErrorAgeSeconds) = ("\(upstream.error)", nil)
+        }
         reply.servers = upstream.servers.map { UpstreamServer($0, health, now: now) }
         // An upstream that has never answered is down; otherwise the state of its servers decides.
         let waiting = reply.servers.count { $0.state != .up }

@@ -29,7 +29,7 @@ extension Components {
                 logger.notice(
                     "upstream \(upstream.name): servers: \(texts.isEmpty ? "none" : texts.joined(separator: ", "))"
                 )
-                upstream.use(all, absence: "\(path) contains no DNS server")
+                upstream.use(all, absence: "\(path) has no usable nameserver")
                 network.withdraw(former.filter { known[$0.key] == nil }.map(\.value))
             }
         }

@@ -68,6 +68,9 @@ package struct Decision: Sendable {
 
         package var upstreams: [(server: any Forwarding, condition: ServerCondition)] = []
 
+        /// Reason that the upstreams have no servers; nil if they have servers, or do not exist.
+        package var absence: UpstreamError?
+
         package var alignsHints = false
     }
 

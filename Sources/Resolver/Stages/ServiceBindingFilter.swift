@@ -47,6 +47,7 @@ final class ServiceBindingFilter {
         plan.refusal = refusal(query, match)
         guard plan.refusal == nil else { return plan }
         plan.upstreams = group?.standing ?? []
+        plan.absence = group?.absence
         plan.asksUpstreams = true
         plan.alignsHints =
             query.question.type.isServiceBinding && match?.hasVendors ?? false

@@ -77,6 +77,7 @@ final class SharedResolution {
         plan.fleet = vendors.fleet?.outlook(match)
         if match.route.fallsBack {
             plan.upstreams = group?.standing ?? []
+            plan.absence = group?.absence
             plan.asksUpstreams = true
         }
         return plan

@@ -166,6 +166,9 @@ package final class UpstreamGroup {
         return (order + others).map { (servers[$0], health.report(of: servers[$0]).condition) }
     }
 
+    /// Reason that no member has a server; nil if a member has one.
+    package var absence: UpstreamError? { roster.servers.isEmpty ? learned.first?.error : nil }
+
     private func onlyCandidate(_ roster: UpstreamRoster) -> AttemptPlan.Candidate? {
         guard roster.servers.count == 1, let server = roster.servers.first,
             !health.isPaused(server), let patience = roster.pages[0].health.patienceIfFit()
@@ -181,7 +184,7 @@ package final class UpstreamGroup {
 
     private func noneUsable(_ servers: [any Forwarding]) -> UpstreamError {
         if servers.contains(where: health.isPaused) { return .paused }
-        return servers.isEmpty ? learned.first?.error ?? .loop : .loop
+        return absence ?? .loop
     }
 
     private func standing(_ roster: UpstreamRoster, _ now: Instant) -> ServerSelection {
