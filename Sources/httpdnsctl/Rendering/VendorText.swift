@@ -16,7 +16,9 @@ enum VendorText {
     static func budget(_ budget: BudgetStatus) -> String {
         let beyond =
             switch budget.state {
-            case .within: budget.beyond == 0 ? "" : ", \(calls(budget.beyond)) over budget"
+            // Calls of an earlier day, or calls that were not made while the use was unknown.
+            case .within:
+                budget.beyond == 0 ? "" : ", \(calls(budget.beyond)) not made, or made over budget"
             case .spent: ", \(calls(budget.beyond)) not made"
             case .exceeded: ", \(calls(budget.beyond)) made over budget"
             }
