@@ -31,6 +31,30 @@ struct SharedFileTests {
         #expect(names == ["state"])
     }
 
+    @Test("a path that is not a regular file is named as an obstruction")
+    func obstructed() throws {
+        #expect(try content(of: SharedFile(path, initial: [])) == "")
+        let link = path + "-link"
+        #expect(symlink("missing", link) == 0)
+        let pipe = path + "-pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let folder = path + "-folder"
+        #expect(mkdir(folder, 0o700) == 0)
+        for (path, isObstructed) in [
+            (link, true), (pipe, true), (folder, true), (path + "/x", false),
+        ] {
+            do throws(SharedFile.Fault) {
+                _ = try SharedFile(path, initial: []).change { _ in (nil, ()) }
+                Issue.record("\(path) was opened")
+            } catch {
+                guard case .unavailable(_, isObstructed) = error else {
+                    Issue.record("\(path): \(error)")
+                    continue
+                }
+            }
+        }
+    }
+
     @Test("after a failed wait for the lock, changes fail immediately for 1 s")
     func locked() throws {
         let clock = Lock((now: Clock.now, readings: 0))

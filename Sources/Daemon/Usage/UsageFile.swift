@@ -61,8 +61,11 @@ final class UsageFile: UsageStore {
                     + "`httpdnsctl bill --reset \(vendor)`" : nil
         } catch {
             switch error {
-            case .unavailable(let why):
-                let hint = "set $STATE_DIRECTORY to a directory in which the daemon can write"
+            case .unavailable(let why, let isObstructed):
+                let hint =
+                    isObstructed
+                    ? "remove \(file.path)"
+                    : "set $STATE_DIRECTORY to a directory in which the daemon can write"
                 problem = "usage \(durably ? "unknown" : "not stored"): \(why); \(hint)"
                 if !durably { return memory.update(vendor, today: today, durably: false, change) }
             case .failed(let why): problem = "usage unknown: \(why)"
@@ -82,7 +85,7 @@ final class UsageFile: UsageStore {
             problem = nil
         } catch {
             switch error {
-            case .unavailable(let why), .failed(let why): throw UsageStoreError(why)
+            case .unavailable(let why, _), .failed(let why): throw UsageStoreError(why)
             }
         }
     }

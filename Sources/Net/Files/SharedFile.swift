@@ -21,7 +21,10 @@ package final class SharedFile: Sendable {
     private nonisolated(unsafe) var file: OwnedDescriptor?
 
     package enum Fault: Error {
-        case unavailable(String)
+        /// The file or its directory cannot be opened or created.
+        ///
+        /// If `isObstructed`, the path is not a regular file that this process can open.
+        case unavailable(String, isObstructed: Bool = false)
 
         /// The file is locked, too large, unreadable or not writable.
         case failed(String)
@@ -110,13 +113,24 @@ package final class SharedFile: Sendable {
         if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST {
             throw .unavailable("cannot create \(directory): \(errorText(errno))")
         }
+        var status = stat()
+        let exists = unsafe lstat(path, &status) == 0
+        guard !exists || status.st_mode & S_IFMT == S_IFREG else {
+            throw .unavailable("\(path) is not a regular file", isObstructed: true)
+        }
         let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC
         var raw = unsafe Glibc.open(path, flags)
         if raw < 0, errno == ENOENT {
             try create()
             raw = unsafe Glibc.open(path, flags)
         }
-        guard raw >= 0 else { throw .unavailable("cannot open \(path): \(errorText(errno))") }
+        guard raw >= 0 else {
+            let code = errno
+            throw .unavailable(
+                "cannot open \(path): \(errorText(code))",
+                isObstructed: exists && code == EACCES
+            )
+        }
         unsafe file = OwnedDescriptor(taking: raw)
         return raw
     }
