@@ -282,6 +282,19 @@ struct BudgetCountTests {
         #expect(Budget.secondsLeft(wallSeconds: -1) == 1)
     }
 
+    @Test("a spent monthly limit starts again with the next month")
+    func monthEnd() {
+        var monthly = budget(Budget.Rule(callsPerDay: 10, unitsPerMonth: 20), cheapest: 5)
+        #expect(monthly.secondsSpent(wallSeconds: midnight) == day)
+        #expect(spendAll(&monthly, units: 5, at: midnight) == 4)
+        let days = UsageRecord.daysLeftInMonth(midnight / day)
+        #expect(days > 1)
+        #expect(monthly.secondsSpent(wallSeconds: midnight + 10) == days * day - 10)
+        var daily = ownBudget(Budget.Rule(callsPerDay: 2, unitsPerMonth: 20))
+        #expect(spendAll(&daily, at: midnight) == 2)
+        #expect(daily.secondsSpent(wallSeconds: midnight + 10) == day - 10)
+    }
+
     @Test("a refund for a call of an earlier day does not raise today's budget")
     func refund() throws {
         var budget = budget(Budget.Rule(callsPerDay: 1))

@@ -190,7 +190,7 @@ struct CostTests {
 
         let resumed = try daemon.control("resume", "tencent").output
         let verdict =
-            "tencent is not paused; not called yet: the budget is spent; the day (UTC) ends in "
+            "tencent is not paused; not called yet: the budget is spent; the next one starts in "
         #expect(resumed.hasPrefix(verdict), "\(resumed)")
         _ = try daemon.control("stats", "--reset")
         let budget = try #require(try daemon.stats()["vendors"].array.first)["budget"]

@@ -268,7 +268,7 @@ extension Decision.Candidate {
     @ServiceLoop
     fileprivate func standing(_ now: Instant) -> String {
         let (statistics, facts) = (client.statistics, client.facts)
-        guard let rest = VendorRest(state, dayEndsIn: statistics.dayEndsIn, now: now) else {
+        guard let rest = VendorRest(statistics, now: now) else {
             let price = facts.isBillable ? "a billable call" : "a call that is not billed"
             guard !isPassedOver else {
                 return "not responding: clients do not wait for it; "

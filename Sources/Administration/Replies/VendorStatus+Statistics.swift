@@ -26,7 +26,7 @@ extension VendorStatus {
         connectionsReused = statistics.connectionsReused
         clockSkewSeconds = statistics.clockSkew.map { Int($0.components.seconds) }
         refusedClockSkewSeconds = statistics.refusedClockSkew.map { Int($0.components.seconds) }
-        rest = VendorRest(statistics.state, dayEndsIn: statistics.dayEndsIn, now: now)
+        rest = VendorRest(statistics, now: now)
         budget = BudgetStatus(statistics)
         units = BilledUnits(statistics)
         cost = BilledCost(statistics)
@@ -90,15 +90,17 @@ extension VendorStatus {
 
 extension VendorRest {
     /// Creates the reason why a vendor is not used; nil if the vendor is used.
-    init?(_ state: VendorStatistics.State, dayEndsIn: Duration, now: Instant) {
-        switch state {
+    init?(_ statistics: VendorStatistics, now: Instant) {
+        switch statistics.state {
         case .open: return nil
         case .paused: self.init(by: .operator)
         case .refused(let error, let until):
             self.init(by: .account, forSeconds: until.seconds(from: now), error: "\(error)")
         case .limited(let until): self.init(by: .limit, forSeconds: until.seconds(from: now))
         case .overBudget(let problem?): self.init(by: .budget, error: problem)
-        case .overBudget(nil): self.init(by: .budget, forSeconds: Int(dayEndsIn.components.seconds))
+        case .overBudget(nil):
+            let left = statistics.budgetStartsIn
+            self.init(by: .budget, forSeconds: Int(left.components.seconds))
         }
     }
 }
@@ -191,7 +193,7 @@ extension PauseReply {
             vendor: client.name,
             changed: changed,
             inFlight: statistics.inFlight,
-            rest: VendorRest(statistics.state, dayEndsIn: statistics.dayEndsIn, now: now)
+            rest: VendorRest(statistics, now: now)
         )
     }
 }

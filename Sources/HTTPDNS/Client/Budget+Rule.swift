@@ -109,6 +109,33 @@ extension Budget.Rule {
     }
 }
 
+// MARK: - Time
+
+extension Budget {
+    package nonisolated static func secondsLeft(wallSeconds: Int64) -> Int64 {
+        (UsageRecord.day(wallSeconds) + 1) * UsageRecord.secondsADay - wallSeconds
+    }
+}
+
+extension Budget.Rule {
+    /// Returns the seconds until a spent budget starts again.
+    ///
+    /// This is the end of the month if the monthly limit is reached, otherwise the end of the day.
+    static func secondsSpent(
+        _ rule: Self?,
+        _ record: UsageRecord?,
+        _ cheapest: UsageAmount,
+        wallSeconds: Int64
+    ) -> Int64 {
+        let today = Budget.secondsLeft(wallSeconds: wallSeconds)
+        guard let record, let limit = rule?.unitsPerMonth,
+            limit - min(limit, record.unitsThisMonth) < cheapest.units
+        else { return today }
+        let days = UsageRecord.daysLeftInMonth(UsageRecord.day(wallSeconds)) - 1
+        return today + days * UsageRecord.secondsADay
+    }
+}
+
 extension Budget.Rule: CustomStringConvertible {
     package var description: String {
         var limits: [String] = []

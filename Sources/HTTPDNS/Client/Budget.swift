@@ -100,10 +100,6 @@ package struct Budget {
         old.reserved = .none
         old.isReleased = true
     }
-
-    package nonisolated static func secondsLeft(wallSeconds: Int64) -> Int64 {
-        (UsageRecord.day(wallSeconds) + 1) * UsageRecord.secondsADay - wallSeconds
-    }
 }
 
 // MARK: - Limits
@@ -202,6 +198,10 @@ extension Budget {
     private var isShort: Bool {
         guard let record else { return true }
         return !Rule.left(of: limits, record).covers(cheapest.less(reserved))
+    }
+
+    package func secondsSpent(wallSeconds: Int64) -> Int64 {
+        Rule.secondsSpent(limits, ownRecord, cheapest, wallSeconds: wallSeconds)
     }
 
     /// Rule with the limits of this machine; for a shared budget, the limits of its part.

@@ -219,6 +219,7 @@ extension VendorClient {
         statistics.usageProblem = budget.problem
         statistics.isBudgetSpent = budget.isExhausted(wallSeconds: wallSeconds)
         statistics.dayEndsIn = .seconds(Budget.secondsLeft(wallSeconds: wallSeconds))
+        statistics.budgetStartsIn = .seconds(budget.secondsSpent(wallSeconds: wallSeconds))
         statistics.beyondBudget = budget.exceeded
         statistics.refreshesAddresses = source != nil
         statistics.inFlight += clientCalls

@@ -89,6 +89,9 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var dayEndsIn = Duration.zero
 
+    /// Time until the budget starts again, if it is spent now.
+    package var budgetStartsIn = Duration.zero
+
     package var beyondBudget: UInt64 = 0
 
     package var refreshesAddresses = false

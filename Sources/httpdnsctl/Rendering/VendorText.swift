@@ -9,7 +9,7 @@ enum VendorText {
         case .account:
             "refused the account\(rest.error.map { " (\($0))" } ?? ""): one probe call \(soon)"
         case .limit: "rate limited (all servers returned HTTP 429): next call \(soon)"
-        case .budget: rest.error ?? "the budget is spent; the day (UTC) ends \(soon)"
+        case .budget: rest.error ?? "the budget is spent; the next one starts \(soon)"
         }
     }
 
