@@ -48,7 +48,9 @@ extension Components {
                     seed: dependencies.seed,
                     rotates: settings.answers.order == .rotate
                 )
-            http = old?.http ?? (settings.vendors.isEmpty ? nil : dependencies.http())
+            http =
+                old?.http
+                ?? (settings.vendors.isEmpty ? nil : dependencies.http(Dependencies.vendorLimits))
             var vendors: [(settings: VendorSettings, client: VendorClient)] = []
             for vendor in settings.vendors {
                 guard let http else { break }

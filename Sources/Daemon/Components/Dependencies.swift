@@ -12,7 +12,7 @@ internal import Upstream
 package struct Dependencies {
     var clocks: Clocks
     var seed: UInt64
-    var transport: () -> any HTTPTransport
+    var transport: (HTTPClient.Limits) -> any HTTPTransport
 
     /// Creates the transport to an upstream server for all protocols except HTTPS.
     var way: (UpstreamSettings, SocketAddress, TLSClient?) -> any UpstreamTransport
@@ -69,7 +69,7 @@ package struct Dependencies {
         Dependencies(
             clocks: .system,
             seed: .random(in: .min ... .max),
-            transport: { HTTPClient() },
+            transport: { HTTPClient(limits: $0) },
             way: way,
             probe: probe,
             kernel: kernel,
@@ -83,7 +83,21 @@ package struct Dependencies {
         )
     }
 
-    func http() -> any HTTPTransport { TranslatingTransport(transport(), translation) }
+    func http(_ limits: HTTPClient.Limits = HTTPClient.Limits()) -> any HTTPTransport {
+        TranslatingTransport(transport(limits), translation)
+    }
+
+    /// Limits of the HTTP client of all vendors.
+    ///
+    /// Without HTTP/2, each request needs a connection. A request that waits in libcurl for a
+    /// connection would count as unanswered by the vendor, and delay health probes. The settings
+    /// permit 128 calls, and each call can have two requests because of `hedge-after`.
+    static let vendorLimits: HTTPClient.Limits = {
+        var limits = HTTPClient.Limits()
+        limits.connections = 2 * 128 + 32
+        limits.connectionsPerServer = limits.connections
+        return limits
+    }()
 
     /// Returns true if a global IPv6 address of this machine has a route to the Internet.
     package nonisolated static func hasGlobalIPv6() -> Bool {

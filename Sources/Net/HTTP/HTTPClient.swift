@@ -36,6 +36,8 @@ package final class HTTPClient: HTTPTransport {
 
         /// Maximum requests in flight; further requests fail.
         package var inFlight = 4096
+
+        package init() {}
     }
 
     package let limits: Limits

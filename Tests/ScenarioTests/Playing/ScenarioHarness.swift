@@ -50,7 +50,7 @@ final class ScenarioHarness {
             in: Dependencies(
                 clocks: world.clocks,
                 seed: 1,
-                transport: { Line(network: network) },
+                transport: { _ in Line(network: network) },
                 way: { settings, address, _ in WireTransport(settings, to: address, network) },
                 probe: { await network.accepts($0.address, port: $0.port, deadline: $1) },
                 stack: { network.stack },
