@@ -166,6 +166,18 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
+    func `after an outage without queries, the first name is not in the clear`() async throws {
+        let one = ScriptedUpstream("one", in: harness, isProtected: true) { _ in .silence }
+        let two = ScriptedUpstream("two", in: harness) { _ in .answer(10) }
+        let group = harness.group(one, two)
+        #expect(try await harness.ask(group) == .success("two"))
+        one.script = { _ in .answer(10) }
+        await harness.advance(by: .seconds(20))
+        #expect(try await harness.ask(group) == .success("one"))
+    }
+
+    @Test
+    @ServiceLoop
     func `an untrusted server is not queried in the place of a silent server`() async throws {
         let one = ScriptedUpstream("one", in: harness, isProtected: true) { _ in
             .fail(.untrusted("expired"), 10)

@@ -99,6 +99,19 @@ extension HealthTable {
         }
     }
 
+    /// Probes an encrypted server at the end of its back-off.
+    ///
+    /// Otherwise, the first queries after an outage without queries would be in the clear.
+    private func probeLater(_ server: any Forwarding, _ page: Page) {
+        guard let end = page.health.backOffEnd else { return }
+        page.nextProbe = clocks.timer(end) { [weak self, weak page] in
+            guard let self, let page, isKnown(server, page), !isPaused(server) else { return }
+            page.nextProbe = nil
+            let now = clocks.now()
+            if page.health.isDue(at: now) { probe(server, until: now + server.timeout) }
+        }
+    }
+
     private func probed(
         _ server: any Forwarding,
         _ page: Page,
@@ -115,6 +128,7 @@ extension HealthTable {
                 {
                     report(.rests(name: server.name, url: server.label, error))
                 }
+                if isProtected, page.health.isDown { probeLater(server, page) }
             } else {
                 if page.health.passedProbe(now: now) {
                     report(.recovered(name: server.name, url: server.label))

@@ -40,6 +40,9 @@ package final class HealthTable {
         /// Completion handlers of the queries that wait for the probe in flight.
         var completions: [Verdict] = []
 
+        /// Timer of the next probe of an encrypted server that is down.
+        var nextProbe: (any Cancellable)?
+
         /// Value of ``Forwarding/forgeries`` at the last report.
         fileprivate var forgeries: UInt64 = 0
     }
@@ -69,6 +72,10 @@ package final class HealthTable {
         let page = Page()
         pages[ObjectIdentifier(server)] = (server, page)
         return page
+    }
+
+    func isKnown(_ server: any Forwarding, _ page: Page) -> Bool {
+        pages[ObjectIdentifier(server)]?.page === page
     }
 
     package func keep(only servers: [any Forwarding]) {

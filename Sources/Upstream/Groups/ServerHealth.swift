@@ -105,6 +105,8 @@ extension ServerHealth {
         min(shortest.doubled(2) + UpstreamLimits.resolvingTime, UpstreamLimits.connect)
     }
 
+    var backOffEnd: Instant? { rest?.end }
+
     /// True if the server is backed off because of failures, not because of a loop.
     var rests: Bool { rest != nil && !loops }
 
