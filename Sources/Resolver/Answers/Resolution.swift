@@ -33,6 +33,9 @@ package struct Resolution: Sendable {
     /// True if no server answered in time.
     var isUnanswered = false
 
+    /// True if the answer replaces an answer of a better source for a short time.
+    var isSubstitute = false
+
     /// Creates an answer with these records and unchanged TTLs.
     init(
         _ question: Question,

@@ -105,6 +105,12 @@ final class CacheWriter {
             )
             return
         }
+        if resolution.isSubstitute,
+            cache.freshAnswer(for: question, variant: resolution.variant, now: clocks.now()) != nil
+        {
+            trace?.note("not cached: the cached answer is from a better source")
+            return
+        }
         var answer = CachedAnswer(
             question: question,
             variant: resolution.variant,
@@ -118,7 +124,8 @@ final class CacheWriter {
         answer.options = resolution.explanation?.option ?? []
         if resolution.isFailure {
             answer.options = Explanation.fromCache.option + answer.options
-        } else {
+        } else if !resolution.isSubstitute {
+            // The stale answer and the refresh of a substitute would extend its short lifetime.
             if match?.route.servesStale ?? true {
                 answer.staleWindow = freshness.stale?.window ?? 0
             }

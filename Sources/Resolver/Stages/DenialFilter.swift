@@ -83,4 +83,10 @@ extension Resolution {
         lifetime = min(lifetime, seconds)
         sections = sections.mappingTTLs(of: question) { min($0, seconds) }
     }
+
+    /// Marks this answer as a substitute, and limits its lifetime to `seconds`.
+    mutating func becomeSubstitute(for seconds: UInt32, _ question: Question) {
+        isSubstitute = true
+        shorten(to: seconds, question)
+    }
 }

@@ -98,7 +98,10 @@ package final class UpstreamStage {
     /// briefly.
     private func answer(_ pending: PendingQuery, _ resolution: consuming Resolution) {
         if pending.isSubstitute {
-            resolution.shorten(to: ResolverLimits.substituteLifetime, pending.query.question)
+            resolution.becomeSubstitute(
+                for: ResolverLimits.substituteLifetime,
+                pending.query.question
+            )
         }
         pending.upstreamsAnswered(resolution)
     }
