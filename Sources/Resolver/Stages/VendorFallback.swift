@@ -164,7 +164,7 @@ final class VendorFallback {
         if vendorResult != nil { return combine() }
         guard !answer.isFailure else { return }
         var early = filtered(answer, isVendorEmpty: false, hasVendorFailed: true)
-        early.shorten(to: ResolverLimits.earlyLifetime, query.question)
+        early.becomeSubstitute(for: ResolverLimits.earlyLifetime, query.question)
         if isEarlyOfClient { early.lifetime = 0 }
         early.provenance.fallback = .early
         complete(ResolvedAnswer(early))
@@ -229,6 +229,9 @@ final class VendorFallback {
         if case .failed = result, isRefresh {
             return fail("no vendor answered, and the cached answer is kept")
         }
+        if case .failed = result, staysEncrypted {
+            return fail("all calls of the vendor are in use", isCrowded: true)
+        }
         let reason = if case .empty = result { "has an address" } else { "answered" }
         pending.trace?.note("no vendor \(reason): querying upstreams")
         if upstreamAnswer != nil { combine() } else { askUpstreams() }
@@ -251,10 +254,12 @@ final class VendorFallback {
             let upstream = filtered(answer, isVendorEmpty: false, hasVendorFailed: true)
             fallback = ResolvedAnswer(upstream)
             fallback.resolution.provenance.fallback = .failed
-            fallback.resolution.shorten(to: ResolverLimits.substituteLifetime, query.question)
+            let limit = ResolverLimits.substituteLifetime
+            fallback.resolution.becomeSubstitute(for: limit, query.question)
         }
         if limit != nil {
-            fallback.resolution.shorten(to: ResolverLimits.earlyLifetime, query.question)
+            let limit = ResolverLimits.earlyLifetime
+            fallback.resolution.becomeSubstitute(for: limit, query.question)
         }
         if isOfClient { fallback.resolution.lifetime = 0 }
         complete(fallback)
@@ -276,8 +281,20 @@ final class VendorFallback {
         )
     }
 
+    /// True if other clients prevented a call, and the name must not go to plain upstreams.
+    ///
+    /// Addresses of unproven clients can be forged, so one host can use all their calls. Over UDP,
+    /// the client gets a truncated reply. Over TCP, the client is proven, and has a reserve.
+    private var staysEncrypted: Bool {
+        guard upstreamAnswer == nil, vendorsLeft.callLimit == .ofVendor,
+            let payer = pending.payer, !payer.isProven, !resolution.encrypts(match)
+        else { return false }
+        return match.route.vendors.contains { $0.facts.isProtected }
+    }
+
     private func fail(
         _ text: String,
+        isCrowded: Bool = false,
         siblings: [(question: Question, resolution: Resolution)] = []
     ) {
         let hasFailed = if case .failed? = vendorResult { true } else { false }
@@ -287,7 +304,8 @@ final class VendorFallback {
             text,
             isUnanswered: hasFailed && limit == nil
         )
-        if isOfClient || isRefresh { failure.lifetime = 0 }
+        if isOfClient || isRefresh || isCrowded { failure.lifetime = 0 }
+        failure.isCrowded = isCrowded
         complete(ResolvedAnswer(failure, siblings: siblings))
     }
 
