@@ -33,12 +33,17 @@ struct SubstituteTests {
 
     @Test("while unproven clients use all calls, a name of an unproven client stays encrypted")
     func crowded() async throws {
-        let harness = try ResolverHarness(.json) { $0.concurrentCalls = 2 }
+        let harness = try ResolverHarness(
+            .json,
+            configure: { $0.concurrentCalls = 2 },
+            options: { $0.fallbackAfter = .milliseconds(400) }
+        )
         harness.faults["json 1"] = .slow(.milliseconds(200))
         for number in 0..<80 {
             let name = "n\(number).example.com"
             harness.zone[name] = Known(v4: ["192.0.2.110"])
             resolve(harness, try Name(name), of: UInt32(number))
+            await harness.world.advance(by: .milliseconds(3))
         }
         var outcomes: [Bool] = []
         resolve(harness, Self.target, of: 200) { outcomes.append($0.isCrowded) }

@@ -121,9 +121,11 @@ extension VendorClient {
         else { return nil }
         func future(_ end: Instant) -> Instant? { end > now ? end : nil }
         if let call = name.call { return future(call.start + delay) }
+        let mayLeave = isProtected || !facts.isProtected
         let end =
-            isProtected || !facts.isProtected
-            ? queuedAt + delay + ClientLimits.queuePatience : name.lastDeadline ?? now
+            mayLeave ? queuedAt + delay + ClientLimits.queuePatience : name.lastDeadline ?? now
+        // At its deadline, the name leaves the queue with an error, which decides about the fallback.
+        if !mayLeave, end <= now, name.lastDeadline != nil { return now + ClientLimits.queueGrain }
         guard end > now,
             let oldest = counted.min(by: { $0.number < $1.number })
         else {
