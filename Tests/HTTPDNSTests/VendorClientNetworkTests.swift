@@ -408,6 +408,33 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.state == .open)
     }
 
+    @Test("a scheduled server that refuses the account does not stop the calls to other servers")
+    @ServiceLoop
+    func refusingList() async throws {
+        world.script = { request in
+            if request.url.contains("/ss?") {
+                return .reply(ok(#"{"service_ip":["192.0.2.5"]}"#))
+            }
+            guard digit(request) == 5 else {
+                let host = request.url.split(separator: "host=").last?.prefix { $0 != "&" } ?? ""
+                return .reply(ok(#"{"host":"\#(host)","ips":["192.0.2.10"],"ttl":60}"#))
+            }
+            let refusal = #"{"code":"InvalidSignature"}"#
+            return .reply(HTTPReply(status: 403, body: Array(refusal.utf8)))
+        }
+        let client = try world.client(
+            servers: 1,
+            vendor: Alibaba(account: "1", api: .v1),
+            source: VendorClient.AddressSource(servers: [try server("192.0.2.1:443")])
+        )
+        client.start()
+        for _ in 0..<10 {
+            await world.advance(by: .seconds(10))
+            #expect(try await world.lookUp(client).server == (try server("192.0.2.1:443")))
+        }
+        #expect(client.statistics.state == .open)
+    }
+
     @Test("a failed address service is called again after 1 min to 1 h")
     func backOff() {
         let epoch = Instant(nanoseconds: 0)

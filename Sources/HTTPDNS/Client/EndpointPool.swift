@@ -92,6 +92,11 @@ package struct EndpointPool: Sendable, Hashable {
         endpoints.first { $0.address == server }?.breaker.openUntil
     }
 
+    /// Returns true if only the scheduling service names the server.
+    func isScheduled(_ server: SocketAddress) -> Bool {
+        endpoints.contains { $0.address == server && !$0.isConfigured }
+    }
+
     private static func distinct(_ servers: [SocketAddress]) -> [SocketAddress] {
         servers.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }

@@ -82,6 +82,11 @@ extension VendorClient {
             }
             if isFirst, call.isTrial { trialAnswered(call) }
             if isFirst { deliver(answers, wasReused, from: running.attempt.server, to: call) }
+        case .failure(.unauthorized(let status, let code))
+        where pool.isScheduled(running.attempt.server):
+            // The list of scheduled servers can be old or forged: only a configured server can
+            // refuse the account.
+            failed(number, running, .serverStatus(status, code: code), of: call)
         case .failure(let error):
             failed(number, running, error, of: call)
         }
