@@ -79,7 +79,9 @@ extension AnswerTable {
         return nil
     }
 
-    /// Returns the cached answer while ``isBypassed`` is true, otherwise nil; counts as a hit.
+    /// Returns the cached answer while the workers bypass the table; counts as a hit.
+    ///
+    /// Returns nil if ``isBypassed`` is false.
     mutating func bypassedAnswer(
         for question: Question,
         variant: AnswerVariant,

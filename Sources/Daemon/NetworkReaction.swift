@@ -260,7 +260,7 @@ final class NetworkReaction {
         }
     }
 
-    /// Handles a network change or a resume; the sweep of a large cache ends later.
+    /// Handles a network change or a resume; marking a large cache stale ends later.
     func react(to event: String) {
         numbers.latest = components.clocks.now()
         portal.networkChanged()

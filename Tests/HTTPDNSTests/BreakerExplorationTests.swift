@@ -105,7 +105,7 @@ struct BreakerExplorationTests {
             }
             return
         }
-        // Only a 429 opens the breaker, for at most a minute without `Retry-After`.
+        // Only a 429 opens the breaker or extends the pause.
         let isLimited = [.oldestLimited, .newestLimited, .newestLimitedLong].contains(event)
         #expect(before.openUntil == until || isLimited)
         if let earlier = before.openUntil { #expect(until >= earlier) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Init process for `scripts/bpf --kernel`. Runs the BPF program on one query, first with all capabilities,
-// then with those of the daemon, for which the verifier is strictest. Prints "taken" or an error, and powers
+// then with those of the daemon, for which the verifier is strictest. Prints "taken" if the kernel accepts the program and its reply is correct, otherwise an error, and powers
 // off.
 #include "../include/CBPF.h"
 #include <arpa/inet.h>

@@ -101,11 +101,11 @@ static inline __attribute__((always_inline)) uint32_t answer_words(uint32_t name
     return name_count / 8 + 1;
 }
 
-/// Adds eight octets of the name and the secret of their position to the hash.
+/// Adds eight octets of the name, combined with the secret for their position, to the hash.
 ///
 /// NH (RFC 4418 section 5.2) over half words, because BPF has no 128-bit products. An attacker can make
-/// two keys equal with probability at most 2^-32. Then one copy replaces the other, and a worker answers
-/// the other question.
+/// two keys equal with probability at most 2^-32. Then the later copy replaces the earlier copy, and a
+/// worker answers the question that has no copy.
 static inline __attribute__((always_inline)) uint64_t answer_hash_step(uint64_t state,
                                                                        uint64_t octets,
                                                                        uint64_t secret) {

@@ -42,7 +42,7 @@ package struct FleetStats: Codable, Sendable, Equatable {
     package var found: UInt64 = 0
     package var notFound: UInt64 = 0
 
-    /// Number of vendor calls of this machine that let other machines wait for the answer.
+    /// Number of vendor calls of this machine that it announced, so that other machines could wait.
     package var led: UInt64 = 0
 
     /// Number of lookups that waited for the vendor call of another machine.

@@ -108,10 +108,10 @@ package struct NameCost: Codable, Sendable, Equatable {
     package var vendor: String
     package var calls: UInt64
 
-    /// Part of `calls` that may belong to other names.
+    /// Maximum error of `calls`: calls of earlier names whose place in the table the name took.
     package var excess: UInt64
 
-    /// Upper bound of the units of the latest `calls - excess` calls.
+    /// Upper bound of the units of the `calls - excess` calls since the name took this place.
     package var units: UInt64?
 
     package var route: String

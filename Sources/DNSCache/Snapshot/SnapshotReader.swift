@@ -41,7 +41,7 @@ package struct SnapshotReader {
         case prologue, header, blocks, nothing
     }
 
-    /// Function that gets the digests of the settings, and returns a filter for answers to store.
+    /// Function that gets the digests of the settings, and returns a filter for answers to restore.
     package typealias Selection = ([String: UInt64]) -> (CachedAnswer) -> Bool
 
     /// Creates a reader; without a cache, the reader only validates the file.

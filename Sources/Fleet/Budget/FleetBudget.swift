@@ -15,7 +15,7 @@ package final class FleetBudget {
         /// Calls per day, units per day and units per month; nil if there is no such limit.
         package let limits: [UInt64?]
 
-        /// Maximum amount for one call, for each limit.
+        /// Maximum cost of one call, for each element of `limits`.
         package let costs: [UInt64]
 
         /// Returns the day, the month, and the use by this machine for each limit; nil if unknown.

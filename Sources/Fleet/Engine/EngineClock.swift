@@ -46,7 +46,7 @@ struct EngineClock: Sendable, Hashable {
             return overflow ? .max : difference.magnitude
         }
         let isCorrection = old > wall && distance(new) <= distance(old)
-        // Clocks without NTP drift by up to 500 ppm.
+        // A clock that NTP does not correct drifts by up to 500 ppm (1/2000).
         let drift = (instant - former.instant).clampedNanoseconds / 1_000_000 / 2_000
         ahead = max(0, (isCorrection ? wall : old) - new - max(0, drift))
         return ahead > FleetLimits.clockStep ? ahead / 1_000 : nil

@@ -75,7 +75,7 @@ package enum ClientLimits {
     /// Minimum interval between searches of the queue for expired lookups.
     static let queueGrain = Duration.milliseconds(10)
 
-    /// Minimum TTL that the advice about costs recommends.
+    /// Value of `minimum-ttl` that the daemon recommends in order to save calls.
     package static let advisedTTL = Duration.seconds(300)
 
     static let countTimeout = Duration.seconds(3)

@@ -208,7 +208,7 @@ extension VendorError: CustomStringConvertible {
         case .pace: "the limit of calls per second is reached"
         case .clientBudget: "the client has used its part of the budget"
         case .clientPace: "the client has reached its limit of calls per second"
-        case .busy: "all calls are in use, or too many lookups are waiting"
+        case .busy: "the limit of concurrent calls is reached, or too many lookups are waiting"
         case .clientBusy: "the client has reached its limit of calls or of waiting lookups"
         }
     }

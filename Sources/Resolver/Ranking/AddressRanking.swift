@@ -2,7 +2,7 @@
 package import DNSWire
 internal import Net
 
-/// Connection times of servers, by which addresses are ordered; limited in number and age.
+/// Connection times to addresses, by which answers are ordered; limited in number and age.
 package struct AddressRanking {
     package struct Target: Hashable, Sendable {
         package var address: IPAddress

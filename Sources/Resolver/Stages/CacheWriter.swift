@@ -101,7 +101,7 @@ final class CacheWriter {
             isRight(resolution, question)
         else {
             trace?.note(
-                "not cached: \(question.name) \(question.type): TTL 0, or not allowed by the route"
+                "not cached: \(question.name) \(question.type): TTL 0, captive portal, or a reload"
             )
             return
         }

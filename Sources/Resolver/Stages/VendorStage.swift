@@ -240,7 +240,7 @@ package final class VendorStage {
 
     // MARK: - Meaning of replies
 
-    /// Converts the reply of a vendor that got the query.
+    /// Records that `vendor` has replied, and converts the reply to the result of the stage.
     func result(
         _ reply: VendorReply,
         of vendor: VendorClient,

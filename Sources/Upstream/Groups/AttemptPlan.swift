@@ -225,9 +225,9 @@ struct AttemptPlan: Sendable, Hashable {
             }
     }
 
-    /// True if `next` is down or is being probed, and must wait for the result of a probe.
+    /// True if `next` is down or being probed, and the query must wait for the result of a probe.
     ///
-    /// If the probe fails, the query may go to an unprotected server.
+    /// If the probe fails, an unprotected server may get the query instead.
     private func isHeld(_ next: Int) -> Bool {
         (candidates[next].isDown || suspects.contains(candidates[next].server))
             && !isRunning(next) && awaitsProbe

@@ -6,9 +6,9 @@ import Foundation
 /// Source: Baidu Cloud document Vjwvxm96x; errors and values of `type` are from the Android SDK.
 /// Unverified:
 /// - An error is a `msg` with status 200.
-/// - The validity of a signature has no limit.
+/// - The expiry of a signature may be any time in the future.
 /// - An unregistered name has no entry in `data`.
-/// - `detail` adds no field.
+/// - The parameter `detail` adds no field to the reply.
 ///
 /// The account has no tags, so a call with `tag` is refused.
 struct Baidu: Vendor {
