@@ -65,7 +65,8 @@ final class UsageFile: UsageStore {
                 let hint =
                     isObstructed
                     ? "remove \(file.path)"
-                    : "set $STATE_DIRECTORY to a directory in which the daemon can write"
+                    : "set $STATE_DIRECTORY to a directory in which the daemon can write, or correct "
+                        + "the permissions of \(file.path)"
                 problem = "usage \(durably ? "unknown" : "not stored"): \(why); \(hint)"
                 if !durably { return memory.update(vendor, today: today, durably: false, change) }
             case .failed(let why): problem = "usage unknown: \(why)"

@@ -23,7 +23,7 @@ package final class SharedFile: Sendable {
     package enum Fault: Error {
         /// The file or its directory cannot be opened or created.
         ///
-        /// If `isObstructed`, the path is not a regular file that this process can open.
+        /// If `isObstructed`, the path exists, and is not a regular file.
         case unavailable(String, isObstructed: Bool = false)
 
         /// The file is locked, too large, unreadable or not writable.
@@ -124,13 +124,7 @@ package final class SharedFile: Sendable {
             try create()
             raw = unsafe Glibc.open(path, flags)
         }
-        guard raw >= 0 else {
-            let code = errno
-            throw .unavailable(
-                "cannot open \(path): \(errorText(code))",
-                isObstructed: exists && code == EACCES
-            )
-        }
+        guard raw >= 0 else { throw .unavailable("cannot open \(path): \(errorText(errno))") }
         unsafe file = OwnedDescriptor(taking: raw)
         return raw
     }
