@@ -377,27 +377,37 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshFailures == 0)
     }
 
+    /// Server 1 is configured; the service address 192.0.2.1 names the server 192.0.2.5.
+    @ServiceLoop
+    private func alibabaClient() throws -> VendorClient {
+        try world.client(
+            servers: 1,
+            vendor: Alibaba(account: "1", api: .v1),
+            source: VendorClient.AddressSource(servers: [try server("192.0.2.1:443")])
+        )
+    }
+
+    /// Returns the reply to a request; server 192.0.2.5 refuses calls with `code`, if not nil.
+    private func step(for request: HTTPRequest, code: String?) -> Simulation.Step {
+        if request.url.contains("/ss?") {
+            return .reply(ok(#"{"service_ip":["192.0.2.5"]}"#))
+        }
+        if let code, digit(request) == 5 {
+            let refusal = #"{"code":"\#(code)"}"#
+            return .reply(HTTPReply(status: 403, body: Array(refusal.utf8)))
+        }
+        let host = request.url.split(separator: "host=").last?.prefix { $0 != "&" } ?? ""
+        return .reply(ok(#"{"host":"\#(host)","ips":["192.0.2.10"],"ttl":60}"#))
+    }
+
     @Test("after a refusal for this account, the address service and the next server are called")
     @ServiceLoop
     func denied() async throws {
         var isDenied = false
         world.script = { request in
-            if request.url.contains("/ss?") {
-                return .reply(ok(#"{"service_ip":["192.0.2.5"]}"#))
-            }
-            guard isDenied, digit(request) == 5 else {
-                let host = request.url.split(separator: "host=").last?.prefix { $0 != "&" } ?? ""
-                let answer = #"{"host":"\#(host)","ips":["192.0.2.10"],"ttl":60}"#
-                return .reply(ok(answer))
-            }
-            let denial = #"{"code":"ServiceLevelDeny"}"#
-            return .reply(HTTPReply(status: 403, body: Array(denial.utf8)))
+            step(for: request, code: isDenied ? "ServiceLevelDeny" : nil)
         }
-        let client = try world.client(
-            servers: 1,
-            vendor: Alibaba(account: "1", api: .v1),
-            source: VendorClient.AddressSource(servers: [try server("192.0.2.1:443")])
-        )
+        let client = try alibabaClient()
         client.start()
         await world.advance(by: .seconds(100))
         #expect(client.statistics.refreshes == 1)
@@ -412,21 +422,9 @@ struct VendorClientNetworkTests {
     @ServiceLoop
     func refusingList() async throws {
         world.script = { request in
-            if request.url.contains("/ss?") {
-                return .reply(ok(#"{"service_ip":["192.0.2.5"]}"#))
-            }
-            guard digit(request) == 5 else {
-                let host = request.url.split(separator: "host=").last?.prefix { $0 != "&" } ?? ""
-                return .reply(ok(#"{"host":"\#(host)","ips":["192.0.2.10"],"ttl":60}"#))
-            }
-            let refusal = #"{"code":"InvalidSignature"}"#
-            return .reply(HTTPReply(status: 403, body: Array(refusal.utf8)))
+            step(for: request, code: "InvalidSignature")
         }
-        let client = try world.client(
-            servers: 1,
-            vendor: Alibaba(account: "1", api: .v1),
-            source: VendorClient.AddressSource(servers: [try server("192.0.2.1:443")])
-        )
+        let client = try alibabaClient()
         client.start()
         for _ in 0..<10 {
             await world.advance(by: .seconds(10))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-enum SettingsLimits {
+/// Limits of the values in the settings.
+package enum SettingsLimits {
     static let items = 100_000
 
     /// Maximum patterns in `domains` and `except` of all routes; a route counts as at least one.
@@ -44,7 +45,7 @@ enum SettingsLimits {
     /// Maximum sum of `concurrent-calls` over all vendors.
     ///
     /// A hedged call has two HTTP requests, which take about 42 KiB each, so 128 calls take 11 MiB.
-    static let concurrentCallsTogether = 128
+    package static let concurrentCallsTogether = 128
 
     static let callsPerDay = 1...1_000_000_000
     static let units = 1...1_000_000_000_000

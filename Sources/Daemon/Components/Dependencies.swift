@@ -90,11 +90,11 @@ package struct Dependencies {
     /// Limits of the HTTP client of all vendors.
     ///
     /// Without HTTP/2, each request needs a connection. A request that waits in libcurl for a
-    /// connection would count as unanswered by the vendor, and delay health probes. The settings
-    /// permit 128 calls, and each call can have two requests because of `hedge-after`.
+    /// connection would count as unanswered by the vendor, and delay health probes. Each call can
+    /// have two requests because of `hedge-after`.
     static let vendorLimits: HTTPClient.Limits = {
         var limits = HTTPClient.Limits()
-        limits.connections = 2 * 128 + 32
+        limits.connections = 2 * SettingsLimits.concurrentCallsTogether + 32
         limits.connectionsPerServer = limits.connections
         return limits
     }()
