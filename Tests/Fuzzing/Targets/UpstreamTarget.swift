@@ -66,10 +66,10 @@ private enum UpstreamOracle {
             try promise(isOurs && message?.question == query.question, "wrong reply")
             try promise(message?.header.isTruncated == true, "not truncated")
         case .doubtful where octets.count == 12:
-            // A server that cannot parse the query returns only a header.
+            // A server that cannot parse or process the query returns only a header.
             try promise(octets[..<2] == exchange.message[..<2], "wrong ID")
-            let rcode = message?.rcode
-            try promise(rcode == .formErr || rcode == .notImp, "a bare header without an error")
+            let isError = message.map { $0.rcode != .noError && $0.rcode != .nxDomain }
+            try promise(isError == true, "a bare header without an error")
         case .doubtful:
             try promise(isOurs, "another ID")
             try promise(message == nil, "a readable reply is doubtful")
