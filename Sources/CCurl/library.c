@@ -186,12 +186,17 @@ STAND_IN CURLMcode curl_multi_socket_action(CURLM *multi, curl_socket_t socket, 
 // MARK: The library
 
 // Allocator for libcurl that erases memory before it frees it, because libcurl copies URLs, and a URL may
-// contain a token.
+// contain a token. Blocks above 16 KiB are buffers for received data, and for bodies of requests: these are
+// not secret.
+
+enum { LARGEST_SECRET = 16 << 10 };
 
 static void wiping_free(void *block) {
     if (block == NULL)
         return;
-    explicit_bzero(block, malloc_usable_size(block));
+    const size_t octets = malloc_usable_size(block);
+    if (octets <= LARGEST_SECRET)
+        explicit_bzero(block, octets);
     free(block);
 }
 

@@ -13,11 +13,6 @@ extension EasyHandle {
         try setContent(request)
     }
 
-    func set(url: String) throws(HTTPError) {
-        try check(url)
-        try check(unsafe curl_easy_set_text(easy, CURLOPT_URL, url))
-    }
-
     func check(_ url: String) throws(HTTPError) {
         let octets = url.utf8Span.span
         for index in octets.indices where !(0x21...0x7E).contains(octets[index]) {
@@ -39,7 +34,7 @@ extension EasyHandle {
         try check(unsafe curl_easy_set_long(easy, option, value))
     }
 
-    private func set(_ option: CURLoption, _ value: String) throws(HTTPError) {
+    func set(_ option: CURLoption, _ value: String) throws(HTTPError) {
         try check(unsafe value.withCString { unsafe curl_easy_set_text(easy, option, $0) })
     }
 

@@ -28,14 +28,14 @@ final class EasyHandle {
 
     private var lists: [UnsafeMutablePointer<curl_slist>]
 
-    /// Parsed URL, if all requests of the kind have the same URL.
+    /// Parsed URL of the request, or of all requests of the kind.
     private var parsedURL: OpaquePointer?
 
     private let words: UnsafeMutableBufferPointer<CChar>
 
     let meter: LoopMeter
 
-    fileprivate init?(
+    init?(
         _ limits: HTTPClient.Limits,
         _ memory: ReplyMemory.Share,
         _ meter: LoopMeter,
@@ -81,9 +81,8 @@ extension EasyHandle {
             unsafe received.attach(to: easy)
             try setUp(for: request)
             kind = Kind(request)
-            if let url = kind?.url { try set(parsed: url) }
         }
-        if kind?.url == nil { try set(url: request.url) }
+        if unsafe parsedURL == nil { try set(url: request.url) }
         if let body = request.body { try set(body: body) }
     }
 
@@ -95,9 +94,12 @@ extension EasyHandle {
         }
     }
 
-    /// Parses and sets the URL of all requests of the kind, so that libcurl parses it only once.
-    private func set(parsed url: String) throws(HTTPError) {
+    /// Sets the URL, as text and parsed.
+    ///
+    /// libcurl 7.88 parses a text more slowly, and writes it again; it uses the text for repetitions.
+    private func set(url: String) throws(HTTPError) {
         try check(url)
+        try set(CURLOPT_URL, url)
         // SAFETY: libcurl copies the text; the handle retains the parsed URL.
         guard let parsed = unsafe curl_url() else { throw .invalidRequest("no memory") }
         unsafe parsedURL = parsed
@@ -132,15 +134,22 @@ extension EasyHandle {
     /// The handle must be in no multi handle.
     func forgetURL() {
         guard kind?.url == nil else { return }
-        // SAFETY: a null text resets the option and frees the copy.
+        // SAFETY: null resets an option; then nothing refers to the parsed URL.
+        unsafe curl_easy_set_pointer(easy, CURLOPT_CURLU, nil)
         unsafe curl_easy_set_text(easy, CURLOPT_URL, nil)
+        freeURL()
+    }
+
+    private func freeURL() {
+        // SAFETY: no option refers to the parsed URL.
+        unsafe curl_url_cleanup(parsedURL)
+        unsafe parsedURL = nil
     }
 
     private func freeOptions() {
         // SAFETY: each option is removed before it is freed.
         while let list = unsafe lists.popLast() { unsafe curl_slist_free_all(list) }
-        unsafe curl_url_cleanup(parsedURL)
-        unsafe parsedURL = nil
+        freeURL()
     }
 
     /// Sets a list option; the handle retains the list.
@@ -326,74 +335,5 @@ extension EasyHandle {
         var value = 0
         unsafe curl_easy_get_long(easy, info, &value)
         return value
-    }
-}
-
-// MARK: - Idle handles
-
-@ServiceLoop
-final class EasyHandles {
-    private static let maximumIdle = 128
-
-    let trusted: TrustStore?
-
-    private let limits: HTTPClient.Limits
-    private let memory: ReplyMemory.Share
-    private let meter: LoopMeter
-    private(set) var idle: [EasyHandle] = []
-
-    init(
-        _ limits: HTTPClient.Limits,
-        _ memory: ReplyMemory.Share,
-        _ meter: LoopMeter,
-        trusting store: TrustStore?
-    ) {
-        self.limits = limits
-        self.memory = memory
-        self.meter = meter
-        trusted = store
-    }
-
-    /// Returns an idle handle of the same kind, or a handle without a kind.
-    func take(for request: HTTPRequest) throws(HTTPError) -> EasyHandle {
-        if let last = takeLast() {
-            if last.isPrepared(for: request) { return last }
-            idle.append(last)
-        }
-        for index in idle.indices.reversed() where idle[index].isPrepared(for: request) {
-            idle.swapAt(index, idle.endIndex - 1)
-            return idle.removeLast()
-        }
-        guard !LibraryVersion.hasStaleHeaders, let handle = idle.popLast() else {
-            return try make()
-        }
-        handle.forget()
-        return handle
-    }
-
-    /// Removes and returns the handle that was used last; swaps need no exclusivity checks.
-    private func takeLast() -> EasyHandle? {
-        var idle: [EasyHandle] = []
-        swap(&idle, &self.idle)
-        defer { swap(&idle, &self.idle) }
-        return idle.popLast()
-    }
-
-    func make() throws(HTTPError) -> EasyHandle {
-        guard let handle = EasyHandle(limits, memory, meter, trusting: trusted) else {
-            throw .invalidRequest("libcurl is out of memory")
-        }
-        return handle
-    }
-
-    func dropIdle() { idle = [] }
-
-    /// Stores an idle handle, which must be in no pool.
-    func giveBack(_ handle: EasyHandle) {
-        guard handle.isReusable else { return }
-        var idle: [EasyHandle] = []
-        swap(&idle, &self.idle)
-        if idle.count < Self.maximumIdle { idle.append(handle) }
-        swap(&idle, &self.idle)
     }
 }
