@@ -89,7 +89,7 @@ struct EndpointPoolAttemptPlanTests {
 
     private enum Event: CaseIterable {
         case tick, hour, answeredFirst, answeredLast
-        case serverFirst, serverLast, connection, account, ours
+        case serverFirst, serverLast, connection, ours
     }
 
     private struct State: Hashable {
@@ -147,7 +147,6 @@ struct EndpointPoolAttemptPlanTests {
         case .serverFirst: happened = failed(first, .server)
         case .serverLast: happened = failed(last, .server)
         case .connection: happened = failed(first, .oldConnection)
-        case .account: happened = failed(last, .account)
         case .ours: happened = failed(first, .ours)
         }
         guard happened else { return nil }

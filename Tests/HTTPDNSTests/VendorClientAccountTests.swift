@@ -31,7 +31,7 @@ struct VendorClientAccountTests {
     }
 
     @Test(
-        "a refused account ends the call",
+        "all servers refuse the account: the call fails",
         arguments: [401, 403]
     )
     @ServiceLoop
@@ -40,7 +40,7 @@ struct VendorClientAccountTests {
         let client = try world.client()
         let failure = try await world.failure(client)
         #expect(failure.reason == .unauthorized(status: status))
-        #expect(failure.tries.count == 1)
+        #expect(failure.tries.count == 2)
         await world.advance(by: .milliseconds(1))
         #expect(client.statistics.servers[0].isCurrent)
         #expect(client.statistics.billable == 0)
@@ -55,14 +55,15 @@ struct VendorClientAccountTests {
         world.script = { _ in self.refusal() }
         let client = try world.client()
         _ = try await world.failure(client)
-        #expect(world.trials == [1])
+        await world.advance(by: .zero)
+        #expect(world.trials == [1, 2])
         await world.advance(by: .milliseconds(299_999))
         #expect(try await world.failure(client).reason == .unauthorized(status: 403))
         #expect(
             client.statistics.state
                 == .refused(.unauthorized(status: 403), until: world.start + .seconds(300))
         )
-        #expect(world.asked.count == 1)
+        #expect(world.asked.count == 2)
 
         await world.advance(by: .milliseconds(1))
         world.servers([:])
@@ -70,10 +71,64 @@ struct VendorClientAccountTests {
         await world.advance(by: .milliseconds(10))
         #expect(try await world.failure(client, "b.example.com").tries.isEmpty)
         _ = try await world.value(of: trial).get()
-        #expect(world.asked.count == 2)
-        #expect(world.trials.count == 2)
+        #expect(world.asked.count == 3)
+        #expect(world.trials.count == 3)
         _ = try await world.lookUp(client)
         #expect(client.statistics.state == .open)
+    }
+
+    @Test(
+        "a server that refuses the account gets no call for 5 min (60 s without TLS)",
+        arguments: [(true, 300), (false, 60)]
+    )
+    @ServiceLoop
+    func oneServer(usesTLS: Bool, seconds: Int) async throws {
+        world.script = { [self] in digit($0) == 1 ? refusal() : .reply(good($0), after: .zero) }
+        let client = try world.client(vendor: ClockedVendor(usesTLS: usesTLS)) {
+            $0.budget = Budget.Rule(callsPerDay: 1_000)
+        }
+        for round in 1...3 {
+            for number in 0..<seconds {
+                let reply = try await world.lookUp(client, "n\(round)-\(number).example.com")
+                #expect(reply.server.host == "192.0.2.2")
+                await world.advance(by: .seconds(1))
+            }
+            #expect(client.statistics.state == .open)
+            #expect(world.hosts.count { $0 == "1" } == 2 * round, "one call and one probe")
+            #expect(world.sent.count == round * (seconds + 3))
+        }
+        // Over TLS, only the refusals are free.
+        let refusals = usesTLS ? 2 * 3 : 0
+        #expect(client.statistics.usage?.callsToday == UInt64(world.sent.count - refusals))
+    }
+
+    @Test("a silent server does not let the refusal of another server stop the vendor")
+    @ServiceLoop
+    func refusedAndSilent() async throws {
+        world.script = { [self] in digit($0) == 1 ? refusal() : .silence() }
+        let client = try world.client()
+        _ = try await world.failure(client)
+        await world.advance(by: .seconds(5))
+        #expect(client.statistics.state == .open)
+        world.servers([1: refusal()])
+        #expect(try await world.lookUp(client).server.host == "192.0.2.2")
+        world.script = { [self] _ in refusal() }
+        _ = try await world.failure(client)
+        await world.advance(by: .milliseconds(1))
+        guard case .refused = client.statistics.state else { throw Unexpected(what: "open") }
+    }
+
+    @Test("a wrong key costs at most three calls and one probe of each server in 5 min")
+    @ServiceLoop
+    func wrongKey() async throws {
+        world.script = { [self] _ in refusal() }
+        let client = try world.client(servers: 4)
+        for number in 0..<100 {
+            _ = try await world.failure(client, "n\(number).example.com")
+            await world.advance(by: .seconds(2))
+        }
+        #expect(world.hosts == "123")
+        #expect(world.trials == [1, 2, 3, 4])
     }
 
     @Test("a clock offset that no longer works is replaced")
@@ -96,12 +151,12 @@ struct VendorClientAccountTests {
         let requests = { [world] in
             world.sent.count { namesAsked($0.request) == ["www.example.com"] }
         }
-        #expect(requests() == 1)
+        #expect(requests() == 2)
 
         world.script = { _ in self.refusal(ahead: 3_600) }
         let client = try world.client(vendor: ClockedVendor())
         #expect(try await world.failure(client).reason == .unauthorized(status: 403))
-        #expect(requests() == 3)
+        #expect(requests() == 6)
         await world.advance(by: .milliseconds(1))
         #expect(client.statistics.clockSkew == nil)
         #expect(

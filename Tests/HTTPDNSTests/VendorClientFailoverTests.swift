@@ -33,7 +33,8 @@ struct VendorClientFailoverTests {
         let refusal = VendorError.unauthorized(status: 403)
         #expect(
             notices == [
-                .failed(first, refusal, next: nil), .refused(refusal, pause: .seconds(300)),
+                .failed(first, refusal, next: second), .failed(second, refusal, next: nil),
+                .refused(refusal, pause: .seconds(300)),
             ]
         )
     }

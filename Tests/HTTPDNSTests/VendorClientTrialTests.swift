@@ -276,7 +276,7 @@ struct VendorClientTrialTests {
         let client = try world.client(vendor: ClockedVendor())
         client.observer = { notices.append($0) }
         _ = try await world.failure(client)
-        #expect(world.sent.count { namesAsked($0.request) == ["www.example.com"] } == 1)
+        #expect(world.sent.count { namesAsked($0.request) == ["www.example.com"] } == 2)
         #expect(client.statistics.clockSkew == nil)
         #expect(client.statistics.refusedClockSkew == .seconds(2_402_444_800))
         #expect(notices.first == .clockRefused(2_402_444_800, limit: 86_400))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Circuit breaker of a vendor account, opened by the operator or by a refusal of the vendor.
+/// Circuit breaker of a vendor account, opened by the operator or by a refusal of all servers.
 ///
-/// A refusal blocks all calls for some minutes, because the vendor may penalize further attempts.
+/// The refusal blocks all calls for some minutes, because the vendor may penalize further attempts.
 /// Then a health probe tests the account.
 struct AccountBreaker: Sendable, Hashable {
     enum Refusal: Sendable, Hashable {

@@ -23,8 +23,6 @@ package struct AttemptPlan: Sendable, Hashable {
         /// The reused connection failed; a new connection may succeed.
         case oldConnection
 
-        case account
-
         /// The error is local; another server would not help.
         case ours
     }
@@ -114,8 +112,6 @@ extension AttemptPlan {
         guard !isOver else { return nil }
         if fault == .unconnected { left += 1 }
         switch fault {
-        case .account:
-            return end()
         case .ours:
             return running.isEmpty ? end() : nil
         case .oldConnection where now < deadline && refreshed.insert(server).inserted:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Circuit breaker of one server, opened by HTTP status 429.
+/// Circuit breaker of one server, opened by HTTP status 429, or by a refusal of the account.
 ///
 /// The breaker stays open for `Retry-After`, or for 1 s, doubled after each further 429 up to 60 s.
 /// Then one attempt is admitted. An answer closes the breaker; a 429 opens the breaker again.

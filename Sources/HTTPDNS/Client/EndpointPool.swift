@@ -30,6 +30,9 @@ package struct EndpointPool: Sendable, Hashable {
 
         var breaker = Breaker()
 
+        /// True if the server refused the account in a probe, and has not answered since.
+        var isRefusing = false
+
         /// Attempts that had no answer when a hedged request started.
         var silent: Set<UInt64> = []
 
@@ -40,6 +43,11 @@ package struct EndpointPool: Sendable, Hashable {
             suspicions = 0
             failedTrial = 0
             silent = []
+        }
+
+        mutating func endPause() {
+            breaker.reset()
+            isRefusing = false
         }
     }
 
@@ -144,6 +152,7 @@ extension EndpointPool {
         switch outcome {
         case .answered, .answeredLate:
             endpoints[index].breaker.answered(attempt.number)
+            endpoints[index].isRefusing = false
             endpoints[index].forgetFailures()
             endpoints[index].receivedThrough = latest
             setFailure(of: index, 0)
@@ -151,6 +160,14 @@ extension EndpointPool {
             endpoints[index].breaker.limited(
                 attempt.number,
                 retryAfter: retryAfter,
+                last: latest,
+                now: now
+            )
+        case .refused(let pause):
+            endpoints[index].isRefusing = true
+            endpoints[index].breaker.limited(
+                attempt.number,
+                retryAfter: pause,
                 last: latest,
                 now: now
             )
@@ -176,7 +193,7 @@ extension EndpointPool {
         case .suspected:
             endpoints[index].suspicions += 1
             return nil
-        case .answered, .answeredLate, .limited, .unjudged:
+        case .answered, .answeredLate, .limited, .refused, .unjudged:
             return nil
         }
     }
@@ -196,7 +213,7 @@ extension EndpointPool {
         switch outcome {
         case .answered:
             return returned(to: index, now)
-        case .answeredLate, .failed, .suspected, .limited:
+        case .answeredLate, .failed, .suspected, .limited, .refused:
             if outcome == .failed { setFailure(of: index, attempt.number) }
             returnAt = now + returnAfter
         case .unjudged:
@@ -262,13 +279,28 @@ extension EndpointPool {
     }
 }
 
+// MARK: - The account
+
+extension EndpointPool {
+    /// Returns true if all configured servers refuse the account.
+    ///
+    /// Then ends the pauses of these servers, because the caller stops calls to all servers.
+    mutating func takeRefusal() -> Bool {
+        guard endpoints.allSatisfy({ $0.isRefusing || !$0.isConfigured }) else { return false }
+        for index in endpoints.indices where endpoints[index].isRefusing {
+            endpoints[index].endPause()
+        }
+        return true
+    }
+}
+
 // MARK: - External changes
 
 extension EndpointPool {
     /// Resets all servers after a network change; the check of the primary server is then due.
     package mutating func networkChanged(now: Instant) {
         for index in endpoints.indices {
-            endpoints[index].breaker.reset()
+            endpoints[index].endPause()
             endpoints[index].failedAt = 0
         }
         inTurn = rotation.map { endpoints[$0].address }
@@ -278,7 +310,7 @@ extension EndpointPool {
     }
 
     package mutating func resume() {
-        for index in endpoints.indices { endpoints[index].breaker.reset() }
+        for index in endpoints.indices { endpoints[index].endPause() }
     }
 
     /// Replaces the servers of the scheduling service; configured servers stay.

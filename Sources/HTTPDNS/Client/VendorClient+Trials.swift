@@ -93,6 +93,7 @@ extension VendorClient {
         guard call.saturation == nil else { return trials.answered() }
         shares.restore()
         trials.failed()
+        noteRefusal(of: call)
         if call.failed.allSatisfy({ $0.error.isUnanswered || $0.error.isOfConnection }) {
             silence.confirmed(since: call.start)
         }

@@ -110,9 +110,7 @@ extension VendorClient {
         let isClosing = if case .transport(.cutOff) = error { isRetried } else { false }
         if !isClosing { noteFailure(of: server, error, now) }
         let isOfAccount = error.verdict == .accountRefused
-        if isOfAccount, call.isTrial {
-            refuse(error, now)
-        } else if error.isNews, !call.isTrial {
+        if error.isNews, !call.isTrial {
             observer?(.failed(server, error, next: move?.server))
         }
         let wasFair = running.until - running.start >= min(settings.timeout, VendorLimits.fairWait)
@@ -120,6 +118,7 @@ extension VendorClient {
             isSaturation
             ? .unjudged
             : error.outcome(isTrial: call.isTrial, isRetried: isRetried, wasFair: wasFair)
+        if isOfAccount, call.isTrial { outcome = .refused(pause: refusalPause) }
         if case .limited(let pause?) = outcome, !facts.usesTLS {
             let longest = VendorLimits.maximumUnauthenticatedRetryAfter
             outcome = .limited(retryAfter: min(pause, longest))
@@ -144,19 +143,28 @@ extension VendorClient {
         }
         perform(move, of: call, call.isTrial ? .fresh : .next)
         let isSuspicion = outcome == .suspected && pool.isCurrentSuspected
-        if !call.isTrial, isSuspicion || isSaturation || isOfAccount || error.kind == .limited {
+        // While the server is paused, a probe has already been refused.
+        let isRefusal = isOfAccount && pool.openUntil(server).map { $0 <= now } ?? true
+        if !call.isTrial, isSuspicion || isSaturation || isRefusal || error.kind == .limited {
             beginTrial(of: call.client)
         }
     }
 
-    private func refuse(_ error: VendorError, _ now: Instant) {
+    /// Time for which a server that refuses the account gets no call.
+    ///
+    /// Without TLS, the time is short: the refusal can be forged, or from a captive portal.
+    private var refusalPause: Duration {
+        facts.usesTLS ? ClientLimits.refusalPause : VendorLimits.maximumUnauthenticatedRetryAfter
+    }
+
+    /// Stops all calls after a failed probe, if all configured servers refuse the account.
+    func noteRefusal(of call: VendorCall) {
+        let refusal = call.failed.last { $0.error.verdict == .accountRefused }
+        guard let error = refusal?.error, pool.takeRefusal() else { return }
+        let now = clocks.now()
         let isNews = !gate.isRefused(at: now)
-        // Without TLS, the pause is short: the refusal can be forged, or from a captive portal.
-        let pause =
-            facts.usesTLS
-            ? ClientLimits.refusalPause : VendorLimits.maximumUnauthenticatedRetryAfter
-        gate.refused(error, for: pause, now: now)
-        if isNews { observer?(.refused(error, pause: pause)) }
+        gate.refused(error, for: refusalPause, now: now)
+        if isNews { observer?(.refused(error, pause: refusalPause)) }
     }
 
     private func deliver(
@@ -215,9 +223,8 @@ extension VendorError {
 
     fileprivate var fault: AttemptPlan.Fault {
         switch verdict {
-        case .accountRefused: .account
         case .notTheServer: .ours
-        case .serverFailed:
+        case .serverFailed, .accountRefused:
             switch self {
             case .transport(.timedOut(reused: true)), .transport(.cutOff(reused: true)):
                 .oldConnection

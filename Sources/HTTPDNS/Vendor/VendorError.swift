@@ -77,7 +77,7 @@ extension VendorError {
         /// Another server may succeed.
         case serverFailed
 
-        /// Every server will refuse the account.
+        /// The server refuses the account; another server may accept the account.
         case accountRefused
 
         /// The error is local, or the request was rejected.
