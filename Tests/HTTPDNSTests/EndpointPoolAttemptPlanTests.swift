@@ -30,6 +30,16 @@ struct EndpointPoolAttemptPlanTests {
         #expect(course.wake == nil)
     }
 
+    @Test("without hedged requests, the next server is called after a failure")
+    func stoppedHedging() {
+        var course = course()
+        _ = course.begin(now: epoch)
+        course.stopHedging()
+        #expect(course.wake == nil)
+        #expect(course.tick(now: epoch + .milliseconds(300)) == nil)
+        #expect(course.failed(0, .server, now: epoch + .milliseconds(400)) != nil)
+    }
+
     @Test("after an error, the delay of the next hedged request starts again")
     func errorThenHedge() {
         var course = course()

@@ -35,8 +35,19 @@ struct EndpointPoolExplorationTests {
         /// Latest failed probe since the latest answer.
         var failedTrial: UInt64 = 0
 
+        /// Consecutive probes that another server answered before the current server.
+        var late = 0
+
+        /// Server that answered the latest probe first.
+        var fastest: SocketAddress?
+
         mutating func forget() {
             (row, doubts, heard, failedTrial) = (0, 0, [], 0)
+        }
+
+        mutating func beginEra() {
+            forget()
+            (late, fastest) = (0, nil)
         }
     }
 
@@ -73,6 +84,8 @@ struct EndpointPoolExplorationTests {
         private let probe: Int?
         private let underWay: [Attempt]
         private let row: Int
+        private let late: Int
+        private let fastest: SocketAddress?
 
         init(_ state: State) {
             let pool = state.pool
@@ -112,6 +125,7 @@ struct EndpointPoolExplorationTests {
                 )
             }
             row = state.row
+            (late, fastest) = (state.late, state.fastest)
         }
     }
 
@@ -132,7 +146,7 @@ struct EndpointPoolExplorationTests {
     private func follow(_ state: State, _ event: Event) -> State? {
         var state = state
         let now = Self.epoch + state.time
-        let eraBefore = state.pool.era
+        let (eraBefore, probeBefore) = (state.pool.era, state.pool.probe)
         var change: EndpointPool.Change?
         var ended: (EndpointPool.Attempt, EndpointPool.Outcome)?
         func end(_ index: Int, _ outcome: EndpointPool.Outcome) {
@@ -175,11 +189,22 @@ struct EndpointPoolExplorationTests {
             }
         }
         // Computes the expected state without the pool.
+        if let (attempt, outcome) = ended, attempt.isTrial, attempt.era == eraBefore,
+            attempt.number != probeBefore
+        {
+            switch outcome {
+            case .answered:
+                state.fastest = attempt.server
+                if attempt.server == current { state.late = 0 }
+            case .answeredLate where attempt.server == current: state.late += 1
+            default: break
+            }
+        }
         if let (attempt, outcome) = ended, attempt.server == current {
             note(attempt, outcome, isOfThisEra: attempt.era == eraBefore, in: &state)
         }
         check(state, event, change, current, eraBefore)
-        if state.pool.era != eraBefore { state.forget() }
+        if state.pool.era != eraBefore { state.beginEra() }
         return state
     }
 
@@ -272,11 +297,12 @@ struct EndpointPoolExplorationTests {
         }
         switch change {
         case .switched(let from, let to):
+            let isLate = state.late >= Self.limit && to == state.fastest
             hold(
                 from == current && to == pool.current && from != to
-                    && state.row >= (isConfigured(from) ? Self.limit : 1)
+                    && (state.row >= (isConfigured(from) ? Self.limit : 1) || isLate)
                     && pool.era == era + 1,
-                "a switch follows consecutive failures"
+                "a switch follows consecutive failures, or late answers to probes"
             )
         case .returned(let from):
             hold(
@@ -289,6 +315,8 @@ struct EndpointPoolExplorationTests {
             hold(
                 (pool.current == current || event == .schedule)
                     && (state.row < Self.limit || pool.era != era)
+                    && (event != .late || state.late < Self.limit
+                        || state.fastest.map { $0 == current } ?? true)
                     && pool.isCurrentSuspected == (state.doubts > 0 && pool.era == era),
                 "the current server changes only by failures, a return, or a new list"
             )

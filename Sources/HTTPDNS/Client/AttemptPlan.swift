@@ -38,6 +38,8 @@ package struct AttemptPlan: Sendable, Hashable {
 
     private var refreshed: Set<SocketAddress> = []
 
+    private var mayHedge = true
+
     private struct Request: Hashable {
         let number: Int
         let server: SocketAddress
@@ -73,9 +75,13 @@ package struct AttemptPlan: Sendable, Hashable {
     package var isExhausted: Bool { untried.isEmpty }
 
     package var wake: Instant? {
-        guard !isOver, !untried.isEmpty, left > 0, let latest else { return nil }
+        guard !isOver, mayHedge, !untried.isEmpty, left > 0, let latest else { return nil }
         let next = latest + hedgeAfter
         return next < deadline ? next : nil
+    }
+
+    package func isHedgeDue(at now: Instant) -> Bool {
+        now < deadline && wake.map { now >= $0 } ?? false
     }
 }
 
@@ -87,8 +93,12 @@ extension AttemptPlan {
     }
 
     package mutating func tick(now: Instant) -> Move? {
-        guard let wake, now >= wake, now < deadline else { return nil }
-        return askNext(now)
+        isHedgeDue(at: now) ? askNext(now) : nil
+    }
+
+    /// Prevents further hedged requests; after a failure, the next server is still queried.
+    package mutating func stopHedging() {
+        mayHedge = false
     }
 
     package mutating func extend(to deadline: Instant) {

@@ -33,6 +33,9 @@ package struct EndpointPool: Sendable, Hashable {
         /// True if the server refused the account in a probe, and has not answered since.
         var isRefusing = false
 
+        /// Consecutive probes that another server answered first.
+        var lateTrials = 0
+
         /// Attempts that had no answer when a hedged request started.
         var silent: Set<UInt64> = []
 
@@ -68,6 +71,9 @@ package struct EndpointPool: Sendable, Hashable {
     private(set) var era: UInt64 = 0
 
     private var latest: UInt64 = 0
+
+    /// Server that answered the latest probe first; nil if no probe of this era was answered.
+    private(set) var fastest: SocketAddress?
 
     /// Time of the next check of the primary server; nil while that server is current.
     package private(set) var returnAt: Instant?
@@ -179,6 +185,12 @@ extension EndpointPool {
         switch outcome {
         case .answered where attempt.isTrial && isPreferred(index):
             return returned(to: index, now)
+        case .answered where attempt.isTrial:
+            fastest = attempt.server
+            endpoints[index].lateTrials = 0
+            return nil
+        case .answeredLate where attempt.isTrial && index == currentIndex:
+            return answeredLate(index, now)
         case .failed where attempt.isTrial:
             endpoints[index].failedTrial = attempt.number
             let suspicions = endpoints[index].suspicions
@@ -244,6 +256,16 @@ extension EndpointPool {
         return .switched(from: endpoints[index].address, to: current)
     }
 
+    /// Makes the fastest server current, after ``failuresBeforeSwitch`` late answers to probes.
+    private mutating func answeredLate(_ index: Int, _ now: Instant) -> Change? {
+        endpoints[index].lateTrials += 1
+        guard endpoints[index].lateTrials >= failuresBeforeSwitch,
+            let next = fastest.flatMap(self.index(of:)), next != index
+        else { return nil }
+        move(to: next, now)
+        return .switched(from: endpoints[index].address, to: current)
+    }
+
     private mutating func returned(to index: Int, _ now: Instant) -> Change {
         let old = current
         move(to: index, now)
@@ -271,7 +293,11 @@ extension EndpointPool {
     /// Begins an era: clears the counts of failures, and ignores later results of earlier attempts.
     private mutating func beginEra() {
         era += 1
-        for index in endpoints.indices { endpoints[index].forgetFailures() }
+        fastest = nil
+        for index in endpoints.indices {
+            endpoints[index].forgetFailures()
+            endpoints[index].lateTrials = 0
+        }
     }
 
     private func index(of server: SocketAddress) -> Int? {

@@ -23,6 +23,7 @@ extension VendorClient {
             }
         }
         callsBegun += 1
+        hedges.called(by: client)
         let call = VendorCall(
             callsBegun,
             lookup,
@@ -86,14 +87,7 @@ extension VendorClient {
     private func tick(_ call: VendorCall) {
         let now = clocks.now()
         suspect(call, now)
-        let move = call.course.tick(now: now)
-        if move != nil {
-            counters.hedges += 1
-            for running in call.running { pool.fellSilent(running.attempt) }
-            // A health probe shows if the server or the queried name is slow.
-            if pool.isCurrentSilent { beginTrial(of: call.client) }
-        }
-        perform(move, of: call, .hedge)
+        if call.course.isHedgeDue(at: now) { hedge(call, now) }
         let waits = call.running.map { running in
             FailedTry(
                 server: running.attempt.server,
@@ -111,6 +105,17 @@ extension VendorClient {
         } else {
             arm(call)
         }
+    }
+
+    private func hedge(_ call: VendorCall, _ now: Instant) {
+        for running in call.running { pool.fellSilent(running.attempt) }
+        // A health probe shows if the server or the queried name is slow.
+        if pool.isCurrentSilent { beginTrial(of: call.client) }
+        guard call.isTrial || hedges.take(for: call.client) else {
+            return call.course.stopHedging()
+        }
+        counters.hedges += 1
+        perform(call.course.tick(now: now), of: call, .hedge)
     }
 
     private func fail(_ call: VendorCall) {

@@ -18,6 +18,7 @@ extension VendorClient {
         if hasSameAccount {
             budget.takeOver(from: &old.budget)
             pace.takeOver(from: old.pace)
+            hedges.takeOver(from: old.hedges)
             clients = old.clients
             skew.takeOver(from: old.skew)
         }

@@ -80,8 +80,12 @@ extension VendorClient {
                 guard call.lookup.clientSubnet == settings.clientSubnet else { break }
                 clientAddress = answer.client
             }
-            if isFirst, call.isTrial { trialAnswered(call) }
-            if isFirst { deliver(answers, wasReused, from: running.attempt.server, to: call) }
+            guard isFirst else { return }
+            if call.isTrial { trialAnswered(call) }
+            deliver(answers, wasReused, from: running.attempt.server, to: call)
+            // A health probe shows if the current server or the queried name is slow.
+            let isCurrentLate = call.running.contains { $0.attempt.server == pool.current }
+            if isCurrentLate, !call.isTrial { beginTrial(of: call.client) }
         case .failure(.unauthorized(let status, let code))
         where pool.isScheduled(running.attempt.server):
             // The list of scheduled servers can be old or forged: only a configured server can

@@ -40,6 +40,8 @@ package final class VendorClient {
 
     var pace: RateLimiter
 
+    var hedges: HedgeBudget
+
     var clients = RecentClients()
 
     var costs = CostTable()
@@ -157,6 +159,8 @@ package final class VendorClient {
             store: usage
         )
         pace = RateLimiter(perSecond: settings.callsPerSecond)
+        // One client can have half of the calls in flight.
+        hedges = HedgeBudget(burst: (settings.concurrentCalls + 1) / 2)
         trials = TrialSchedule(burst: settings.retriesBeforeSwitch)
         // All scheduled servers count as one server, because after a failed scheduled server, a
         // configured server is next (`EndpointPool.rotation`).

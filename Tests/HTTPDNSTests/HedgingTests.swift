@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import TestWorld
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Cost of hedged requests")
+@ServiceLoop
+struct HedgingTests {
+    let world = Simulation()
+
+    /// Makes each server answer after its time in milliseconds.
+    private func answer(after times: [Int]) {
+        world.script = { .reply(good($0), after: .milliseconds(times[digit($0) - 1])) }
+    }
+
+    /// Looks up `count` names, one every 2 s, and returns the number of extra requests.
+    private func extraRequests(
+        _ client: VendorClient,
+        _ count: Int,
+        of network: ClientNetwork? = nil
+    )
+        async throws -> Int
+    {
+        let before = world.sent.count
+        for number in 0..<count {
+            _ = try await world.lookUp(client, "n\(before)-\(number).example.com", of: network)
+            await world.advance(by: .seconds(2))
+        }
+        return world.sent.count - before - count
+    }
+
+    @Test("a faster server becomes current after three probes; then no name costs two calls")
+    func slowCurrent() async throws {
+        answer(after: [800, 20])
+        let client = try world.client()
+        // Three hedged requests, and three probes of two servers.
+        #expect(try await extraRequests(client, 100) == 3 + 3 * 2)
+        #expect(client.statistics.servers[1].isCurrent)
+        #expect(client.statistics.switches == 1)
+        #expect(try await world.lookUp(client).duration == .milliseconds(20))
+        // Every 10 min, a probe checks the first server.
+        #expect(try await extraRequests(client, 900) == 3 * 2)
+        answer(after: [20, 20])
+        _ = try await extraRequests(client, 310)
+        #expect(client.statistics.servers[0].isCurrent)
+    }
+
+    @Test("if all servers are slow, at most one call in 20 is hedged, after 16 hedged calls")
+    func allSlow() async throws {
+        answer(after: [400, 400])
+        let client = try world.client()
+        #expect(try await extraRequests(client, 100) <= 16 + 5)
+        #expect(try await extraRequests(client, 100) == 5)
+        #expect(client.statistics.switches == 0)
+        #expect(world.trials.isEmpty)
+    }
+
+    @Test("of three servers, the fastest becomes current")
+    func fastest() async throws {
+        answer(after: [900, 700, 20])
+        let client = try world.client(servers: 3)
+        _ = try await extraRequests(client, 20)
+        #expect(client.statistics.servers[2].isCurrent)
+        #expect(try await extraRequests(client, 100) == 0)
+    }
+
+    @Test("slow names change neither the current server nor the hedged requests of other clients")
+    func slowNames() async throws {
+        world.script = { request in
+            let isSlow = digit(request) == 1 && namesAsked(request)[0].hasPrefix("n")
+            return .reply(good(request), after: .milliseconds(isSlow ? 800 : 20))
+        }
+        let client = try world.client()
+        let extra = try await extraRequests(client, 200, of: network(2))
+        #expect(extra <= 2 * (16 + 200 / 20), "each hedged request causes at most one probe")
+        for number in 0..<20 {
+            _ = try? await world.lookUp(client, "n\(number).example.com", of: unproven(number))
+        }
+        #expect(client.statistics.servers[0].isCurrent)
+        world.servers([1: .silence()])
+        #expect(
+            try await world.lookUp(client, of: network(1)).duration == .milliseconds(320)
+        )
+    }
+
+    @Test("all clients without a proven address have one limit")
+    func unprovenClients() {
+        var budget = HedgeBudget(burst: 2)
+        #expect((1...4).map { budget.take(for: unproven($0)) } == [true, true, false, false])
+        #expect(budget.take(for: network(1)) && budget.take(for: nil))
+        for number in 0..<20 { budget.called(by: unproven(number)) }
+        #expect(budget.take(for: unproven(1)) && !budget.take(for: unproven(1)))
+    }
+}
