@@ -31,37 +31,50 @@ struct SubstituteTests {
         #expect(harness.cache.lastResort(for: question, variant: .any, now: now) == nil)
     }
 
-    @Test("while unproven clients use all calls, a name of an unproven client stays encrypted")
-    func crowded() async throws {
-        let harness = try ResolverHarness(
-            .json,
-            configure: { $0.concurrentCalls = 2 },
-            options: { $0.fallbackAfter = .milliseconds(400) }
-        )
+    /// Lets 80 other clients query a name each, of which the first vendor answers 10 a second.
+    private func crowd(_ harness: ResolverHarness, isProven: Bool) throws {
         harness.faults["json 1"] = .slow(.milliseconds(200))
         for number in 0..<80 {
             let name = "n\(number).example.com"
             harness.zone[name] = Known(v4: ["192.0.2.110"])
-            resolve(harness, try Name(name), of: UInt32(number))
-            await harness.world.advance(by: .milliseconds(3))
+            resolve(harness, try Name(name), of: UInt32(number), isProven: isProven)
         }
+    }
+
+    @Test("while other clients use all calls, a name stays encrypted", arguments: [false, true])
+    func crowded(isProven: Bool) async throws {
+        let harness = try ResolverHarness(.json) { $0.concurrentCalls = 2 }
+        try crowd(harness, isProven: isProven)
         var outcomes: [Bool] = []
-        resolve(harness, Self.target, of: 200) { outcomes.append($0.isCrowded) }
+        resolve(harness, Self.target, of: 200, isProven: isProven) {
+            outcomes.append($0.isFailure && $0.isCrowded)
+        }
         await harness.world.advance(by: .milliseconds(3_200))
         #expect(outcomes == [true])
+        #expect(harness.kept(Self.target).isEmpty)
         #expect(harness.upstream?.asked.contains { $0.question.name == Self.target } == false)
     }
 
-    /// Sends a query of an unproven client, which has an address of its own.
+    @Test("while other clients use all calls, a vendor without encryption gets no name")
+    func plainVendor() async throws {
+        let harness = try ResolverHarness(.json, .sealed) { $0.concurrentCalls = 2 }
+        try crowd(harness, isProven: true)
+        await harness.world.advance(by: .milliseconds(3_200))
+        #expect(Set(harness.asked.map(\.whom)) == ["json 1"])
+    }
+
+    /// Sends a query of a client with an address of its own.
     private func resolve(
         _ harness: ResolverHarness,
         _ name: Name,
         of client: UInt32,
+        isProven: Bool,
         _ completion: @escaping @ServiceLoop (Resolution) -> Void = { _ in }
     ) {
+        let address = IPv4Address(value: 0xC000_0200 + client)
         harness.resolver.resolve(
             Query(question: Question(name: name, type: .a)),
-            of: ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + client)), isProven: false),
+            of: ClientNetwork(of: .v4(address), isProven: isProven),
             deadline: harness.world.now + ResolverLimits.total,
             Completion { completion($0) }
         )

@@ -52,6 +52,16 @@ package struct CallShares: Sendable {
         )
     }
 
+    /// True if `client` has, with `more` calls, its maximum while no other client has a call.
+    ///
+    /// False for a client without calls, and for a client that is not proven, because another host
+    /// can forge its address.
+    func hasWholeShare(_ client: ClientNetwork?, adding more: Int) -> Bool {
+        let used = count(of: client)
+        guard used > 0, client.isProven else { return false }
+        return !FairShare.half.admits(used: used + more, free: limit - used - more)
+    }
+
     /// Limits the calls to `calls`, at least 1, after the vendor has refused a further call.
     mutating func reduce(to calls: Int, now: Instant) {
         guard calls <= limit else { return }

@@ -96,8 +96,9 @@ extension VendorClient {
             )
         }
         let tries = call.failed + waits
+        let failure = VendorFailure(reason: tries.last?.error ?? .outOfTime, tries: tries)
         for name in call.names {
-            expire(name, now, reason: tries.last?.error ?? .outOfTime, tries: tries)
+            expire(name, now, failure)
         }
         if call.names.isEmpty, !call.isTrial, call.isInFlight {
             call.isExpired = !call.running.isEmpty

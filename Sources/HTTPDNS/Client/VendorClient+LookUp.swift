@@ -50,7 +50,8 @@ extension VendorClient {
             mayFallBack: mayFallBack,
             trace
         ) {
-            return finish(lookUp, .failure(VendorFailure(reason: reason, tries: [])))
+            let client = account as? ClientNetwork
+            return finish(lookUp, .failure(failure(reason, of: [client])))
         }
         cancellation?.whenCancelled { [self] in cancel(lookUp) }
     }
@@ -124,63 +125,6 @@ extension VendorClient {
         return nil
     }
 
-    package func join(
-        _ name: Name,
-        _ families: Families,
-        parameters: RouteParameters? = nil,
-        of client: ClientNetwork
-    ) {
-        let now = clocks.now()
-        note(client, now: now)
-        if countsDemand { demand.note(name, families, now: now) }
-        let question = question(name, families, .v4, parameters, now: now)
-        guard let name = pending[question], name.call == nil else { return }
-        queue.add(question, of: client)
-        flushSoon()
-    }
-
-    /// Fails a name that waits for a call, so that the next vendor gets the name.
-    ///
-    /// Returns false if the name does not wait for a call.
-    package func leaveQueue(
-        _ name: Name,
-        _ families: Families,
-        _ parameters: RouteParameters?
-    ) -> Bool {
-        let question = question(name, families, .v4, parameters, now: clocks.now())
-        guard let name = pending[question], name.call == nil else { return false }
-        let reason = waitReason(of: queue.clients(of: question))
-        queue.remove(question)
-        answer(name, VendorFailure(reason: reason, tries: []))
-        return true
-    }
-
-    /// True if a name waits because its clients have used up their shares of the calls.
-    package func waitsForShare(
-        _ name: Name,
-        _ families: Families,
-        _ parameters: RouteParameters?
-    ) -> Bool {
-        let question = question(name, families, .v4, parameters, now: clocks.now())
-        guard let name = pending[question], name.call == nil else { return false }
-        return waitReason(of: queue.clients(of: question)) == .clientBusy
-    }
-
-    /// Returns the reason why a name did not get a call.
-    ///
-    /// `clientBusy` means that another client could get a call. Either a call is free, or a client
-    /// of the name already has calls in flight, so that a client without calls would come first.
-    ///
-    /// - Parameters:
-    ///   - clients: the waiting clients; nil if the name is held after a refused call.
-    ///   - free: the number of free calls to assume; nil for the current number.
-    private func waitReason(of clients: Set<ClientNetwork?>?, free: Int? = nil) -> VendorError {
-        if isSilent || silence.hasFailedProbe { return .outOfTime }
-        guard let clients else { return .busy }
-        let isOfClient = (free ?? shares.free) > 0 || clients.contains { shares.count(of: $0) > 0 }
-        return isOfClient ? .clientBusy : .busy
-    }
-
     /// Returns and counts the error that forbids a call of `client` now; nil if none.
     func refusal(_ now: Instant, of client: ClientNetwork?) -> VendorError? {
         let obstacle =
@@ -241,7 +185,7 @@ extension VendorClient {
     /// Starts calls for queued names, if another call is allowed.
     ///
     /// With `batching: together`, the calls start in the next iteration of the service loop.
-    private func flushSoon() {
+    func flushSoon() {
         guard shares.free > 0 else { return suspectCalls() }
         guard gathersNames else { return sendQueued() }
         sendQueuedSoon()
@@ -287,7 +231,7 @@ extension VendorClient {
                     guard let name, isTooLate(name, now) else { continue }
                     let clients = others.union([batch.client])
                     let reason = waitReason(of: clients, free: shares.free - 1)
-                    answer(name, VendorFailure(reason: reason, tries: []))
+                    answer(name, failure(reason, of: clients, beginning: batch.client))
                 }
                 let called = names.compactMap(\.self).filter { !$0.lookUps.isEmpty }
                 if !called.isEmpty { begin(called, of: batch.client, now) }
@@ -339,8 +283,8 @@ extension VendorClient {
         let now = clocks.now()
         for name in Array(pending.values) where name.call == nil {
             guard let first = name.firstDeadline, first <= now else { continue }
-            let reason = waitReason(of: queue.clients(of: name.question))
-            expire(name, now, reason: reason, tries: [])
+            let clients = queue.clients(of: name.question)
+            expire(name, now, failure(waitReason(of: clients), of: clients))
         }
         let queued = pending.values.lazy.filter { $0.call == nil }
         let next = queued.compactMap(\.firstDeadline).min()
@@ -364,18 +308,11 @@ extension VendorClient {
         completion(result)
     }
 
-    func expire(
-        _ name: PendingName,
-        _ now: Instant,
-        reason: VendorError,
-        tries: [FailedTry]
-    ) {
+    func expire(_ name: PendingName, _ now: Instant, _ failure: VendorFailure) {
         let late = name.lookUps.filter { $0.deadline <= now }
         name.lookUps.removeAll { $0.deadline <= now }
         if name.lookUps.isEmpty { forget(name) }
-        for lookUp in late {
-            finish(lookUp, .failure(VendorFailure(reason: reason, tries: tries)))
-        }
+        for lookUp in late { finish(lookUp, .failure(failure)) }
     }
 
     /// Cancels a lookup; the last lookup for a name stays if the name's call is already charged.

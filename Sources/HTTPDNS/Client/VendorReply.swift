@@ -41,6 +41,12 @@ package struct VendorFailure: Error, Hashable {
 
     /// Failed requests; empty if the lookup failed before the first request.
     package var tries: [FailedTry]
+
+    /// True if other clients' calls are the reason that the name got no call.
+    ///
+    /// False if the vendor does not respond, or if the clients of the name have as many calls as
+    /// they can have without other clients.
+    package var isCrowded = false
 }
 
 package struct FailedTry: Sendable, Hashable {

@@ -281,15 +281,12 @@ final class VendorFallback {
         )
     }
 
-    /// True if other clients prevented a call, and the name must not go to plain upstreams.
+    /// True if other clients' calls prevented a call, and the name must not go to plain upstreams.
     ///
-    /// Addresses of unproven clients can be forged, so one host can use all their calls. Over UDP,
-    /// the client gets a truncated reply. Over TCP, the client is proven, and has a reserve.
+    /// The client gets SERVFAIL. A client without a proven address gets a truncated reply: over
+    /// TCP, the client is proven, and has a reserve.
     private var staysEncrypted: Bool {
-        guard upstreamAnswer == nil, vendorsLeft.callLimit == .ofVendor,
-            let payer = pending.payer, !payer.isProven, !resolution.encrypts(match)
-        else { return false }
-        return match.route.vendors.contains { $0.facts.isProtected }
+        vendorsLeft.isCrowded && !hasAskedUpstreams && !resolution.encrypts(match)
     }
 
     private func fail(

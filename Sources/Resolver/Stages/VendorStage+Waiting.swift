@@ -28,6 +28,12 @@ extension VendorStage {
         /// The reason is a limit of the client on the protected vendor's queue or calls in flight.
         private(set) var isLessProtected = false
 
+        /// True if other clients' calls prevented a call to a protected vendor.
+        ///
+        /// Then only protected sources may get the name. Otherwise, the names of one client would
+        /// decide whether the names of other clients are encrypted.
+        private(set) var isCrowded = false
+
         private var lacksProtected = false
 
         init(of match: RouteTable.Match) {
@@ -37,6 +43,7 @@ extension VendorStage {
         func failed(_ failure: VendorFailure, of vendor: VendorClient) {
             guard let latest = failure.limit else { return }
             if limit != .ofClient { limit = latest }
+            if failure.isCrowded, vendor.facts.isProtected { isCrowded = true }
             guard failure.reason.kind == .busy else { return }
             if callLimit != .ofClient { callLimit = latest }
             if latest == .ofClient, vendor.facts.isProtected { lacksProtected = true }

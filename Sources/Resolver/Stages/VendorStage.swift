@@ -128,6 +128,10 @@ package final class VendorStage {
         guard let vendor = vendors.first, clocks.now() < work.end, !query.isCancelled
         else { return completion(.failed) }
         work.vendors.clients = vendors.dropFirst()
+        if work.vendors.isCrowded, !vendor.facts.isProtected {
+            query.trace?.note("\(vendor.name): not encrypted, trying the next source")
+            return ask(work, completion)
+        }
         if passesOver(vendors, work.match) {
             query.trace?.note("\(vendor.name): unresponsive, trying the next source")
             vendor.beginTrial()

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+internal import Net
+
+// MARK: - Names that wait for a call
+
+extension VendorClient {
+    package func join(
+        _ name: Name,
+        _ families: Families,
+        parameters: RouteParameters? = nil,
+        of client: ClientNetwork
+    ) {
+        let now = clocks.now()
+        note(client, now: now)
+        if countsDemand { demand.note(name, families, now: now) }
+        let question = question(name, families, .v4, parameters, now: now)
+        guard let name = pending[question], name.call == nil else { return }
+        queue.add(question, of: client)
+        flushSoon()
+    }
+
+    /// Fails a name that waits for a call, so that the next vendor gets the name.
+    ///
+    /// Returns false if the name does not wait for a call.
+    package func leaveQueue(
+        _ name: Name,
+        _ families: Families,
+        _ parameters: RouteParameters?
+    ) -> Bool {
+        let question = question(name, families, .v4, parameters, now: clocks.now())
+        guard let name = pending[question], name.call == nil else { return false }
+        let clients = queue.clients(of: question)
+        queue.remove(question)
+        answer(name, failure(waitReason(of: clients), of: clients))
+        return true
+    }
+
+    /// True if a name waits because its clients have used up their shares of the calls.
+    package func waitsForShare(
+        _ name: Name,
+        _ families: Families,
+        _ parameters: RouteParameters?
+    ) -> Bool {
+        let question = question(name, families, .v4, parameters, now: clocks.now())
+        guard let name = pending[question], name.call == nil else { return false }
+        return waitReason(of: queue.clients(of: question)) == .clientBusy
+    }
+
+    /// Returns the reason why a name did not get a call.
+    ///
+    /// `clientBusy` means that another client could get a call. Either a call is free, or a client
+    /// of the name already has calls in flight, so that a client without calls would come first.
+    ///
+    /// - Parameters:
+    ///   - clients: the waiting clients; nil if the name is held after a refused call.
+    ///   - free: the number of free calls to assume; nil for the current number.
+    func waitReason(of clients: Set<ClientNetwork?>?, free: Int? = nil) -> VendorError {
+        guard isResponsive else { return .outOfTime }
+        guard let clients else { return .busy }
+        let isOfClient = (free ?? shares.free) > 0 || clients.contains { shares.count(of: $0) > 0 }
+        return isOfClient ? .clientBusy : .busy
+    }
+
+    /// Returns the failure of a name that gets no call for `reason`.
+    ///
+    /// - Parameters:
+    ///   - clients: the waiting clients; nil if the name is held after a refused call.
+    ///   - client: client of the call that the name would get now; nil if no call is free.
+    func failure(
+        _ reason: VendorError,
+        of clients: Set<ClientNetwork?>?,
+        beginning client: ClientNetwork?? = nil
+    ) -> VendorFailure {
+        var failure = VendorFailure(reason: reason, tries: [])
+        guard reason.kind == .busy, isResponsive else { return failure }
+        let isWhole = clients?.allSatisfy {
+            shares.hasWholeShare($0, adding: client == .some($0) ? 1 : 0)
+        }
+        failure.isCrowded = isWhole != true
+        return failure
+    }
+
+    private var isResponsive: Bool { !isSilent && !silence.hasFailedProbe }
+}
