@@ -109,9 +109,9 @@ struct FaultTests {
             vendor: fault.isSilence ? "hedge-after: 100ms" : "hedge-after: 5s"
         )
         let reply = try Self.ask(harness.daemon)
-        let isUpstreams = fault.word == .upstream || fault.fault == "status=401"
+        let isUpstreams = fault.word == .upstream
         #expect(reply.data("A") == (isUpstreams ? Self.upstreams : Self.vendors), "\(reply.text)")
-        let lookups = fault.word == .nextServer && !isUpstreams ? 1 : 0
+        let lookups = fault.word == .nextServer ? 1 : 0
         #expect(try harness.emulator.lookups() == lookups)
         try harness.daemon.stop()
     }
