@@ -98,6 +98,7 @@ struct ListeningShareTests {
         clock.advance(by: .milliseconds(1))
         var idle: [StreamConnection] = []
         while harness.handler.sessions.evicted == 0 {
+            clock.advance(by: .milliseconds(10))
             idle.append(
                 try await StreamConnection.connect(
                     to: server.address,
@@ -113,6 +114,66 @@ struct ListeningShareTests {
         }
         harness.upstream.release()
         #expect(try await ListeningSessionTests.read(1, from: first).count == 1)
+    }
+
+    @Test
+    @ServiceLoop
+    func `new sessions are served while many clients hold all sessions with unanswered queries`()
+        async throws
+    {
+        let table = try SessionTableHarness()
+        defer { table.close() }
+        for number in 0..<TCPLimits.connections {
+            let holder = try await table.connect(from: UInt32(number))
+            try await holder.write(
+                framed(query("slow.n\(number).example.com")),
+                deadline: Clock.now + Self.patience
+            )
+        }
+        await table.harness.upstream.crowd(of: TCPLimits.connections)
+        // Two sessions for each new client, as of programs that query A and AAAA in parallel.
+        var newcomers: [StreamConnection] = []
+        for number in 0..<32 {
+            table.clock.advance(by: .milliseconds(5))
+            newcomers.append(try await table.connect(from: 1_000 + UInt32(number) / 2))
+        }
+        for (number, newcomer) in newcomers.enumerated() {
+            try await newcomer.write(
+                framed(query("n\(number).example.com")),
+                deadline: Clock.now + Self.patience
+            )
+            #expect(try await ListeningSessionTests.read(1, from: newcomer).count == 1)
+        }
+        #expect(table.harness.handler.sessions.evicted == 32)
+    }
+
+    @Test
+    @ServiceLoop
+    func `sessions that stay silent or only query cached names are closed before others`()
+        async throws
+    {
+        let table = try SessionTableHarness()
+        defer { table.close() }
+        try table.harness.store("www.example.com")
+        let slow = try await table.connect(from: 1)
+        try await slow.write(framed(query("slow.example.com")), deadline: Clock.now + Self.patience)
+        await table.harness.upstream.crowd(of: 1)
+        for number in 1..<TCPLimits.connections {
+            table.clock.advance(by: .milliseconds(5))
+            let other = try await table.connect(from: 1 + UInt32(number))
+            guard !number.isMultiple(of: 2) else { continue }
+            try await other.write(
+                framed(query("www.example.com")),
+                deadline: Clock.now + Self.patience
+            )
+            #expect(try await ListeningSessionTests.read(1, from: other).count == 1)
+        }
+        table.clock.advance(by: TCPLimits.firstMessageTime)
+        for number in 1..<TCPLimits.connections {
+            _ = try await table.connect(from: 1_000 + UInt32(number))
+        }
+        table.harness.upstream.release()
+        #expect(try await ListeningSessionTests.read(1, from: slow).count == 1)
     }
 
     @Test(arguments: ["empty", "garbage", "malformed", "replies"])
@@ -212,5 +273,51 @@ struct ListeningShareTests {
         #expect(ready.pop() != nil)
         #expect(ready.octets == 0)
         #expect(ready.isEmpty)
+    }
+}
+
+/// Sessions from chosen addresses; all real addresses of a loopback device would be one client.
+@ServiceLoop
+private final class SessionTableHarness {
+    let harness = ListenerHarness()
+    let clock = StandingClock()
+
+    private let listener: StreamListener
+    private let address: SocketAddress
+    private var sessions: [TCPSession] = []
+
+    /// Both ends of each connection; otherwise, the clients' ends would be closed.
+    private var clients: [StreamConnection] = []
+
+    init() throws {
+        listener = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        address = try #require(listener.localAddress)
+    }
+
+    func connect(from client: UInt32) async throws -> StreamConnection {
+        let connection = try await StreamConnection.connect(
+            to: address,
+            deadline: Clock.now + .seconds(300)
+        )
+        let session = TCPSession(
+            try await listener.accept(),
+            handler: harness.handler,
+            client: .v4(IPv4Address(value: 0xC612_0000 + client)),
+            isAllowed: true,
+            cookies: nil,
+            clocks: clock.clocks
+        )
+        harness.handler.sessions.add(session)
+        sessions.append(session)
+        clients.append(connection)
+        Task { @ServiceLoop in await session.run() }
+        return connection
+    }
+
+    func close() {
+        harness.upstream.release()
+        for session in sessions { session.close() }
+        for client in clients { client.close() }
+        listener.close()
     }
 }

@@ -12,6 +12,12 @@ enum TCPLimits {
     /// Maximum sessions of one client; a further one closes the client's longest inactive session.
     static let connectionsPerClient = 128
 
+    /// Number of sessions up to which clients count as equal if a session must be closed.
+    ///
+    /// Otherwise, a client with two sessions, for A and AAAA, would lose a session to many clients
+    /// with one session each.
+    static let connectionsWithoutRank = 4
+
     /// Unanswered queries of one session above which reading is suspended.
     static let pending = 100
 
@@ -59,6 +65,11 @@ enum TCPLimits {
 
     /// Idle timeout for clients that request it, in units of 100 ms (RFC 7828 §3.1).
     static let keepalive = UInt16(clamping: idleTime.components.seconds * 10)
+
+    /// Time in which the first message of a new session should arrive.
+    ///
+    /// Before this time has passed, the session does not count as idle at a limit of sessions.
+    static let firstMessageTime: Duration = .seconds(1)
 
     static let messageTime: Duration = .seconds(4)
 

@@ -40,7 +40,13 @@ final class TCPSession {
     private var leaving: [UInt8] = []
     private var gone = 0
 
-    private var pending = 0
+    /// Arrival times of the unanswered queries, in ascending order.
+    private var arrivals: [Instant] = []
+
+    private var pending: Int { arrivals.count }
+
+    /// True until the first message has arrived.
+    private var isNew = true
 
     private var isClosed = false
 
@@ -51,7 +57,7 @@ final class TCPSession {
     /// At ``TCPLimits/answersPerTurn``, further queries wait for a later iteration.
     private var answers = 0
 
-    private(set) var lastActive: Instant
+    private var lastActive: Instant
 
     /// Time until which reading is suspended because a query was refused; nil if not suspended.
     private var pausedUntil: Instant?
@@ -63,6 +69,17 @@ final class TCPSession {
     private var whenEnded: CheckedContinuation<Void, Never>?
 
     var isIdle: Bool { pending == 0 && unsent == 0 }
+
+    /// Arrival time of the oldest unanswered query; for an idle session, the last activity.
+    var waitsSince: Instant { arrivals.first ?? lastActive }
+
+    /// True if the client loses no query if the session is closed.
+    ///
+    /// The first query of a new session may still be on its way.
+    var isExpendable: Bool {
+        isIdle && !isHeld
+            && (!isNew || clocks.now() - lastActive >= TCPLimits.firstMessageTime)
+    }
 
     private var unsent: Int { outgoing.count + leaving.count + ready.octets }
 
@@ -217,7 +234,7 @@ final class TCPSession {
         while isTaking, rest.isEmpty {
             let outcome = messages.answer(from: clientContext, now: now)
             guard outcome.count > 0 else { break }
-            lastActive = now
+            (lastActive, isNew) = (now, false)
             deadlines.message = nil
             hits += outcome.hits
             if outcome.hits > 0 { malformed = 0 }
@@ -257,9 +274,9 @@ final class TCPSession {
             outgoing += framed(reply)
         case .question(let open):
             malformed = 0
-            pending += 1
+            arrivals.append(now)
             let completion = Completion<Resolution> { [self] resolution in
-                pending -= 1
+                if let index = arrivals.firstIndex(of: now) { arrivals.remove(at: index) }
                 if resolution.isRefused { pause() }
                 if !isClosed { ready.append(open, resolution) }
                 account()

@@ -5,7 +5,7 @@ package import Net
 /// Table of all TCP sessions, with limits on their number and memory.
 ///
 /// A new client is always accepted. At a limit, the client with the most sessions or octets loses a
-/// session.
+/// session. Clients with up to ``TCPLimits/connectionsWithoutRank`` sessions count as equal.
 @ServiceLoop
 package final class TCPSessionTable {
     private var sessions: [ObjectIdentifier: TCPSession] = [:]
@@ -42,7 +42,8 @@ package final class TCPSessionTable {
             evict { $0.network == session.network }
         } else if sessions.count >= TCPLimits.connections {
             let most = shares.values.reduce(0) { max($0, $1.sessions) }
-            evict { shares[$0.network]?.sessions == most }
+            let isRanked = most > TCPLimits.connectionsWithoutRank
+            evict { !isRanked || shares[$0.network]?.sessions == most }
         }
         sessions[ObjectIdentifier(session)] = session
         shares[session.network, default: Share()].sessions += 1
@@ -57,9 +58,10 @@ package final class TCPSessionTable {
 
     private func evict(_ isCandidate: (TCPSession) -> Bool) {
         // Prefers idle sessions, because their clients can connect again (RFC 7766 §6.2.3) and lose
-        // no query.
+        // no query. Then the session with the oldest query, whose client gives up first.
         let oldest = sessions.values.lazy.filter(isCandidate)
-            .min { ($0.isIdle ? 0 : 1, $0.lastActive) < ($1.isIdle ? 0 : 1, $1.lastActive) }
+            .map { (order: ($0.isExpendable ? 0 : 1, $0.waitsSince), session: $0) }
+            .min { $0.order < $1.order }?.session
         guard let oldest else { return }
         evicted += 1
         oldest.close()
