@@ -21,6 +21,9 @@ package class Attempt {
     /// True if the client has many queries in flight (``ClientLoad``).
     final private(set) var isOfBusyClient = false
 
+    /// True if a server over UDP gets the query over TCP, because it lost the datagrams.
+    final private(set) var usesStream = false
+
     /// Start of an earlier unanswered attempt at the same server; nil if there was none.
     ///
     /// A connection that has received no data since this time is not used.
@@ -100,6 +103,7 @@ package class Attempt {
         deadline: Instant,
         repeating earlier: Instant?,
         isOfBusyClient: Bool = false,
+        usesStream: Bool = false,
         place: Trace.Place? = nil,
         number: Int = 0,
         server: Int = 0,
@@ -108,6 +112,7 @@ package class Attempt {
     ) {
         (due, self.earlier, self.isOfBusyClient) = (deadline, earlier, isOfBusyClient)
         (self.number, self.server, self.began) = (number, server, began)
+        self.usesStream = usesStream
         // Unlike an assignment, `swap` needs no run-time exclusivity check.
         var place = place
         swap(&self.place, &place)

@@ -12,7 +12,18 @@ package enum UpstreamLimits {
     /// Maximum attempts for one query if the group has one server; RFC 9520 §3.1 permits three.
     static let roundsAlone = 3
 
-    /// Maximum parallel attempts for one query.
+    /// Maximum attempts for one query on a server that loses datagrams; the last attempt uses TCP.
+    ///
+    /// RFC 9520 §3.1 permits three attempts for each transport.
+    static let roundsWithLosses = 4
+
+    /// Minimum time between the later attempts at a server that loses datagrams.
+    static let lossPause: Duration = .milliseconds(300)
+
+    /// Time after a lost datagram for which a server counts as losing datagrams.
+    static let lossLifetime: Duration = .seconds(60)
+
+    /// Maximum parallel attempts for one query, except at servers that lose datagrams.
     static let triesAtOnce = 3
 
     /// Share of the remaining time that protected servers get if unprotected servers follow.

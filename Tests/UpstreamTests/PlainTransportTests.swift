@@ -423,4 +423,31 @@ struct PlainTransportTests {
         for task in tasks { try await task.value }
         #expect(upstream.numbers.successes == 26)
     }
+
+    @Test(arguments: [true, false])
+    @ServiceLoop
+    func `after lost datagrams a query uses TCP, and an error over TCP counts as no reply`(
+        _ hasTCP: Bool
+    ) async throws {
+        let stream: ScriptedServer.Stream = { framed(reply(to: $0)) }
+        let server = try ScriptedServer({ _ in [] }, stream: hasTCP ? stream : nil)
+        defer { server.stop() }
+        let upstream = Self.upstream(server.address, timeout: .seconds(2))
+        let outcome = await withCheckedContinuation { continuation in
+            let attempt = Attempt(Self.query, cancellation: nil)
+            attempt.prepare(
+                deadline: Clock.now + .seconds(20),
+                repeating: nil,
+                usesStream: true,
+                Completion<Attempt> { continuation.resume(returning: $0.outcome) }
+            )
+            upstream.ask(attempt)
+        }
+        if hasTCP {
+            #expect(try outcome.get().message(to: Self.query.question).answers.count == 1)
+        } else {
+            #expect(throws: UpstreamError.timedOut) { try outcome.get() }
+        }
+        #expect(upstream.numbers.tcpRetries == 1)
+    }
 }

@@ -104,6 +104,9 @@ final class ScriptedUpstream: Forwarding {
     var equalReplies = Int.max
     private var replies: [Question?: [Instant]] = [:]
 
+    /// Reaction to a query that must use TCP.
+    var overStream: () -> Step = { .silence }
+
     /// Milliseconds until each deadline.
     private(set) var waits: [Int] = []
     private(set) var repeats = 0
@@ -134,7 +137,11 @@ final class ScriptedUpstream: Forwarding {
         if attempt.earlier != nil, !attempt.query.isProbe { repeats += 1 }
         ServiceLoop.task { [self] in
             do throws(UpstreamError) {
-                let message = try await reply(to: attempt.query, by: attempt.deadline)
+                let message = try await reply(
+                    to: attempt.query,
+                    by: attempt.deadline,
+                    attempt.usesStream ? overStream() : nil
+                )
                 attempt.end(.success(.message(message)))
             } catch {
                 attempt.end(.failure(error))
@@ -144,7 +151,8 @@ final class ScriptedUpstream: Forwarding {
 
     private func reply(
         to query: Query,
-        by deadline: Instant
+        by deadline: Instant,
+        _ given: Step?
     ) async throws(UpstreamError) -> Message {
         let seeksLoop = query.question.type == .txt
         let world = harness.world
@@ -153,7 +161,7 @@ final class ScriptedUpstream: Forwarding {
         let other = query == .otherProbe ? other : nil
         let step =
             seeksLoop
-            ? Step.silence : (query.isProbe ? other ?? own : nil) ?? script(waits.count)
+            ? Step.silence : given ?? (query.isProbe ? other ?? own : nil) ?? script(waits.count)
         if !seeksLoop, !query.isProbe { waits.append((deadline - world.now).milliseconds) }
         let (outcome, time): (UpstreamError?, Int?) =
             switch step {

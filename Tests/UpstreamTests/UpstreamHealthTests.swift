@@ -422,17 +422,21 @@ struct AttemptPlanTests {
         let start = Instant(nanoseconds: 0) + .seconds(1_000)
         var now = start
         let deadline = start + .milliseconds(4_800)
+        let isRepeated = Bool.random(using: &random)
         let candidates = (0..<Int.random(in: 1...5, using: &random)).map { index in
-            AttemptPlan.Candidate(
+            let pauses: [Duration?] = [nil, .zero, .seconds(1)]
+            let pause = pauses.randomElement(using: &random) ?? nil
+            return AttemptPlan.Candidate(
                 server: index,
                 isProtected: .random(using: &random),
                 isDown: Int.random(in: 0..<4, using: &random) == 0,
                 timeout: .milliseconds(.random(in: 100...3_000, using: &random)),
                 patience: .milliseconds(.random(in: 100...1_000, using: &random)),
-                repeatsAfter: [nil, .zero, .seconds(1)].randomElement(using: &random) ?? nil
+                repeatsAfter: pause,
+                isLossy: isRepeated && pause == .zero && Bool.random(using: &random)
             )
         }
-        let isRepeated = Bool.random(using: &random)
+        var lossy = Set(candidates.filter(\.isLossy).map(\.server))
         var plan = AttemptPlan(ShortArray(candidates), deadline: deadline, isRepeated: isRepeated)
         var running: [Int: (server: Int, until: Instant)] = [:]
         var times: [Int: Int] = [:]
@@ -447,7 +451,7 @@ struct AttemptPlanTests {
             case .ask(let number, let server, let until, let since):
                 #expect(!hasEnded && !hasAnswer && now < deadline)
                 #expect(until <= deadline && until > now)
-                #expect(until <= now + candidates[server].timeout)
+                #expect(until <= now + candidates[server].timeout || plan.usesStream(server))
                 #expect(running[number] == nil && !refused.contains(server))
                 #expect((since == nil) == (times[server] == nil))
                 #expect(isRepeated || times[server] == nil)
@@ -468,7 +472,12 @@ struct AttemptPlanTests {
                 }
                 running[number] = (server, until)
                 times[server, default: 0] += 1
-                #expect(running.count <= UpstreamLimits.triesAtOnce)
+                #expect(lossy.contains(server) || running.count <= UpstreamLimits.triesAtOnce)
+                #expect(
+                    plan.usesStream(server)
+                        == (lossy.contains(server)
+                            && times[server] == UpstreamLimits.roundsWithLosses)
+                )
             case .end:
                 #expect(running.isEmpty && !hasEnded && !hasAnswer)
                 hasEnded = true
@@ -485,6 +494,10 @@ struct AttemptPlanTests {
                 running.isEmpty || Int.random(in: 0..<4, using: &random) == 0
             {
                 suspects.remove(suspect)
+                if isRepeated, candidates[suspect].repeatsAfter == .zero {
+                    lossy.insert(suspect)
+                    plan.foundLossy(suspect)
+                }
                 let isDown = Bool.random(using: &random)
                 if isDown { down.insert(suspect) } else { down.remove(suspect) }
                 perform(plan.judged(suspect, isDown: isDown, now: now))
@@ -534,7 +547,11 @@ struct AttemptPlanTests {
         #expect(plan.count <= UpstreamLimits.tries)
         let isAlone = candidates.count == 1 && candidates[0].repeatsAfter != nil
         let most = isAlone ? UpstreamLimits.roundsAlone : UpstreamLimits.rounds
-        #expect(times.values.allSatisfy { $0 <= most })
+        #expect(
+            times.allSatisfy {
+                $0.value <= (lossy.contains($0.key) ? UpstreamLimits.roundsWithLosses : most)
+            }
+        )
     }
 
     @Test(arguments: 0..<400)

@@ -31,6 +31,9 @@ struct AttemptPlan: Sendable, Hashable {
         /// Minimum time before an unanswered query is repeated to this server; nil for never.
         var repeatsAfter: Duration?
 
+        /// True if the server loses datagrams, so that it gets more attempts, the last over TCP.
+        var isLossy = false
+
         fileprivate(set) var tries = 0
         fileprivate(set) var asked: Instant?
     }
@@ -69,9 +72,8 @@ struct AttemptPlan: Sendable, Hashable {
     /// Servers with a probe in flight.
     private var suspects: [Int] = []
 
-    /// Maximum attempts per server; `mostTries` is the maximum for all servers together.
+    /// Maximum attempts per server, except at servers that lose datagrams.
     private let rounds: Int
-    private let mostTries: Int
 
     private var running = ShortArray<Try>()
 
@@ -82,7 +84,7 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// True if the latest datagram repeated the query to a server that had not replied.
     ///
-    /// Then no hedged query follows, because a short outage could lose all datagrams that are sent
+    /// Then a hedged query follows only to a server that loses datagrams, because a short outage could lose all datagrams that are sent
     /// at short intervals. The next datagram is sent after the timeout, or earlier if a queried
     /// server replies to another query or to a probe.
     private var waitsForReply = false
@@ -103,7 +105,6 @@ struct AttemptPlan: Sendable, Hashable {
         let isAlone = main == 1 && candidates[0].repeatsAfter != nil
         let most = isAlone ? UpstreamLimits.roundsAlone : UpstreamLimits.rounds
         rounds = isRepeated ? most : 1
-        mostTries = min(rounds * candidates.count, UpstreamLimits.tries)
         self.candidates = consume candidates
         self.deadline = deadline
     }
@@ -113,9 +114,12 @@ struct AttemptPlan: Sendable, Hashable {
         guard !isOver else { return nil }
         guard !running.isEmpty else { return deadline }
         guard let hedge, let next, mayJoin(next), !isHeld(next) else { return nil }
+        guard !waitsForReply || candidates[next].isLossy else { return nil }
         var wake = hedge
         if let last = candidates[next].asked, isRunning(next) {
-            wake = max(wake, last + (candidates[next].repeatsAfter ?? .zero))
+            let isLate = candidates[next].isLossy && candidates[next].tries > 1
+            let pause = isLate ? UpstreamLimits.lossPause : candidates[next].repeatsAfter
+            wake = max(wake, last + (pause ?? .zero))
         }
         return wake < deadline ? wake : nil
     }
@@ -144,7 +148,7 @@ struct AttemptPlan: Sendable, Hashable {
     /// After two attempts at servers of one upstream, servers of other upstreams come first.
     /// Otherwise, an upstream with many servers that answer only probes could use all attempts.
     private var next: Int? {
-        guard count < mostTries else { return nil }
+        guard count < UpstreamLimits.tries else { return nil }
         var next: (index: Int, tries: Int, isTried: Bool)?
         for index in candidates.indices where mayBeAsked(index) {
             let tries = candidates[index].tries
@@ -181,7 +185,9 @@ struct AttemptPlan: Sendable, Hashable {
     }
 
     private func isLeft(_ candidate: Int) -> Bool {
-        candidates[candidate].tries < rounds && !refused.contains(candidates[candidate].server)
+        let most = candidates[candidate].isLossy ? UpstreamLimits.roundsWithLosses : rounds
+        return candidates[candidate].tries < most
+            && !refused.contains(candidates[candidate].server)
     }
 
     /// True if `isOut` is true for all protected servers before `candidate`.
@@ -192,7 +198,7 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// True if the result of a probe in flight could permit the use of an unprotected server.
     private var awaitsProbe: Bool {
-        count < mostTries
+        count < UpstreamLimits.tries
             && candidates.indices.contains { candidate in
                 isLeft(candidate) && !mayBeAsked(candidate) && !isSurplus(candidate)
                     && !candidates[candidate].isProtected
@@ -202,7 +208,7 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// True if a probe in flight could authenticate an untrusted server.
     private var awaitsTrust: Bool {
-        count < mostTries
+        count < UpstreamLimits.tries
             && candidates.indices.contains {
                 isLeft($0) && candidates[$0].isUntrusted
                     && suspects.contains(candidates[$0].server)
@@ -217,7 +223,7 @@ struct AttemptPlan: Sendable, Hashable {
     ///
     /// An unprotected server must not race healthy protected servers.
     private func mayJoin(_ next: Int) -> Bool {
-        running.count < UpstreamLimits.triesAtOnce
+        (running.count < UpstreamLimits.triesAtOnce || candidates[next].isLossy)
             && running.allSatisfy { other in
                 let rival = candidates[other.candidate]
                 return (candidates[next].isProtected || !rival.isProtected || rival.isDown)
@@ -275,13 +281,27 @@ extension AttemptPlan {
     /// The server gets no further attempt, but does not count as a server that returned an error.
     mutating func withdrawn(_ number: Int, now: Instant) -> Move? {
         guard let ended = end(number), !isOver else { return nil }
-        candidates[ended.candidate].tries = rounds
+        candidates[ended.candidate].tries = UpstreamLimits.tries
         return proceed(now: now)
     }
 
     /// Records that a probe of a server is in flight.
     mutating func suspected(_ server: Int) {
         if !suspects.contains(server) { suspects.append(server) }
+    }
+
+    /// Records that a server loses datagrams.
+    mutating func foundLossy(_ server: Int) {
+        for index in candidates.indices where candidates[index].server == server {
+            candidates[index].isLossy = true
+        }
+    }
+
+    /// True if the latest attempt at a server must use TCP, because datagrams were lost.
+    func usesStream(_ server: Int) -> Bool {
+        candidates.contains {
+            $0.server == server && $0.isLossy && $0.tries == UpstreamLimits.roundsWithLosses
+        }
     }
 
     mutating func judged(_ server: Int, isDown: Bool, now: Instant) -> Move? {
@@ -300,7 +320,9 @@ extension AttemptPlan {
 
     /// Records that a server replied to another query or a probe, but not to its attempt in flight.
     mutating func replied(now: Instant) -> Move? {
-        guard waitsForReply, !isOver, now < deadline, let next, mayJoin(next) else { return nil }
+        guard waitsForReply, !isOver, now < deadline, let next, mayJoin(next),
+            !candidates[next].isLossy
+        else { return nil }
         return advance(to: next, now: now)
     }
 
@@ -345,17 +367,19 @@ extension AttemptPlan {
         }
         let start = start ?? now
         self.start = start
-        if waitsForReply, server.tries > 0 {
+        let usesStream = server.isLossy && server.tries + 1 == UpstreamLimits.roundsWithLosses
+        if waitsForReply, server.tries > 0, !usesStream {
             // The server may never answer this name: limits the total time of the query.
             let rest = start - now + server.timeout + server.patience * 3
             left = min(left, max(server.patience, rest))
         }
-        let until = now + min(server.timeout, left)
+        // TCP repeats lost packets after seconds, so the last attempt can use the whole time.
+        let until = now + (usesStream ? left : min(server.timeout, left))
         let number = count
         count += 1
         let overdue = now + server.patience
         waitsForReply = server.tries > 0 && server.repeatsAfter == .zero
-        hedge = waitsForReply ? nil : overdue
+        hedge = overdue
         running.append(
             Try(
                 number: number,

@@ -63,7 +63,7 @@ extension HealthTable {
         let page = page(of: server)
         guard let start = page.health.beginProbe(now: now) else { return }
         let completion = Completion<Probe.Outcome> { [self] in
-            probed(server, page, $0.began, $0.failure)
+            probed(server, page, $0)
         }
         let probe = Probe(server, clocks, silentSince: began, completion)
         let end = max(end, start + probeTime(of: server, page))
@@ -115,13 +115,13 @@ extension HealthTable {
     private func probed(
         _ server: any Forwarding,
         _ page: Page,
-        _ began: Instant,
-        _ outcome: UpstreamError?
+        _ outcome: Probe.Outcome
     ) {
+        let began = outcome.began
         // `isProbed` is false if a network change reset the health during the probe.
         if page.health.isProbed {
             let now = clocks.now()
-            if let error = outcome {
+            if let error = outcome.failure {
                 reportFailure(server.name, server.label, error)
                 let isProtected = server.isProtected
                 if page.health.failedProbe(error, isProtected: isProtected, began: began, now: now)
@@ -130,6 +130,7 @@ extension HealthTable {
                 }
                 if isProtected, page.health.isDown { probeLater(server, page) }
             } else {
+                if outcome.wasRepeated { page.health.lostDatagram(now: now) }
                 if page.health.passedProbe(now: now) {
                     report(.recovered(name: server.name, url: server.label))
                 }
@@ -152,8 +153,11 @@ extension HealthTable {
 /// connection.
 @ServiceLoop
 private final class Probe {
-    /// Time of the first query, and the failure of the probe; `failure` is nil for success.
-    typealias Outcome = (began: Instant, failure: UpstreamError?)
+    /// Result of a probe.
+    ///
+    /// `began` is the time of the first query. `failure` is nil for success. `wasRepeated` is true
+    /// if a repeated datagram was answered, but not the first one.
+    typealias Outcome = (began: Instant, failure: UpstreamError?, wasRepeated: Bool)
 
     private let server: any Forwarding
     private let clocks: Clocks
@@ -193,7 +197,7 @@ private final class Probe {
                 guard next < end else { return }
                 try? await clocks.sleep(next)
                 guard completion != nil, decline == nil else { return }
-                ask(.probe, until: end, repeating: silentSince)
+                ask(.probe, until: end, repeating: silentSince ?? began)
             }
         }
     }
@@ -208,7 +212,7 @@ private final class Probe {
         running -= 1
         let isOther = attempt.query.question == Query.otherProbe.question
         switch attempt.outcome {
-        case .success: complete(nil)
+        case .success: complete(nil, wasRepeated: isDatagram && attempt.earlier != nil)
         case .failure(let error) where isOther: complete(decline ?? error)
         case .failure(.declined) where decline != nil: break
         case .failure(.declined(let rcode, let reason)):
@@ -227,8 +231,8 @@ private final class Probe {
         }
     }
 
-    private func complete(_ error: UpstreamError?) {
+    private func complete(_ error: UpstreamError?, wasRepeated: Bool = false) {
         guard let completion = completion.take() else { return }
-        completion((began, error))
+        completion((began, error, wasRepeated))
     }
 }

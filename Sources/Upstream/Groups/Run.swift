@@ -135,6 +135,7 @@ final class Run: Attempt {
             deadline: until,
             repeating: since,
             isOfBusyClient: load != .normal,
+            usesStream: plan.usesStream(index),
             place: trace?.begin(server.name, server.url, why, now: began),
             number: number,
             server: index,
@@ -153,6 +154,9 @@ final class Run: Attempt {
             attempt.place?.end(reply.message(to: query.question).summary, at: now)
             health.answered(server, roster.pages[attempt.server], began: attempt.began, now: now)
             guard plan.answered(attempt.number) else { return }
+            if attempt.earlier != nil, server.repeatsAfter == .zero {
+                roster.pages[attempt.server].health.lostDatagram(now: now)
+            }
             finish(
                 .success(
                     UpstreamGroup.Reply(
@@ -212,6 +216,7 @@ final class Run: Attempt {
     ) {
         guard !isSilent || roster.pages[index].health.isSilent(since: began) else {
             let now = health.clocks.now()
+            noteLosses(index, now)
             return perform(plan.replied(now: now), .next, now)
         }
         plan.suspected(index)
@@ -223,7 +228,13 @@ final class Run: Attempt {
     private func judged(_ index: Int, _ isDown: Bool) {
         guard !isFinished else { return }
         let now = health.clocks.now()
+        noteLosses(index, now)
         perform(plan.judged(index, isDown: isDown, now: now), .next, now)
+    }
+
+    private func noteLosses(_ index: Int, _ now: Instant) {
+        guard load == .normal, roster.pages[index].health.isLossy(at: now) else { return }
+        plan.foundLossy(index)
     }
 
     private func finish(_ outcome: consuming UpstreamGroup.Outcome) {

@@ -51,6 +51,9 @@ struct ServerHealth: Sendable, Hashable {
 
     private var declines = 0
 
+    /// Time at which the loss of a datagram was noticed.
+    private var lostAt: Instant?
+
     private var rest: Rest?
 
     /// End of the period in which a looping server is not used; nil for no loop.
@@ -73,6 +76,13 @@ extension ServerHealth {
     var isDown: Bool { rest?.isOutage ?? false }
 
     var loops: Bool { loopsUntil != nil }
+
+    /// True if the network loses datagrams of a server that answers.
+    ///
+    /// Mutating to avoid a copy: Swift 6.3 copies a stored struct before a nonmutating call.
+    mutating func isLossy(at now: Instant) -> Bool {
+        lostAt.map { now - $0 < UpstreamLimits.lossLifetime } ?? false
+    }
 
     var failure: UpstreamError? { rest?.reason }
 
@@ -138,7 +148,8 @@ extension ServerHealth {
         _ server: any Forwarding,
         _ index: Int,
         _ role: ServerRole = .ordinary,
-        upstream: Int = 0
+        upstream: Int = 0,
+        isLossy: Bool = false
     ) -> AttemptPlan.Candidate {
         AttemptPlan.Candidate(
             server: index,
@@ -149,7 +160,8 @@ extension ServerHealth {
             isUntrusted: isUntrusted,
             timeout: server.timeout,
             patience: patience,
-            repeatsAfter: server.repeatsAfter
+            repeatsAfter: server.repeatsAfter,
+            isLossy: isLossy
         )
     }
 
@@ -176,6 +188,9 @@ extension ServerHealth {
     }
 
     mutating func declined(now: Instant) { receivedAt = now }
+
+    /// Records that a repeated datagram was answered, but not the datagram before it.
+    mutating func lostDatagram(now: Instant) { lostAt = now }
 }
 
 // MARK: - Probes
@@ -219,7 +234,7 @@ extension ServerHealth {
             // The server has replied since the start of the probe, so only the probe was lost.
             return false
         }
-        declines = 0
+        (declines, lostAt) = (0, nil)
         let before = rest
         let hasAnswered =
             answeredAt.map { now - $0 < UpstreamLimits.declineTolerance } ?? false

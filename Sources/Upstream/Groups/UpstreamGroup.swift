@@ -96,7 +96,7 @@ package final class UpstreamGroup {
             return completion(.failure(.timedOut))
         }
         let roster = roster
-        if let only = onlyCandidate(roster) {
+        if let only = onlyCandidate(roster, load, now) {
             var plan = AttemptPlan(
                 ShortArray(CollectionOfOne(only)),
                 deadline: deadline,
@@ -125,6 +125,7 @@ package final class UpstreamGroup {
         // Not `map`: the isolation check of its closure takes 350 instructions.
         for index in standing.order {
             let (server, health) = (servers[index], pages[index].health)
+            let isLossy = load == .normal && pages[index].health.isLossy(at: now)
             if health.isFit, roster.roles[index] != .spare { hasFit = true }
             if health.isUntrusted { untrusted.append(index) }
             candidates.append(
@@ -132,7 +133,8 @@ package final class UpstreamGroup {
                     server,
                     index,
                     roster.roles[index],
-                    upstream: roster.upstreams[index]
+                    upstream: roster.upstreams[index],
+                    isLossy: isLossy
                 )
             )
         }
@@ -169,7 +171,11 @@ package final class UpstreamGroup {
     /// Reason that no member has a server; nil if a member has one.
     package var absence: UpstreamError? { roster.servers.isEmpty ? learned.first?.error : nil }
 
-    private func onlyCandidate(_ roster: UpstreamRoster) -> AttemptPlan.Candidate? {
+    private func onlyCandidate(
+        _ roster: UpstreamRoster,
+        _ load: ClientLoad,
+        _ now: Instant
+    ) -> AttemptPlan.Candidate? {
         guard roster.servers.count == 1, let server = roster.servers.first,
             !health.isPaused(server), let patience = roster.pages[0].health.patienceIfFit()
         else { return nil }
@@ -178,7 +184,8 @@ package final class UpstreamGroup {
             isProtected: server.isProtected,
             timeout: server.timeout,
             patience: patience,
-            repeatsAfter: server.repeatsAfter
+            repeatsAfter: server.repeatsAfter,
+            isLossy: load == .normal && roster.pages[0].health.isLossy(at: now)
         )
     }
 

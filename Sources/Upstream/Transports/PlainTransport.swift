@@ -40,7 +40,11 @@ package final class PlainTransport: UpstreamTransport {
         }
     }
 
-    package func carry(_ attempt: Attempt) { datagrams.ask(attempt, of: self) }
+    package func carry(_ attempt: Attempt) {
+        guard attempt.usesStream else { return datagrams.ask(attempt, of: self) }
+        // An error over TCP is no failure, because the server may serve only UDP.
+        repeatOverStream(attempt) { _ in attempt.end(.failure(.timedOut)) }
+    }
 
     /// Repeats a query over TCP after a truncated or possibly forged UDP reply (RFC 7766 §5).
     ///
