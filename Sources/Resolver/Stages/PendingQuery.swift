@@ -50,6 +50,12 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Upstreams that were queried last; nil if no upstream was queried.
     var group: UpstreamGroup?
 
+    /// Upstreams for the queried name, as distinct from the targets of its aliases.
+    var firstGroup: UpstreamGroup?
+
+    /// Servers that returned an endless chain of aliases; other servers are then queried.
+    var avoided: [any Forwarding] = []
+
     /// True if the upstream's answer came from an attempt after the first.
     var wasRepeated = false
 

@@ -54,6 +54,11 @@ package final class UpstreamStage {
             )
         }
         query.wait(forUpstreams: completion, since: now)
+        query.firstGroup = group
+        begin(query, through: group, now: now)
+    }
+
+    private func begin(_ query: PendingQuery, through group: UpstreamGroup, now: Instant) {
         // Captures one object, so that the closure needs no allocation.
         let answered = Completion<UpstreamGroup.Outcome> {
             query.resolution?.upstreams.received($0, query)
@@ -81,8 +86,14 @@ package final class UpstreamStage {
                 complete(Answered(message, reply.upstream, isBelieved: isBelieved), query)
             }
         case .failure(let error):
-            query.upstreamsAnswered(Self.failure(error, query.query))
+            fail(query, error)
         }
+    }
+
+    /// Ends the query with an error; after an endless chain of aliases, with this first error.
+    private func fail(_ query: PendingQuery, _ error: UpstreamError) {
+        let isFirst = query.avoided.isEmpty || error == .crowded
+        query.upstreamsAnswered(Self.failure(isFirst ? error : .aliases, query.query))
     }
 
     private func note(_ reply: UpstreamGroup.Reply, _ pending: PendingQuery) {
@@ -119,6 +130,7 @@ package final class UpstreamStage {
             query,
             deadline: pending.deadline,
             load: pending.load,
+            avoiding: pending.avoided,
             cancellation: pending,
             trace: pending.trace,
             now: now,
@@ -132,6 +144,9 @@ package final class UpstreamStage {
     private struct Answered {
         var message: Message
         let upstream: any Forwarding
+
+        /// Upstreams that sent the replies for alias targets.
+        var others: [any Forwarding] = []
 
         /// True if all contributing upstreams validate DNSSEC.
         var isBelieved: Bool
@@ -157,7 +172,7 @@ package final class UpstreamStage {
         let query = pending.query
         let chain = answered.message.aliasChain(from: query.question)
         guard chain.ending == .target else {
-            return pending.upstreamsAnswered(Self.failure(.aliases, query))
+            return askOthers(pending, than: answered, or: Self.failure(.aliases, query))
         }
         var target = query
         target.question.name = chain.end
@@ -165,8 +180,10 @@ package final class UpstreamStage {
             let group = aliases(target.question)
         else { return answer(pending, resolution(answered, pending)) }
         guard let alias = PendingAlias(answered, chain, query) else {
-            return pending.upstreamsAnswered(
-                .failure(query, .other, "too many records together with the CNAME records")
+            return askOthers(
+                pending,
+                than: answered,
+                or: .failure(query, .other, "too many records together with the CNAME records")
             )
         }
         pending.trace?.note("querying upstreams for the alias target \(chain.end)")
@@ -177,10 +194,29 @@ package final class UpstreamStage {
                 let joined = alias.joined(with: reply, to: target.question, query)
                 complete(joined, pending, queried: target.question.name)
             case .failure(let error):
-                pending.upstreamsAnswered(Self.failure(error, query))
+                fail(pending, error)
             }
         }
         forward(target, of: pending, through: group, now: clocks.now(), completion)
+    }
+
+    /// Queries other upstreams after a chain of CNAMEs that loops or is too long, but only once.
+    ///
+    /// If there is no other upstream, the query ends with `failure`.
+    ///
+    /// So a query causes at most 2 × (1 + `UpstreamLimits.longestChain`) queries of groups.
+    private func askOthers(
+        _ pending: PendingQuery,
+        than answered: Answered,
+        or failure: @autoclosure () -> Resolution
+    ) {
+        let servers = [answered.upstream] + answered.others
+        guard pending.avoided.isEmpty, let first = pending.firstGroup,
+            first.hasServer(besides: servers) || pending.group?.hasServer(besides: servers) ?? false
+        else { return pending.upstreamsAnswered(failure()) }
+        pending.avoided = servers
+        pending.trace?.note("endless chain of aliases; querying other upstreams")
+        begin(pending, through: first, now: clocks.now())
     }
 
     /// CNAME chain of a reply while the target of its last alias is queried.
@@ -191,6 +227,7 @@ package final class UpstreamStage {
         private let records: AnswerSections
         private let isAuthentic: Bool
         private let upstream: any Forwarding
+        private let others: [any Forwarding]
         private let isBelieved: Bool
 
         /// Stores the chain of a reply; nil if the records exceed the limit.
@@ -202,6 +239,7 @@ package final class UpstreamStage {
             self.records = records
             isAuthentic = answered.message.header.authenticData
             upstream = answered.upstream
+            others = answered.others
             isBelieved = answered.isBelieved
         }
 
@@ -213,11 +251,13 @@ package final class UpstreamStage {
             var message = records.message(to: query.question) ?? Message()
             message.header.authenticData = isAuthentic
             message.join(reply.answer.message(to: target))
-            return Answered(
+            var answered = Answered(
                 message,
                 upstream,
                 isBelieved: isBelieved && reply.upstream.validates
             )
+            answered.others = others + [reply.upstream]
+            return answered
         }
     }
 

@@ -66,8 +66,8 @@ struct AttemptPlan: Sendable, Hashable {
 
     private var candidates: ShortArray<Candidate>
 
-    /// Servers that returned an error response, and get no further attempt.
-    private var refused: [Int] = []
+    /// Servers that returned an error response, or must not be queried; they get no attempt.
+    var refused: [Int] = []
 
     /// Servers with a probe in flight.
     private var suspects: [Int] = []

@@ -79,6 +79,8 @@ package final class UpstreamGroup {
     ///
     /// - Parameters:
     ///   - load: the load of the client.
+    ///   - avoided: servers that get no query, unless the group has no other server. The other
+    ///     servers of their upstreams also get none, unless the group has no other upstream.
     ///   - trace: records the queries that are sent.
     ///   - now: the time, if the caller knows it.
     ///   - completion: may be called before `ask` returns.
@@ -86,6 +88,7 @@ package final class UpstreamGroup {
         _ query: Query,
         deadline: Instant,
         load: ClientLoad = .normal,
+        avoiding avoided: [any Forwarding] = [],
         cancellation: CancellationSignal? = nil,
         trace: Trace? = nil,
         now: Instant? = nil,
@@ -139,10 +142,24 @@ package final class UpstreamGroup {
             )
         }
         let isRepeated = load != .excessive
-        let plan = AttemptPlan(candidates, deadline: deadline, isRepeated: isRepeated)
+        var plan = AttemptPlan(candidates, deadline: deadline, isRepeated: isRepeated)
+        if !avoided.isEmpty { plan.refused = indices(of: avoided, servers) }
         let run =
             Run(query, plan, self, roster, deadline, load, cancellation, trace, completion)
         if hasFit || untrusted.isEmpty { run.begin(now) } else { run.begin(now, untrusted) }
+    }
+
+    private func indices(of avoided: [any Forwarding], _ servers: [any Forwarding]) -> [Int] {
+        let names = servers.indices.filter { index in
+            avoided.contains { $0.name == servers[index].name }
+        }
+        if names.count < servers.count { return names }
+        let same = servers.indices.filter { index in avoided.contains { $0 === servers[index] } }
+        return same.count < servers.count ? same : []
+    }
+
+    package func hasServer(besides avoided: [any Forwarding]) -> Bool {
+        roster.servers.contains { server in !avoided.contains { $0 === server } }
     }
 
     /// True if servers of the group drop queries, and no other server of the group answers instead.
