@@ -50,6 +50,11 @@ package enum UpstreamLimits {
     /// probe. A connection that gets no data for this time is possibly broken.
     static let fairWait: Duration = .milliseconds(500)
 
+    /// Timeout of a probe of an encrypted server that has not answered yet.
+    ///
+    /// Enough for a new connection, with three round trips, in a network with a round trip of 0.8 s.
+    static let firstProbeTime: Duration = .milliseconds(2_500)
+
     /// Minimum interval between probes of one server.
     static let probeSpacing: Duration = .milliseconds(500)
 

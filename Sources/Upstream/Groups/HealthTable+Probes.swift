@@ -82,6 +82,16 @@ extension HealthTable {
             : max(UpstreamLimits.fairWait, page.health.patience + page.health.connectionTime)
     }
 
+    /// True if a slow connection may be the reason that an encrypted server has not answered yet.
+    func mayBeSlow(_ server: any Forwarding) -> Bool {
+        server.isProtected && !page(of: server).health.hasAnswered
+    }
+
+    /// Timeout of a probe for which no query waits.
+    func probeTimeout(of server: any Forwarding) -> Duration {
+        mayBeSlow(server) ? max(server.timeout, UpstreamLimits.firstProbeTime) : server.timeout
+    }
+
     /// Measures the round trip of a server with two queries.
     ///
     /// Only the time of the second query is used, because the first query may open a connection.
@@ -108,7 +118,7 @@ extension HealthTable {
             guard let self, let page, isKnown(server, page), !isPaused(server) else { return }
             page.nextProbe = nil
             let now = clocks.now()
-            if page.health.isDue(at: now) { probe(server, until: now + server.timeout) }
+            if page.health.isDue(at: now) { probe(server, until: now + probeTimeout(of: server)) }
         }
     }
 

@@ -214,13 +214,21 @@ final class Run: Attempt {
         until end: Instant,
         isSilent: Bool
     ) {
+        let now = health.clocks.now()
         guard !isSilent || roster.pages[index].health.isSilent(since: began) else {
-            let now = health.clocks.now()
             noteLosses(index, now)
             return perform(plan.replied(now: now), .next, now)
         }
         plan.suspected(index)
-        health.suspect(roster.servers[index], silentSince: began, until: end) { [self] in
+        let server = roster.servers[index]
+        var end = end
+        if health.mayBeSlow(server) {
+            // Leaves time to an unprotected server, which gets the query if the probe fails.
+            let (part, whole) = UpstreamLimits.protectedShare
+            let share = began + (latest - began) * part / whole
+            end = max(end, min(share, now + UpstreamLimits.firstProbeTime))
+        }
+        health.suspect(server, silentSince: began, until: end) { [self] in
             judged(index, $0)
         }
     }

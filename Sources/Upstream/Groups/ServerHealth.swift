@@ -115,6 +115,9 @@ extension ServerHealth {
         min(shortest.doubled(2) + UpstreamLimits.resolvingTime, UpstreamLimits.connect)
     }
 
+    /// True if the server has answered since the start, or since the last network change.
+    var hasAnswered: Bool { answeredAt != nil }
+
     var backOffEnd: Instant? { rest?.end }
 
     /// True if the server is backed off because of failures, not because of a loop.

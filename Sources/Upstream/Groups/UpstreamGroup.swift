@@ -117,7 +117,9 @@ package final class UpstreamGroup {
             let server = servers[index]
             guard !health.isPaused(server) else { continue }
             lookAgain(at: server, loopsUntil: page.health.loopsUntil, now: now)
-            if page.health.isDue(at: now) { health.probe(server, until: now + server.timeout) }
+            if page.health.isDue(at: now) {
+                health.probe(server, until: now + health.probeTimeout(of: server))
+            }
         }
         guard !standing.order.isEmpty else {
             return completion(.failure(noneUsable(servers)))
