@@ -202,8 +202,39 @@ struct SharedConnectionTests {
         await Task.yield()
         #expect(await client.ask("n2.example", of: other))
         #expect(client.opened == 2)
+        // The query behind the slow query was sent again on the second connection.
+        client.clock.advance(by: .seconds(20))
+        #expect(await behind.value)
         client.stop()
-        for task in [delayed, behind, next] { task.cancel() }
+        for task in [delayed, next] { task.cancel() }
+    }
+
+    @Test
+    @ServiceLoop
+    func `at a server that answers in order, slow queries of many clients delay no other client`()
+        async throws
+    {
+        let server = try Self.server()
+        defer { server.stop() }
+        let client = Client(of: server.address)
+        defer { client.stop() }
+        let other = Self.signal(100)
+        #expect(await client.ask("www.example", of: other))
+        var behind: [Task<Bool, Never>] = []
+        let count = 3 * UpstreamLimits.retiredConnections
+        for number in 1...count {
+            ServiceLoop.task {
+                _ = await client.ask("slow.example", of: Self.signal(UInt32(number)))
+            }
+            await Task.yield()
+            behind.append(ServiceLoop.task { await client.ask("n0.example", of: other) })
+            await Task.yield()
+            client.clock.advance(by: UpstreamLimits.fairWait)
+            #expect(await client.ask("n1.example", of: other))
+        }
+        client.clock.advance(by: .seconds(20))
+        for query in behind { #expect(await query.value) }
+        #expect(client.opened == 1 + count)
     }
 
     @Test

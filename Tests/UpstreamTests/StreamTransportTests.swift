@@ -41,7 +41,7 @@ struct StreamTransportTests {
             Clocks(
                 now: { ServiceLoop.assumeIsolated { self.now } },
                 wallSeconds: { 0 },
-                timer: Clocks.system.timer
+                timer: { Clocks.system.timer(Clock.now + ($0 - self.now), $1) }
             )
         }
     }

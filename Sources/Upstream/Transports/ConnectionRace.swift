@@ -73,14 +73,3 @@ final class ConnectionRace {
         waiter.resume(.ready)
     }
 }
-
-extension PipelinedConnection {
-    func ask(_ message: [UInt8], for attempt: Attempt) async throws(UpstreamError) -> [UInt8] {
-        try await ask(
-            message,
-            of: attempt.client,
-            cancellation: attempt.cancellation,
-            deadline: attempt.deadline
-        )
-    }
-}

@@ -19,9 +19,19 @@ final class PipelinedConnection {
         fileprivate var reply: [UInt8]?
         fileprivate var isAnswered = false
 
+        /// Query of an attempt that waits for the reply; nil before and after.
+        fileprivate(set) var query: (message: [UInt8], attempt: Attempt)?
+
         fileprivate init(_ client: ClientNetwork?, since: Instant) {
             self.client = client
             self.since = since
+        }
+
+        /// Ends the wait with the reply to the same query on another connection.
+        func end(with reply: [UInt8]) {
+            guard query != nil else { return }
+            self.reply = reply
+            waiter.resume(.ready)
         }
     }
 
@@ -114,18 +124,19 @@ final class PipelinedConnection {
     /// - Returns: the reply with the original ID of `query`.
     func ask(
         _ query: [UInt8],
-        of client: ClientNetwork? = nil,
-        cancellation: CancellationSignal? = nil,
-        deadline: Instant
+        for attempt: Attempt
     ) async throws(UpstreamError) -> [UInt8] {
         if let end { throw end }
-        let entry = Pending(client, since: clocks.now())
+        let deadline = attempt.deadline
+        let entry = Pending(attempt.client, since: clocks.now())
+        entry.query = (query, attempt)
         let id = freeID()
         pending[id] = entry
         append(entry)
         send(query, id: id)
-        cancellation?.whenCancelled { entry.waiter.resume(.cancelled) }
+        attempt.cancellation?.whenCancelled { entry.waiter.resume(.cancelled) }
         let outcome = await entry.waiter.wait(until: deadline)
+        entry.query = nil
         if pending[id] === entry {
             pending[id] = nil
             givenUp[id] = entry
@@ -210,15 +221,29 @@ extension PipelinedConnection {
         return first < sent.count ? sent[first] : nil
     }
 
-    /// Returns the query that delays all later queries if the server answers in order; nil if none.
+    /// True if a query is unanswered, even if the query is cancelled or expired.
+    var hasUnanswered: Bool { oldest != nil }
+
+    /// Time at which the oldest unanswered query becomes overdue; nil if there is none.
     ///
-    /// This is the oldest unanswered query, which may be cancelled or expired. The query is overdue
-    /// if no data arrives after it for the longer of `fairWait` and twice the shortest reply time.
-    func overdue(at now: Instant) -> Pending? {
-        guard let oldest, let lastReceived else { return nil }
+    /// The query is overdue if no data arrives after it for the longer of `fairWait` and twice the
+    /// shortest reply time. If the server answers in order, the query delays all later queries.
+    var overdueTime: Instant? {
+        guard wasServed, let oldest, let lastReceived else { return nil }
         let wait =
             shortest.map { max(UpstreamLimits.fairWait, $0 * 2) } ?? UpstreamLimits.longestPatience
-        return now - max(oldest.since, lastReceived) >= wait ? oldest : nil
+        return max(oldest.since, lastReceived) + wait
+    }
+
+    /// Returns the overdue query, which may be cancelled or expired; nil if there is none.
+    func overdue(at now: Instant) -> Pending? {
+        overdueTime.flatMap { $0 <= now ? oldest : nil }
+    }
+
+    /// Waiting queries after the oldest unanswered query, in the order of sending.
+    var delayed: [Pending] {
+        guard oldest != nil else { return [] }
+        return sent[(first + 1)...].filter { $0.query != nil && !$0.isAnswered }
     }
 }
 
@@ -286,7 +311,10 @@ extension PipelinedConnection {
             throw UpstreamError(error)
         }
         guard !octets.isEmpty else { throw UpstreamError(.closed) }
-        lastReceived = clocks.now()
+        let now = clocks.now()
+        // The greeting is sent as soon as the connection is established.
+        if !wasServed, let lastReceived { shortest = now - lastReceived }
+        lastReceived = now
         noteServed()
         isSilent = false
         inbox += octets

@@ -13,24 +13,24 @@ final class StreamExchanger {
     private var reused: UInt64 = 0
     private var earlierForeignReplies: UInt64 = 0
 
-    private let clocks: Clocks
+    let clocks: Clocks
     private let open: PipelinedConnection.Opening
 
     /// First query on a new connection that is opened although another connection is usable.
     private let greeting: [UInt8]
 
-    private var current: [Purpose: PipelinedConnection] = [:]
+    var current: [Purpose: PipelinedConnection] = [:]
 
     /// New connections, each opened to replace a silent connection in `current`.
     ///
     /// A candidate becomes current after its first reply. Until then, queries are sent on both
     /// connections, because the server or a firewall may refuse the candidate.
-    private var candidates: [Purpose: PipelinedConnection] = [:]
+    var candidates: [Purpose: PipelinedConnection] = [:]
 
     /// Connections that accept no more queries and wait for replies, oldest first.
     private var retired: [PipelinedConnection] = []
 
-    private enum Purpose {
+    enum Purpose {
         case queries, queriesOfBusyClients, probes
     }
 
@@ -38,13 +38,16 @@ final class StreamExchanger {
     ///
     /// A purpose is added if the server, which limits connections, accepts no separate connection
     /// for it. The purpose is removed after a reply on a separate connection.
-    private var sharing: [Purpose: (host: Purpose, until: Instant)] = [:]
+    var sharing: [Purpose: (host: Purpose, until: Instant)] = [:]
 
     /// True if a reply has arrived before the reply to an earlier query on the same connection.
-    private var answersOutOfOrder = false
+    var answersOutOfOrder = false
 
     /// Clients that recently had overdue queries, and therefore use the connection of busy clients.
-    private var slowClients = SlowClients()
+    var slowClients = SlowClients()
+
+    /// Rings when a query may be overdue.
+    lazy var orderAlarm = Alarm(clocks) { [weak self] in self?.checkOrder() }
 
     nonisolated init(
         _ clocks: Clocks,
@@ -92,15 +95,15 @@ final class StreamExchanger {
         _ since: Instant?
     ) async throws(UpstreamError) -> UpstreamReply {
         let before = reused
-        noteSlowClients()
         let purpose = purpose(of: attempt)
-        let connection = self.connection(for: purpose, attempt, receivedSince: since)
+        let connection = self.connection(for: purpose, receivedSince: since)
+        watchOrder()
         attempt.place?.update { $0.isReused = reused > before }
         if candidates[purpose] === connection, let silent = current[purpose], silent.isUsable {
             let race = ConnectionRace(exchange.message, attempt, clocks)
             race.ask(connection) { [self] lost, error in
                 guard isLost(lost, error, attempt) else { return nil }
-                return self.connection(for: purpose, attempt, receivedSince: since)
+                return self.connection(for: self.purpose(of: attempt), receivedSince: since)
             }
             race.ask(silent)
             let answer = try await reply(of: race, attempt, connection, purpose)
@@ -113,7 +116,9 @@ final class StreamExchanger {
         } catch {
             var failure = error
             if isLost(connection, error, attempt) {
-                let next = self.connection(for: purpose, attempt, receivedSince: nil)
+                // The attempt may now be of a slow client.
+                let purpose = self.purpose(of: attempt)
+                let next = self.connection(for: purpose, receivedSince: nil)
                 attempt.place?.update { $0.isReused = false }
                 do throws(UpstreamError) {
                     let answer = try await ask(exchange.message, attempt, on: next, purpose)
@@ -134,7 +139,7 @@ final class StreamExchanger {
     }
 
     /// Sends a query; uses a second connection if the first is not established in time.
-    private func ask(
+    func ask(
         _ message: [UInt8],
         _ attempt: Attempt,
         on connection: PipelinedConnection,
@@ -186,7 +191,7 @@ final class StreamExchanger {
             && clocks.now() < attempt.deadline
     }
 
-    private func purpose(of attempt: Attempt) -> Purpose {
+    func purpose(of attempt: Attempt) -> Purpose {
         let purpose: Purpose
         let now = clocks.now()
         if attempt.query.isProbe {
@@ -199,32 +204,6 @@ final class StreamExchanger {
         guard let (host, until) = sharing[purpose], now < until, current[host]?.isUsable ?? false
         else { return purpose }
         return host
-    }
-
-    /// Finds clients whose queries delay other queries, if the server answers in order.
-    ///
-    /// If there is no connection for busy clients, the delayed connection becomes that connection.
-    /// The next query of another client then opens a new connection.
-    private func noteSlowClients() {
-        guard !answersOutOfOrder else { return }
-        let now = clocks.now()
-        for connection in current.values where connection.isOutOfOrder {
-            answersOutOfOrder = true
-            slowClients = SlowClients()
-            return
-        }
-        for purpose in [Purpose.queries, .queriesOfBusyClients] {
-            guard let connection = current[purpose], let query = connection.overdue(at: now) else {
-                continue
-            }
-            slowClients.add(query.client, at: now)
-            guard purpose == .queries else { continue }
-            let busy = current[.queriesOfBusyClients]
-            guard busy?.isUsable != true else { continue }
-            if let busy { retire(busy) }
-            current[.queriesOfBusyClients] = connection
-            current[.queries] = nil
-        }
     }
 
     /// Returns an established connection, if possible one without an overdue query.
@@ -292,7 +271,7 @@ final class StreamExchanger {
     /// Retires `connection`; if too many connections are retired, closes the oldest of them.
     ///
     /// The queries of a closed connection are repeated on the current connection.
-    private func retire(_ connection: PipelinedConnection) {
+    func retire(_ connection: PipelinedConnection) {
         connection.retire()
         retired.append(connection)
         forgetEnded()
@@ -321,14 +300,12 @@ final class StreamExchanger {
         retire(connection)
     }
 
-    private func connection(
+    func connection(
         for purpose: Purpose,
-        _ attempt: Attempt,
         receivedSince since: Instant?
     ) -> PipelinedConnection {
         if let current = current[purpose] {
-            let isBlocked = purpose == .queries && isBlocked(current, for: attempt)
-            if current.isUsable, !isBlocked, !isSilent(current, since) {
+            if current.isUsable, !isSilent(current, since) {
                 reused += 1
                 return current
             }
@@ -347,14 +324,6 @@ final class StreamExchanger {
     private func isSilent(_ connection: PipelinedConnection, _ since: Instant?) -> Bool {
         connection.isSilent
             || since.map { connection.lastReceived ?? connection.begun < $0 } ?? false
-    }
-
-    /// True if an overdue query of another client is on the connection.
-    private func isBlocked(_ connection: PipelinedConnection, for attempt: Attempt) -> Bool {
-        guard !answersOutOfOrder, let query = connection.overdue(at: clocks.now()) else {
-            return false
-        }
-        return query.client != attempt.client
     }
 
     /// Removes and returns the candidate connection; nil if it is missing, silent or closed.

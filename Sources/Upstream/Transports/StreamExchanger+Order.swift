@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Net
+
+// MARK: - Servers that answer in order
+
+extension StreamExchanger {
+    /// Sets the alarm for a new query, unless the server answers in any order.
+    func watchOrder() {
+        guard !answersOutOfOrder else { return }
+        orderAlarm.bring(forward: clocks.now() + UpstreamLimits.fairWait)
+    }
+
+    /// Replaces connections for queries that have an overdue query, and sets the alarm again.
+    func checkOrder() {
+        let used = Array(current.values) + candidates.values
+        guard !used.contains(where: \.isOutOfOrder) else {
+            (answersOutOfOrder, slowClients) = (true, SlowClients())
+            return
+        }
+        let now = clocks.now()
+        for purpose in [Purpose.queries, .queriesOfBusyClients] {
+            for connection in [candidates[purpose], current[purpose]] {
+                guard let connection, let query = connection.overdue(at: now) else { continue }
+                slowClients.add(query.client, at: now)
+                if purpose == .queries { replace(connection) }
+            }
+        }
+        let later = now + UpstreamLimits.fairWait
+        for connection in Array(current.values) + candidates.values where connection.hasUnanswered {
+            let time = connection.overdueTime ?? later
+            orderAlarm.bring(forward: now < time ? time : later)
+        }
+    }
+
+    /// Replaces a connection for queries, because the connection has an overdue query.
+    ///
+    /// The queries behind the overdue query are also sent on another connection. The first reply
+    /// counts, because the server may accept no other connection. If there is no connection for
+    /// busy clients, the replaced connection becomes the connection for busy clients.
+    private func replace(_ connection: PipelinedConnection) {
+        if candidates[.queries] === connection {
+            candidates[.queries] = nil
+        } else {
+            current[.queries] = nil
+        }
+        let delayed = connection.delayed
+        let busy = current[.queriesOfBusyClients]
+        if busy?.isUsable == true {
+            retire(connection)
+        } else {
+            if let busy { retire(busy) }
+            current[.queriesOfBusyClients] = connection
+            sharing[.queriesOfBusyClients] = nil
+        }
+        for each in delayed {
+            guard let (message, attempt) = each.query else { continue }
+            let purpose = self.purpose(of: attempt)
+            let other = self.connection(for: purpose, receivedSince: nil)
+            guard other !== connection else { continue }
+            ServiceLoop.task { [self] in
+                if let answer = try? await ask(message, attempt, on: other, purpose) {
+                    each.end(with: answer.octets)
+                }
+            }
+        }
+    }
+}
