@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Net
 
 package enum UpstreamLimits {
     // MARK: - One query
@@ -172,6 +173,11 @@ package enum UpstreamLimits {
     ///
     /// A server can make each query use 250 KiB with header lines (HPACK, RFC 7541 §7.3).
     package static let transfers = 256
+
+    /// Maximum transfers that run at the same time at an upstream over HTTP/1.1.
+    ///
+    /// Each of these transfers needs a connection.
+    static let connections = HTTPClient.Limits().connectionsPerServer
 
     /// Minimum age of a transfer before a new transfer of the same client can replace it.
     static let transferGrace: Duration = .milliseconds(400)

@@ -192,6 +192,88 @@ struct TransferSharesTests {
     }
 }
 
+// MARK: - HTTP/1.1
+
+extension TransferSharesTests {
+    @Test
+    @ServiceLoop
+    func `over HTTP/1.1, a client runs half of the transfers that other clients leave free`() throws
+    {
+        let transfers = TransferShares().transfers(at: "single")
+        transfers.note(version: "1.1")
+        let now = Instant(nanoseconds: 0)
+        func begin(_ number: UInt32) throws -> UpstreamTransfers.Transfer {
+            try #require(transfers.begin(Self.client(number), isRepetition: false, now: now))
+        }
+        var running: [UpstreamTransfers.Transfer] = []
+        var started: [UInt32] = []
+        for (number, limit) in [(UInt32(1), 16), (2, 8), (3, 4)] {
+            for _ in 0..<limit {
+                let transfer = try begin(number)
+                #expect(transfers.run(transfer))
+                running.append(transfer)
+            }
+            let waiting = try begin(number)
+            #expect(!transfers.run(waiting))
+            transfers.enqueue(waiting) { started.append(number) }
+        }
+        #expect(transfers.begin(Self.client(1), isRepetition: true, now: now) == nil)
+        transfers.end(running[0])
+        #expect(started == [3])
+        for index in 1...5 { transfers.end(running[index]) }
+        #expect(started == [3, 2])
+        transfers.note(version: "2")
+        #expect(started == [3, 2, 1])
+    }
+
+    @Test
+    @ServiceLoop
+    func `over HTTP/1.1, a waiting transfer of a proven client starts first`() throws {
+        let transfers = TransferShares().transfers(at: "single")
+        transfers.note(version: "1.1")
+        func begin(_ client: ClientNetwork) throws -> UpstreamTransfers.Transfer {
+            let now = Instant(nanoseconds: 0)
+            return try #require(transfers.begin(client, isRepetition: false, now: now))
+        }
+        let forged = try (1...33).map { try begin(Self.client($0, isProven: false)) }
+        #expect(forged.map { transfers.run($0) } == Array(repeating: true, count: 32) + [false])
+        var started: [String] = []
+        transfers.enqueue(forged[32]) { started.append("forged") }
+        let proven = try begin(Self.client(100))
+        #expect(!transfers.run(proven))
+        transfers.enqueue(proven) { started.append("proven") }
+        transfers.end(forged[0])
+        #expect(started == ["proven"])
+        transfers.end(forged[1])
+        #expect(started == ["proven", "forged"])
+    }
+
+    @Test
+    @ServiceLoop
+    func `over HTTP/1.1, dead names of a client leave half of the connections to other clients`()
+        async throws
+    {
+        let upstreams = try Upstreams(version: "1.1")
+        func sent(_ work: () throws -> Void) rethrows -> Int {
+            let before = upstreams.world.sent.count
+            try work()
+            return upstreams.world.sent.count - before
+        }
+        try upstreams.ask("good", 0, for: Self.client(1))
+        await upstreams.world.advance(by: .milliseconds(100))
+        let dead = try sent {
+            for number in 0..<60 { try upstreams.ask("dead", number, for: Self.client(1)) }
+        }
+        #expect(dead == UpstreamLimits.connections / 2)
+        #expect(try sent { try upstreams.ask("good", 1, for: Self.client(2)) } == 1)
+        await upstreams.world.advance(by: .milliseconds(100))
+        #expect(upstreams.answered == 2)
+        await upstreams.world.advance(by: .seconds(5))
+        #expect(upstreams.failed["dead"]?.count == 60)
+        #expect(upstreams.inTheClear == 0)
+    }
+}
+
 // MARK: - With a server
 
 extension TransferSharesTests {
@@ -232,7 +314,7 @@ extension TransferSharesTests {
         private(set) var answered = 0
         private(set) var inTheClear = 0
 
-        init(servers: Int = 1) throws {
+        init(servers: Int = 1, version: String = "2") throws {
             let harness = UpstreamHarness()
             plain = ScriptedUpstream("plain", in: harness) { _ in .answer(1) }
             let server = try #require(SocketAddress("192.0.2.53:443"))
@@ -266,6 +348,7 @@ extension TransferSharesTests {
                 else { return .silence(reused: true) }
                 var answer = HTTPReply(status: 200, body: reply(to: body) { _ in })
                 answer.contentType = "application/dns-message"
+                answer.version = version
                 return .reply(answer)
             }
         }

@@ -84,7 +84,32 @@ package final class HTTPSTransport: UpstreamTransport {
             if silentSince == nil { silentSince = attempt.sent }
             alarm.bring(forward: attempt.sent + UpstreamLimits.silence / 2)
         }
-        send(exchange, for: attempt, transfer, isFresh: isFresh, isRepeated: false)
+        if let transfer, !transfers.run(transfer) {
+            wait(exchange, for: attempt, transfer, isFresh: isFresh)
+        } else {
+            send(exchange, for: attempt, transfer, isFresh: isFresh, isRepeated: false)
+        }
+    }
+
+    /// Sends the query as soon as the client's share of the connections permits.
+    private func wait(
+        _ exchange: UpstreamExchange,
+        for attempt: Attempt,
+        _ transfer: UpstreamTransfers.Transfer,
+        isFresh: Bool
+    ) {
+        let waiting = WaitingRequest(until: attempt.deadline, clocks) { [self] error in
+            transfers.end(transfer)
+            transfer.request = nil
+            let error = transfer.isReplaced ? .crowded : error
+            ServiceLoop.task { attempt.end(.failure(error)) }
+        }
+        transfer.request = waiting
+        attempt.cancellation?.whenCancelled { waiting.cancel() }
+        transfers.enqueue(transfer) { [self] in
+            waiting.end()
+            send(exchange, for: attempt, transfer, isFresh: isFresh, isRepeated: false)
+        }
     }
 
     private func request(
@@ -202,6 +227,7 @@ package final class HTTPSTransport: UpstreamTransport {
         case .failure(let error):
             throw UpstreamError(error)
         case .success(let reply):
+            transfers.note(version: reply.version)
             if reply.connectionReused { reused += 1 } else { opened += 1 }
             return try Self.message(in: reply, to: exchange)
         }

@@ -56,12 +56,18 @@ final class UpstreamTransfers {
         /// False for a client without a proven address (`isProven`).
         let isVerified: Bool
 
-        /// Number of transfers.
+        /// Number of transfers, and of those that run.
         var count = 0
+        var running = 0
 
         init(_ network: ClientNetwork?) {
             self.network = network
             isVerified = network?.isProven ?? true
+        }
+
+        /// True if a waiting transfer of this client starts before one of `other`.
+        func isBefore(_ other: Client) -> Bool {
+            isVerified == other.isVerified ? running < other.running : isVerified
         }
     }
 
@@ -72,6 +78,11 @@ final class UpstreamTransfers {
 
         /// Index in `all`; nil after the end.
         fileprivate var place: Int?
+
+        fileprivate var isRunning = false
+
+        /// Sends the request of a waiting transfer; nil for other transfers.
+        fileprivate var start: (@ServiceLoop () -> Void)?
 
         /// Request of the transfer; cancelled if another transfer replaces this one.
         var request: (any RequestHandle)?
@@ -89,6 +100,13 @@ final class UpstreamTransfers {
 
     /// Number of transfers of clients without a proven address.
     private var unverified = 0
+
+    /// Number of transfers that run, and the others, oldest first.
+    private var running = 0
+    private var waiting: [Transfer] = []
+
+    /// Maximum number of running transfers; nil for HTTP/2.
+    private var connections: Int?
 
     fileprivate init(_ total: TransferTotal) {
         self.total = total
@@ -140,6 +158,13 @@ final class UpstreamTransfers {
         client.count -= 1
         if client.count == 0 { clients[client.network] = nil }
         if !client.isVerified { unverified -= 1 }
+        if transfer.isRunning {
+            (transfer.isRunning, client.running, running) = (false, client.running - 1, running - 1)
+        } else {
+            transfer.start = nil
+            waiting.removeAll { $0 === transfer }
+        }
+        if !waiting.isEmpty { startWaiting() }
     }
 
     private func add(_ transfer: Transfer) {
@@ -166,7 +191,7 @@ final class UpstreamTransfers {
 
     /// True if `client` can repeat a query, and enough transfers are left for new queries.
     private func hasSpace(for client: Client, _ limit: Int, _ share: Int) -> Bool {
-        client.count < limit / 2 && all.count < share
+        client.count < limit / 2 && all.count < share && mayRun(client)
             && (client.isVerified || unverified < share / 4)
     }
 
@@ -189,5 +214,92 @@ final class UpstreamTransfers {
             oldest = transfer
         }
         return oldest
+    }
+}
+
+// MARK: - HTTP/1.1
+
+extension UpstreamTransfers {
+    /// Sets the HTTP version of the server from a reply.
+    func note(version: String) {
+        // Not `hasPrefix`, which takes longer than the comparison of short strings.
+        let isHTTP1 = version == "1.1" || version == "1.0"
+        let connections = isHTTP1 ? UpstreamLimits.connections : nil
+        guard connections != self.connections else { return }
+        self.connections = connections
+        startWaiting()
+    }
+
+    /// Returns true if the transfer can run now; if not, `enqueue` must follow.
+    func run(_ transfer: Transfer) -> Bool {
+        let client = transfer.client
+        guard mayRun(client) else { return false }
+        (transfer.isRunning, client.running, running) = (true, client.running + 1, running + 1)
+        return true
+    }
+
+    /// Lets a transfer wait; `start` is called when the transfer can run.
+    func enqueue(_ transfer: Transfer, _ start: @escaping @ServiceLoop () -> Void) {
+        transfer.start = start
+        waiting.append(transfer)
+    }
+
+    /// True if the client uses less than half of the connections that other clients leave free.
+    private func mayRun(_ client: Client) -> Bool {
+        guard let connections else { return true }
+        let free = connections - (running - client.running)
+        return client.running < (free + 1) / 2
+    }
+
+    private func startWaiting() {
+        while let index = nextToStart {
+            let transfer = waiting.remove(at: index)
+            guard run(transfer), let start = transfer.start.take() else { continue }
+            start()
+        }
+    }
+
+    /// Index of the waiting transfer that starts next: of a proven client, if there is one, and of
+    /// the client with the fewest running transfers.
+    private var nextToStart: Int? {
+        var next: Int?
+        for (index, transfer) in waiting.enumerated() where mayRun(transfer.client) {
+            if let next, !transfer.client.isBefore(waiting[next].client) { continue }
+            next = index
+        }
+        return next
+    }
+}
+
+/// Request of a transfer that waits.
+@ServiceLoop
+final class WaitingRequest: RequestHandle {
+    let wasSent = false
+
+    private var timer: (any Cancellable)?
+    private var failed: (@ServiceLoop (UpstreamError) -> Void)?
+
+    /// - Parameter failed: called once, at the deadline or when the request is cancelled.
+    init(
+        until deadline: Instant,
+        _ clocks: Clocks,
+        failed: @escaping @ServiceLoop (UpstreamError) -> Void
+    ) {
+        self.failed = failed
+        timer = clocks.timer(deadline) { [self] in fail(.crowded) }
+    }
+
+    func cancel() { fail(UpstreamError(HTTPError.cancelled)) }
+
+    /// Ends the wait, because the request is sent.
+    func end() {
+        timer?.cancel()
+        (timer, failed) = (nil, nil)
+    }
+
+    private func fail(_ error: UpstreamError) {
+        guard let failed else { return }
+        end()
+        failed(error)
     }
 }
