@@ -147,6 +147,23 @@ struct VendorSaturationTests {
         #expect(shares.limit == 32)
     }
 
+    @Test("after the vendor refused calls for a while, the limit returns within 16 s")
+    func recovery() {
+        var shares = CallShares(of: 32)
+        let start = Instant(nanoseconds: 0)
+        shares.reduce(to: 2, now: start)
+        for time in 1...300 {
+            let now = start + .milliseconds(time * 500)
+            shares.grow(now: now)
+            if shares.limit > 2 { shares.reduce(to: 2, now: now) }
+        }
+        let times = (301...400).filter { time in
+            shares.grow(now: start + .milliseconds(time * 500))
+            return shares.limit < 32
+        }
+        #expect(times.count <= 32)
+    }
+
     @Test(
         "names that the vendor refuses do not limit the calls of other names",
         arguments: [503, 429]

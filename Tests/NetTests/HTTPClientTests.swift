@@ -660,6 +660,25 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
+    func `a connection that sends HTTP 2 control frames, but no reply, gets no new request`()
+        async throws
+    {
+        let server = try FloodServer(.pings)
+        var request = HTTPRequest(
+            url: "https://\(Certificates.name)/",
+            server: server.address
+        )
+        request.certificateFile = server.certificate.authorityFile
+        let first = await failure(of: request, deadline: Clock.now + .milliseconds(500))
+        #expect(first == .timedOut(reused: false))
+        #expect(server.octetsSent > 0)
+        // The server does not accept another connection.
+        let second = await failure(of: request, deadline: Clock.now + .milliseconds(100))
+        #expect(second == .timedOut(reused: false))
+    }
+
+    @ServiceLoop
+    @Test
     func `an IPv6 server is reached, and a truncated reply is an error`() async throws {
         let listener = try StreamListener(binding: try #require(SocketAddress("[::1]:0")))
         let request = HTTPRequest(

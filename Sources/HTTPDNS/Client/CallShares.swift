@@ -15,8 +15,12 @@ package struct CallShares: Sendable {
     /// Time of the latest change of `limit`.
     private var changedAt: Instant?
 
-    /// Minimum time between two increases of `limit`; doubles after the vendor refuses an increase.
+    /// Minimum time between two increases of `limit`.
+    ///
+    /// Doubles after the vendor refuses an increase; falls to a quarter after an accepted increase.
     private var pause = ClientLimits.growthPause
+
+    /// True if the latest change of `limit` is an increase.
     private var hasGrown = false
 
     /// Number of calls of all clients, without health probes.
@@ -70,10 +74,14 @@ package struct CallShares: Sendable {
         hasGrown = false
     }
 
-    /// Raises a reduced limit by one call; called if the vendor answers while names are queued.
+    /// Raises a reduced limit; called if the vendor answers while names are queued.
+    ///
+    /// Adds one call, or a quarter of the limit if the vendor has accepted the latest increase.
     mutating func grow(now: Instant) {
         guard limit < most, changedAt.map({ now - $0 >= pause }) ?? true else { return }
-        (limit, changedAt) = (limit + 1, now)
+        if hasGrown { pause = max(pause / 4, ClientLimits.growthPause) }
+        let more = hasGrown ? max(1, limit / 4) : 1
+        (limit, changedAt) = (min(limit + more, most), now)
         hasGrown = true
         if limit == most { restore() }
     }

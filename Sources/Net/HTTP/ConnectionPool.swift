@@ -172,8 +172,8 @@ extension ConnectionPool {
 
     /// Ends a transfer at its deadline.
     ///
-    /// If no data arrived in the second half of the wait for the reply, the connection is silent.
-    /// Data in the first half does not count, because the connection can have died later. A silent
+    /// If no reply data arrived in the second half of the wait, the connection is silent. Data in
+    /// the first half does not count, because the connection can have died later. A silent
     /// connection is shut down, because libcurl would use a dead connection for many minutes. Two
     /// exceptions:
     ///
@@ -183,7 +183,8 @@ extension ConnectionPool {
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let socket = socket(of: transfer)
-        let received = socket?.lastReceived ?? Instant(nanoseconds: 0)
+        let none = Instant(nanoseconds: 0)
+        let (received, replied) = (socket?.lastReceived ?? none, socket?.lastReply ?? none)
         // If `mayBeDead` is true, the caller repeats the request. A request that may be billed must
         // not be repeated if data has arrived since the start of the request.
         let mayBeDead = isReusing && !(transfer.request.isSentOnce && received > transfer.started)
@@ -192,7 +193,7 @@ extension ConnectionPool {
         remove(transfer, handle)
         // libcurl may have closed the socket; a new socket with this descriptor has another port.
         // The shutdown comes first, because the completion handler may reuse the descriptor.
-        if received < middle, let (descriptor, port, _) = socket,
+        if replied < middle, let (descriptor, port) = socket.map({ ($0.descriptor, $0.port) }),
             SocketAddress(localOf: descriptor)?.port == port
         {
             if transfer.request.keepsSilentConnection {
@@ -221,12 +222,12 @@ extension ConnectionPool {
 
     private func socket(
         of transfer: Transfer
-    ) -> (descriptor: Int32, port: UInt16, lastReceived: Instant?)? {
+    ) -> (descriptor: Int32, port: UInt16, lastReceived: Instant?, lastReply: Instant?)? {
         guard isKnown(transfer), let port = transfer.handle?.localPort, port != 0 else {
             return nil
         }
         return sockets.all.first { SocketAddress(localOf: $0.key)?.port == port }
-            .map { ($0.key, port, $0.value.lastReceived) }
+            .map { ($0.key, port, $0.value.lastReceived, $0.value.lastReply) }
     }
 
     /// Repeats a request once if its reused connection ended without a reply; returns true if sent.
@@ -314,6 +315,7 @@ extension ConnectionPool {
         // SAFETY: the multi handle is alive and libcurl is not on the stack.
         let code = unsafe curl_multi_socket_action(multi, descriptor, flags, &running)
         sendOutput()
+        if meter.hasGained { sockets.noteReply(on: descriptor) }
         let time = meter.end()
         defer { applyWanted() }
         // libcurl fails only if memory is exhausted.

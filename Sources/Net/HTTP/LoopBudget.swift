@@ -169,6 +169,9 @@ final class LoopMeter {
 
     func gain(_ octets: Int) { self.octets += octets }
 
+    /// True if header or body octets of a reply have arrived since ``begin(reads:inFlight:)``.
+    var hasGained: Bool { octets > 0 }
+
     /// Checks the CPU time at a received TLS record; returns false if the connection must end.
     func noteRecord() -> Bool {
         guard let start else {

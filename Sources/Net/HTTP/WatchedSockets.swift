@@ -14,6 +14,12 @@ final class WatchedSockets {
 
         private(set) var lastReceived: Instant?
 
+        /// Time at which the latest header or body octets of a reply arrived.
+        ///
+        /// Unlike ``lastReceived``, does not count HTTP/2 control frames such as PING: a connection
+        /// can send them although it no longer replies.
+        fileprivate(set) var lastReply: Instant?
+
         /// True if libcurl has no transfer on the connection.
         ///
         /// The socket stays watched for the next transfer. An event on an idle socket, for example
@@ -99,6 +105,8 @@ final class WatchedSockets {
     static let writePause: Duration = .milliseconds(10)
 
     var handler: @ServiceLoop (Int32, DescriptorWatch.Events) -> Void = { _, _ in }
+
+    func noteReply(on descriptor: Int32) { all[descriptor]?.lastReply = Clock.now }
 
     /// Applies the changes of ``wanted``.
     func applyChanges() throws(SocketError) {

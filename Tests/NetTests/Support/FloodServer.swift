@@ -18,6 +18,9 @@ final class FloodServer: Sendable {
         case unknownFramesAfterHelloRequest
 
         case helloRequests
+
+        /// One PING frame after the other, but no reply (RFC 9113 §6.7).
+        case pings
     }
 
     var octetsSent: Int { sent.load(ordering: .relaxed) }
@@ -65,6 +68,7 @@ final class FloodServer: Sendable {
                     SSL_renegotiate(tls)
                     if SSL_do_handshake(tls) == 1 { Self.sendFrames(on: tls) }
                 case .helloRequests: break
+                case .pings: sendPings(on: tls)
                 }
             }
             SSL_free(tls)
@@ -80,6 +84,17 @@ final class FloodServer: Sendable {
             let count = send(client, records, records.count, Int32(MSG_NOSIGNAL))
             guard count == records.count else { return }
             sent.add(count, ordering: .relaxed)
+        }
+    }
+
+    /// Sends the next PING after the client has sent an acknowledgement or another frame.
+    private func sendPings(on tls: OpaquePointer) {
+        let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
+        guard SSL_write(tls, settings, 9) > 0 else { return }
+        let ping: [UInt8] = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]
+        var received = [UInt8](repeating: 0, count: 4096)
+        while SSL_read(tls, &received, 4096) > 0, SSL_write(tls, ping, Int32(ping.count)) > 0 {
+            sent.add(ping.count, ordering: .relaxed)
         }
     }
 
