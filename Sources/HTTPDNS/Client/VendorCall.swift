@@ -100,7 +100,7 @@ final class VendorCall {
     /// Requests in flight, oldest first.
     var running = ShortArray<RunningTry>()
 
-    var failed: [FailedTry] = []
+    var failed: [VendorError] = []
 
     /// Latest failure that a limit of concurrent calls may have caused; nil if there was none.
     var saturation: VendorError?

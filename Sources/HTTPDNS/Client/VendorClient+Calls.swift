@@ -88,17 +88,10 @@ extension VendorClient {
         let now = clocks.now()
         suspect(call, now)
         if call.course.isHedgeDue(at: now) { hedge(call, now) }
-        let waits = call.running.map { running in
-            FailedTry(
-                server: running.attempt.server,
-                error: .transport(.timedOut(reused: false)),
-                duration: now - running.start
-            )
-        }
-        let tries = call.failed + waits
-        let failure = VendorFailure(reason: tries.last?.error ?? .outOfTime, tries: tries)
+        let timeout = VendorError.transport(.timedOut(reused: false))
+        let reason = call.running.isEmpty ? call.failed.last ?? .outOfTime : timeout
         for name in call.names {
-            expire(name, now, failure)
+            expire(name, now, VendorFailure(reason: reason))
         }
         if call.names.isEmpty, !call.isTrial, call.isInFlight {
             call.isExpired = !call.running.isEmpty
@@ -120,10 +113,7 @@ extension VendorClient {
     }
 
     private func fail(_ call: VendorCall) {
-        let failure = VendorFailure(
-            reason: call.failed.last?.error ?? .outOfTime,
-            tries: call.failed
-        )
+        let failure = VendorFailure(reason: call.failed.last ?? .outOfTime)
         let retriable = takeRetriable(from: call)
         for name in call.names { answer(name, failure) }
         if call.isTrial { trialFailed(call) }

@@ -67,15 +67,12 @@ struct AddressInquiry: VendorRequest {
 
 // MARK: - Sending
 
-/// Value of a vendor's reply, and whether the request used an open connection.
-typealias VendorRequestResult<Value> = Result<(Value, wasReused: Bool), VendorError>
-
 /// One request to a vendor, with up to three retries.
 ///
 /// A retry corrects the certificate name, the form of the request, or the time of the signature.
 @ServiceLoop
 final class Exchange<Question: VendorRequest>: Cancellable {
-    typealias Completion = @ServiceLoop (VendorRequestResult<Question.Value>) -> Void
+    typealias Completion = @ServiceLoop (Result<Question.Value, VendorError>) -> Void
 
     private let client: VendorClient
     private let question: Question
@@ -153,13 +150,13 @@ final class Exchange<Question: VendorRequest>: Cancellable {
 
     private func note(
         _ sent: Result<HTTPReply, HTTPError>,
-        _ result: VendorRequestResult<Question.Value>,
+        _ result: Result<Question.Value, VendorError>,
         at place: Trace.Place
     ) {
         if case .success(let reply) = sent { place.note(reply) }
         let text =
             switch result {
-            case .success((let value, _)): question.text(value)
+            case .success(let value): question.text(value)
             case .failure(let error): "\(error)"
             }
         place.end(text, at: client.clocks.now())
@@ -198,7 +195,7 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         return client.skew.offset
     }
 
-    private func end(_ result: VendorRequestResult<Question.Value>) {
+    private func end(_ result: Result<Question.Value, VendorError>) {
         switch result {
         case .success:
             if first != nil { client.vendor = vendor }
@@ -275,15 +272,14 @@ extension VendorClient {
         wasSent: Bool,
         _ receipt: Budget.Receipt?,
         by other: PriceModel? = nil
-    ) -> (VendorRequestResult<Question.Value>, UnitRange) {
-        let result: VendorRequestResult<Question.Value>
+    ) -> (Result<Question.Value, VendorError>, UnitRange) {
+        let result: Result<Question.Value, VendorError>
         // Unlike `Result.init(catching:)`, `do` needs no check of the executor.
         do throws(VendorError) {
             switch sent {
             case .success(let reply):
                 noteReply(reply, question)
-                let value = try question.value(in: reply, of: vendor)
-                result = .success((value, reply.connectionReused))
+                result = .success(try question.value(in: reply, of: vendor))
             case .failure(let error): throw .transport(error)
             }
         } catch {
@@ -292,7 +288,7 @@ extension VendorClient {
         guard let receipt else { return (result, .zero) }
         let (fate, mayBeBilled, isAuthentic): (PriceModel.Fate, Bool, Bool)
         switch result {
-        case .success((let value, _)):
+        case .success(let value):
             (fate, mayBeBilled) = (.answered(question.answers(in: value)), true)
             isAuthentic = facts.isProtected
         case .failure(let error):

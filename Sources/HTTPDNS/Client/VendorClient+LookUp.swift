@@ -271,7 +271,7 @@ extension VendorClient {
             if permitted.isEmpty, let name = pending[question] { refused.append(name) }
         }
         for name in refused {
-            answer(name, VendorFailure(reason: reason, tries: []))
+            answer(name, VendorFailure(reason: reason))
         }
     }
 
@@ -323,7 +323,7 @@ extension VendorClient {
         else { return }
         name.lookUps.removeAll { $0 === lookUp }
         if name.lookUps.isEmpty { forget(name) }
-        finish(lookUp, .failure(VendorFailure(reason: .transport(.cancelled), tries: [])))
+        finish(lookUp, .failure(VendorFailure(reason: .transport(.cancelled))))
     }
 
     func forget(_ name: PendingName) {

@@ -128,7 +128,7 @@ extension VendorClient {
             until: clocks.now() + settings.timeout
         ) { [self] result in
             switch result {
-            case .success((let addresses, _)):
+            case .success(let addresses):
                 refreshed(number, addresses)
             case .failure(.transport(.cancelled)):
                 break

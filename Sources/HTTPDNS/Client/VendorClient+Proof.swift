@@ -49,7 +49,7 @@ extension VendorClient {
             request: request.redacted,
             units: units,
             reply: try? sent.get(),
-            outcome: result.map(\.0)
+            outcome: result
         )
     }
 

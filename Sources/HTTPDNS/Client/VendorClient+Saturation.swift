@@ -61,7 +61,7 @@ extension VendorClient {
     /// - A probe that could not connect does not reduce the limit, because idle connections of the
     ///   daemon can be the cause.
     func takeRetriable(from call: VendorCall) -> [PendingName] {
-        guard let error = call.saturation, call.failed.last?.error.verdict == .serverFailed
+        guard let error = call.saturation, call.failed.last?.verdict == .serverFailed
         else { return [] }
         let now = clocks.now()
         if call.isTrial != error.isOfConnection {

@@ -94,7 +94,7 @@ extension VendorClient {
         shares.restore()
         trials.failed()
         noteRefusal(of: call)
-        if call.failed.allSatisfy({ $0.error.isUnanswered || $0.error.isOfConnection }) {
+        if call.failed.allSatisfy({ $0.isUnanswered || $0.isOfConnection }) {
             silence.confirmed(since: call.start)
         }
     }

@@ -16,7 +16,7 @@ extension VendorClient {
         guard let attempt = pool.begin(server, isTrial: call.isTrial, now: now) else {
             let error = VendorError.limited(retryAfter: pool.openUntil(server).map { $0 - now })
             call.trace?.note("\(name) \(server): not queried, circuit breaker open (\(error))")
-            call.failed.append(FailedTry(server: server, error: error, duration: .zero))
+            call.failed.append(error)
             perform(call.course.failed(number, .server, now: now), of: call, .next)
             return
         }
@@ -52,7 +52,7 @@ extension VendorClient {
     private func ended(
         _ number: Int,
         of call: VendorCall,
-        _ result: VendorRequestResult<[VendorAnswer]>
+        _ result: Result<[VendorAnswer], VendorError>
     ) {
         guard let index = call.running.firstIndex(where: { $0.number == number }) else { return }
         let running = call.running.remove(at: index)
@@ -65,7 +65,7 @@ extension VendorClient {
             }
         }
         switch result {
-        case .success((let answers, let wasReused)):
+        case .success(let answers):
             let now = clocks.now()
             let isFirst = call.course.answered(number)
             let record = record(of: running.attempt.server)
@@ -82,7 +82,7 @@ extension VendorClient {
             }
             guard isFirst else { return }
             if call.isTrial { trialAnswered(call) }
-            deliver(answers, wasReused, from: running.attempt.server, to: call)
+            deliver(answers, from: running.attempt.server, to: call)
             // A health probe shows if the current server or the queried name is slow.
             let isCurrentLate = call.running.contains { $0.attempt.server == pool.current }
             if isCurrentLate, !call.isTrial { beginTrial(of: call.client) }
@@ -104,7 +104,7 @@ extension VendorClient {
     ) {
         let now = clocks.now()
         let server = running.attempt.server
-        call.failed.append(FailedTry(server: server, error: error, duration: now - running.start))
+        call.failed.append(error)
         let isSaturation = isSaturation(error, of: server, call, since: running.start, now)
         if isSaturation { call.saturation = error }
         let move = call.course.failed(number, error.fault, now: now)
@@ -163,17 +163,16 @@ extension VendorClient {
 
     /// Stops all calls after a failed probe, if all configured servers refuse the account.
     func noteRefusal(of call: VendorCall) {
-        let refusal = call.failed.last { $0.error.verdict == .accountRefused }
-        guard let error = refusal?.error, pool.takeRefusal() else { return }
+        let refusal = call.failed.last { $0.verdict == .accountRefused }
+        guard let refusal, pool.takeRefusal() else { return }
         let now = clocks.now()
         let isNews = !gate.isRefused(at: now)
-        gate.refused(error, for: refusalPause, now: now)
-        if isNews { observer?(.refused(error, pause: refusalPause)) }
+        gate.refused(refusal, for: refusalPause, now: now)
+        if isNews { observer?(.refused(refusal, pause: refusalPause)) }
     }
 
     private func deliver(
         _ answers: [VendorAnswer],
-        _ wasReused: Bool,
         from server: SocketAddress,
         to call: VendorCall
     ) {
@@ -188,9 +187,7 @@ extension VendorClient {
                     answer: answer,
                     families: call.lookup.families,
                     server: server,
-                    duration: now - lookUp.start,
-                    connectionReused: wasReused,
-                    failedTries: call.failed
+                    duration: now - lookUp.start
                 )
                 reply.wasMerged = lookUp.wasMerged
                 finish(lookUp, .success(reply))

@@ -72,7 +72,7 @@ extension VendorClient {
         of clients: Set<ClientNetwork?>?,
         beginning client: ClientNetwork?? = nil
     ) -> VendorFailure {
-        var failure = VendorFailure(reason: reason, tries: [])
+        var failure = VendorFailure(reason: reason)
         guard reason.kind == .busy, isResponsive else { return failure }
         let isWhole = clients?.allSatisfy {
             shares.hasWholeShare($0, adding: client == .some($0) ? 1 : 0)
