@@ -125,12 +125,4 @@ struct MessageTests {
         #expect(message.header.answerCount == 1)
         #expect(message.header.id == 7)
     }
-
-    @Test
-    func `errors have a reason and an offset`() {
-        let error = WireError.forwardPointer(at: 12)
-        #expect(error.offset == 12)
-        #expect(error.description == "compression pointer at octet 12 does not point backwards")
-    }
-
 }

@@ -39,30 +39,3 @@ extension WireError {
         }
     }
 }
-
-// MARK: - Conformances
-
-extension WireError: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .truncated(let offset): "message truncated at octet \(offset)"
-        case .forwardPointer(let offset):
-            "compression pointer at octet \(offset) does not point backwards"
-        case .pointerIntoHeader(let offset):
-            "compression pointer at octet \(offset) points into the header"
-        case .tooManyPointers(let offset):
-            "too many compression pointers in the name at octet \(offset)"
-        case .compressedName(let offset): "forbidden name compression at octet \(offset)"
-        case .reservedLabel(let offset): "reserved label type at octet \(offset)"
-        case .nameTooLong(let offset): "name longer than 255 octets at octet \(offset)"
-        case .trailingOctets(let offset): "trailing octets at octet \(offset)"
-        case .badRDATA(let offset): "malformed record data at octet \(offset)"
-        case .badOption(let offset): "malformed EDNS option at octet \(offset)"
-        case .secondOPT(let offset): "second OPT record at octet \(offset)"
-        case .misplacedOPT(let offset):
-            "OPT record outside the additional section at octet \(offset)"
-        case .namedOPT(let offset):
-            "OPT record with an owner other than the root at octet \(offset)"
-        }
-    }
-}
