@@ -55,11 +55,11 @@ package final class AnswerCache: Sendable {
             return table.rotates != rotates
         }
         guard changed, rotates else { return }
-        withMirrorSuspended {
-            walk { table, reference in
-                table.ring[reference].answerCount > 1 ? .withdraw : .keep
-            }
+        let mirror = restingMirror()
+        walk { table, reference in
+            table.ring[reference].answerCount > 1 ? .withdraw : .keep
         }
+        mirror?.resume()
     }
 
     /// Starts or ends a period in which the workers answer no query from the cache.
@@ -97,8 +97,7 @@ package final class AnswerCache: Sendable {
     /// - Parameter hash: the hash of the question; nil if unknown.
     package func insert(_ answer: CachedAnswer, hash: UInt64? = nil, now: Instant) {
         guard answer.lifetime > 0 else { return }
-        let now = milliseconds(now)
-        _ = table.withLock { $0.insert(answer, hash: hash, now: now) }
+        _ = withTable(now: now) { $0.insert(answer, hash: hash, now: $1) }
     }
 
     /// Returns the newest NOERROR or NXDOMAIN answer, fresh or stale, and counts a hit.
@@ -113,9 +112,8 @@ package final class AnswerCache: Sendable {
         ttl: UInt32,
         now: Instant
     ) -> StaleAnswer? {
-        let now = milliseconds(now)
-        return table.withLock {
-            $0.staleAnswer(for: question, hash: hash, variant: variant, ttl: ttl, now: now)
+        withTable(now: now) {
+            $0.staleAnswer(for: question, hash: hash, variant: variant, ttl: ttl, now: $1)
         }
     }
 
@@ -125,8 +123,7 @@ package final class AnswerCache: Sendable {
         variant: AnswerVariant,
         now: Instant
     ) -> FreshAnswer? {
-        let now = milliseconds(now)
-        return table.withLock { $0.freshAnswer(for: question, variant: variant, now: now) }
+        withTable(now: now) { $0.freshAnswer(for: question, variant: variant, now: $1) }
     }
 
     /// Returns the cached answer in a period in which the workers bypass the cache.
@@ -138,8 +135,7 @@ package final class AnswerCache: Sendable {
         variant: AnswerVariant,
         now: Instant
     ) -> CachedAnswer? {
-        let now = milliseconds(now)
-        return table.withLock { $0.bypassedAnswer(for: question, variant: variant, now: now) }
+        withTable(now: now) { $0.bypassedAnswer(for: question, variant: variant, now: $1) }
     }
 
     // MARK: - Numbers
@@ -170,8 +166,6 @@ package final class AnswerCache: Sendable {
         case servers(Set<UInt16>)
     }
 
-    func giveBack() -> Bool { table.withLock { $0.giveBack() } }
-
     /// Moves the records of `addresses` to the start of a fresh answer.
     package func reorder(
         _ question: Question,
@@ -180,8 +174,7 @@ package final class AnswerCache: Sendable {
         now: Instant
     ) {
         guard question.type.isAddress else { return }
-        let now = milliseconds(now)
-        table.withLock { $0.reorder(question, variant: variant, addresses, now: now) }
+        withTable(now: now) { $0.reorder(question, variant: variant, addresses, now: $1) }
     }
 
     // MARK: - Snapshots
@@ -189,35 +182,7 @@ package final class AnswerCache: Sendable {
     /// Position at which a lap of the ring buffer ends if the lap starts now.
     var lapEnd: Int { table.withLock { $0.ring.head + $0.ring.capacity } }
 
-    func snapshotStride(from position: Int, now: Instant) -> SnapshotStride {
-        let now = milliseconds(now)
-        return table.withLock { $0.snapshotStride(from: position, now: now) }
-    }
-
-    func hotStride(
-        from position: Int,
-        above least: UInt32,
-        now: Instant
-    ) -> (entries: [HotEntry], next: Int?) {
-        let now = milliseconds(now)
-        return table.withLock { $0.hotStride(from: position, above: least, now: now) }
-    }
-
-    func restore(
-        _ entries: [SnapshotEntry],
-        now: Instant
-    ) -> (all: Int, stale: Int) {
-        let now = milliseconds(now)
-        return table.withLock { $0.restore(entries, now: now) }
-    }
-
     // MARK: - Walking and counting
-
-    private func withMirrorSuspended(_ body: () -> Void) {
-        let mirror = restingMirror()
-        body()
-        mirror?.resume()
-    }
 
     func restingMirror() -> (any AnswerMirror)? {
         let mirror = table.withLock { $0.mirror }

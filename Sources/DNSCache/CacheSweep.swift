@@ -54,11 +54,6 @@ package struct CacheSweep {
         }
     }
 
-    /// Creates a sweep that marks all entries stored up to `now` as stale.
-    package init(markingAll cache: AnswerCache, now: Instant) {
-        self.init(cache, .markStale, youngest: now) { _, _, _ in true }
-    }
-
     /// Creates a sweep that removes entries stored up to `now` for which `classify` returns true.
     package init(
         removingFrom cache: AnswerCache,
@@ -117,7 +112,7 @@ package struct CacheSweep {
 
     private mutating func goOn(now: Instant) -> Bool {
         guard let start = position, start < lapEnd || youngest != nil else {
-            return action == .remove && cache.giveBack()
+            return action == .remove && cache.withTable { $0.giveBack() }
         }
         let (picks, action, youngest) = (picks, action, youngest ?? .max)
         var found = 0
@@ -132,6 +127,6 @@ package struct CacheSweep {
             }
         }
         count += found
-        return position != nil || action == .remove && cache.giveBack()
+        return position != nil || action == .remove && cache.withTable { $0.giveBack() }
     }
 }

@@ -295,8 +295,10 @@ final class NetworkReaction {
         }
         renewal.set(nil)
         isRenewalLate = false
-        var sweep = components.resolver.staleSweep()
-        guard sweep.step(now: clocks.now()) else { return logStaleEntries(sweep.count) }
+        // The next query for each name that a vendor resolves causes a billed call.
+        let now = clocks.now()
+        var sweep = CacheSweep(components.cache, .all, .markStale, storedUpTo: now)
+        guard sweep.step(now: now) else { return logStaleEntries(sweep.count) }
         ServiceLoop.task { [self, sweep] in
             await clocks.pause()
             logStaleEntries(await sweep.finish(clocks))

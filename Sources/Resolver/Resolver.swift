@@ -316,11 +316,6 @@ package final class Resolver {
         prefetcher.networkChanged()
         prober?.networkChanged()
     }
-
-    /// Returns a sweep that marks all answers stale; the caller must run the sweep to its end.
-    ///
-    /// After the sweep, the next query for each name that a vendor resolves causes a billed call.
-    package func staleSweep() -> CacheSweep { CacheSweep(markingAll: cache, now: clocks.now()) }
 }
 
 // MARK: - Local answers

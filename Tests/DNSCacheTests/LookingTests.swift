@@ -57,7 +57,7 @@ struct LookingTests {
         var sweep =
             removes
             ? CacheSweep(removingFrom: cache, now: origin) { _, _, _, _ in true }
-            : CacheSweep(markingAll: cache, now: origin)
+            : CacheSweep(cache, .all, .markStale, storedUpTo: origin)
         let later = origin + .milliseconds(1)
         var news = 0
         while sweep.step(now: later) {
@@ -65,7 +65,7 @@ struct LookingTests {
             news += 1
         }
         #expect(sweep.count == 5_001 && news >= 5_000 / AnswerCache.stride)
-        var fresh = CacheSweep(markingAll: cache, now: later)
+        var fresh = CacheSweep(cache, .all, .markStale, storedUpTo: later)
         while fresh.step(now: later) {}
         #expect(fresh.count == news)
     }

@@ -11,7 +11,9 @@ extension AnswerCache {
         var least: UInt32 = 0
         var position: Int? = 0
         while let next = position {
-            let stride = hotStride(from: next, above: least, now: now)
+            let stride = withTable(now: now) {
+                $0.hotStride(from: next, above: least, now: $1)
+            }
             hottest += stride.entries
             position = stride.next
             if hottest.count >= 2 * count {

@@ -235,7 +235,7 @@ package struct SnapshotReader {
         }
         summary.entries += count
         guard let cache else { return }
-        let stored = cache.restore(kept, now: now)
+        let stored = cache.withTable(now: now) { $0.restore(kept, now: $1) }
         summary.restored += UInt64(stored.all)
         summary.stale += UInt64(stored.stale)
     }

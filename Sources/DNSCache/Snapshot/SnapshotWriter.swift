@@ -60,7 +60,7 @@ package struct SnapshotWriter {
             return prologue + SnapshotFormat.block(.header, payload)
 
         case .entries(let position, let end):
-            let stride = cache.snapshotStride(from: position, now: now)
+            let stride = cache.withTable(now: now) { $0.snapshotStride(from: position, now: $1) }
             if let next = stride.next, next < end {
                 phase = .entries(from: next, end: end)
             } else {

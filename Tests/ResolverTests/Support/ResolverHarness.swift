@@ -261,7 +261,7 @@ extension ResolverHarness {
     @discardableResult
     func networkChanged() -> Int {
         resolver.networkChanged()
-        var sweep = resolver.staleSweep()
+        var sweep = CacheSweep(cache, .all, .markStale, storedUpTo: world.now)
         while sweep.step(now: world.now) {}
         return sweep.count
     }
