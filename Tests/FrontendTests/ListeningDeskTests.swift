@@ -179,7 +179,7 @@ struct ListeningDeskTests {
         let refused = try #require(try await Self.reply(octets, at: harness))
         #expect(refused.rcode == .servFail)
         #expect(refused.edns?.extendedErrors.first?.text == "too many pending queries")
-        #expect(harness.resolver.singleFlight.evicted == 1)
+        #expect(harness.resolver.statistics.evicted == 1)
         let other = try await Self.reply(octets, at: harness, over: .tcp)
         #expect(other?.rcode == .noError)
         harness.upstream.release()

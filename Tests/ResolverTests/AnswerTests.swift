@@ -102,6 +102,6 @@ struct AnswerTests {
         }
         _ = try await harness.ask("none.example.com")
         _ = try await harness.ask("none.example.com", .aaaa)
-        #expect(harness.resolver.vendors.numbers.pairedByVendor == ["alibaba": 1])
+        #expect(harness.resolver.statistics.vendors.pairedByVendor == ["alibaba": 1])
     }
 }

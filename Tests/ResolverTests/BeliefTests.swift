@@ -80,7 +80,7 @@ struct BeliefTests {
         let harness = try ResolverHarness(.tencent)
         harness.zone["www.example.com"] = example.known
         try await harness.expect("www.example.com", story: example.story)
-        #expect(harness.resolver.vendors.numbers.droppedAddresses == example.dropped)
+        #expect(harness.resolver.statistics.vendors.droppedAddresses == example.dropped)
     }
 
     @Test("a dropped address is counted once for all clients")
@@ -94,7 +94,7 @@ struct BeliefTests {
         ]
         for one in asked { _ = try await harness.answer(to: one) }
         #expect(harness.asked.count { $0.whom == "tencent 1" } == 1)
-        #expect(harness.resolver.vendors.numbers.droppedAddresses == 2)
+        #expect(harness.resolver.statistics.vendors.droppedAddresses == 2)
     }
 
     @Test(

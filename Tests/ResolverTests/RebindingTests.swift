@@ -127,7 +127,7 @@ struct RebindingTests {
             ]
             let answer = try await vendor.ask("www.example.com", .aaaa)
             #expect(answer.answers.count == expected, "\(answer.answers)")
-            #expect(vendor.resolver.vendors.numbers.droppedAddresses == 3 - UInt64(expected))
+            #expect(vendor.resolver.statistics.vendors.droppedAddresses == 3 - UInt64(expected))
         }
     }
 

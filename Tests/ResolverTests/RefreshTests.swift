@@ -42,7 +42,7 @@ struct RefreshTests {
             _ = try harness.hit("short.example.com")
             await harness.world.advance(by: .milliseconds(500))
         }
-        #expect(harness.resolver.prefetcher.numbers.started == (ttl < 10 ? 0 : 1))
+        #expect(harness.resolver.statistics.refreshes.started == (ttl < 10 ? 0 : 1))
     }
 
     @Test("a name has one refresh at a time, and none while a client waits")
@@ -64,7 +64,7 @@ struct RefreshTests {
         )
         await harness.world.advance(by: .seconds(1))
         #expect(harness.askedAt == ["tencent 1 at 0 s", "tencent 1 at 50 s"])
-        #expect(harness.resolver.prefetcher.numbers == numbers(started: 1, done: 1))
+        #expect(harness.resolver.statistics.refreshes == numbers(started: 1, done: 1))
     }
 
     @Test(
@@ -84,7 +84,7 @@ struct RefreshTests {
             #expect(told.edns?.options == [])
             await harness.world.advance(by: .seconds(1))
         }
-        #expect(harness.resolver.prefetcher.numbers == numbers(started: 1, failed: 1))
+        #expect(harness.resolver.statistics.refreshes == numbers(started: 1, failed: 1))
         #expect(harness.asked.count == 3)
         guard !fallsBack else { return }
         await harness.world.advance(by: .seconds(1))
@@ -152,7 +152,7 @@ struct RefreshTests {
             _ = try harness.hit("www.example.com")
             await harness.world.advance(by: .seconds(1))
         }
-        #expect(harness.resolver.prefetcher.numbers == numbers(held: 1))
+        #expect(harness.resolver.statistics.refreshes == numbers(held: 1))
         #expect(harness.asked.count == before)
     }
 

@@ -114,7 +114,7 @@ struct StaleAnswerTests {
                 )
             )
         }
-        #expect(harness.resolver.singleFlight.merged == 1)
+        #expect(harness.resolver.statistics.merged == 1)
     }
 
     @Test("a client that stops waiting does not affect the next client")

@@ -114,7 +114,7 @@ struct StaleExplorationTests {
                 let statistics = vendor.statistics
                 #expect(statistics.inFlight + statistics.queued <= 1, "\(path)")
             }
-            let refreshes = harness.resolver.prefetcher.numbers
+            let refreshes = harness.resolver.statistics.refreshes
             let ended = refreshes.done + refreshes.failed
             #expect(refreshes.started - ended <= 1, "\(path)")
             if hasEverHad { #expect(stale?.answer.rcode == .noError, "\(path)") }

@@ -39,9 +39,10 @@ struct CounterSnapshot {
             counters.add(to: &queries)
             counters.hitLatency.add(to: &hits)
         }
+        let statistics = state.resolver.statistics
         state.handler.missLatency.add(to: &missLatency)
-        state.resolver.vendors.latency.add(to: &vendorLatency)
-        state.resolver.upstreams.latency.add(to: &upstreamLatency)
+        statistics.vendorLatency.add(to: &vendorLatency)
+        statistics.upstreamLatency.add(to: &upstreamLatency)
 
         cache = CacheStats(state.cache.numbers)
         cache.snapshot = state.cacheFile.map { SnapshotStatus($0, now: now) }
@@ -51,20 +52,20 @@ struct CounterSnapshot {
         vendors = clients.map { VendorStats(name: $0, $1, spared: spared, routes: routes) }
         upstreams = state.upstreams.map(UpstreamStats.init)
 
-        refresh = RefreshStats(state.resolver.prefetcher.numbers)
+        refresh = RefreshStats(statistics.refreshes)
         network = NetworkStats(state.network, now: now)
         if let exchange = state.resolver.vendors.fleet {
             fleet = FleetStats(exchange.fleet.statistics)
         }
-        shared = state.resolver.singleFlight.shared
+        shared = statistics.shared
         log = state.droppedLogLines.map(LogStats.init(dropped:))
         misses.inFlight = UInt64(state.handler.inFlight)
         misses.merged =
-            state.resolver.singleFlight.merged + state.resolver.vendors.numbers.paired
+            statistics.merged + statistics.vendors.paired
             + clients.reduce(state.mergedOfFormerVendors) { $0 + $1.1.merged + $1.1.paired }
-        earlyFallbacks = state.resolver.singleFlight.earlyFallbacks
+        earlyFallbacks = statistics.earlyFallbacks
         misses.dropped =
-            state.resolver.singleFlight.evicted
+            statistics.evicted
             + (state.misses?.dropped.load(ordering: .relaxed) ?? 0)
         let table = state.handler.sessions
         sessions = [

@@ -19,14 +19,14 @@ struct SparedCalls {
     @ServiceLoop
     init(_ state: DaemonState) {
         let resolver = state.resolver
-        paired = resolver.vendors.numbers.pairedByVendor
-        shared = resolver.vendors.numbers.sharedByVendor
-        dropped = resolver.vendors.numbers.droppedByVendor
+        paired = resolver.statistics.vendors.pairedByVendor
+        shared = resolver.statistics.vendors.sharedByVendor
+        dropped = resolver.statistics.vendors.droppedByVendor
         for (number, hits) in state.cache.hitsByServer.enumerated() where hits > 0 {
             guard let vendor = resolver.origins.vendor(UInt16(number)) else { continue }
             cached[vendor, default: 0] += hits
         }
-        for (number, count) in resolver.singleFlight.mergedByOrigin {
+        for (number, count) in resolver.statistics.mergedByOrigin {
             guard let vendor = resolver.origins.vendor(number) else { continue }
             merged[vendor, default: 0] += count
         }

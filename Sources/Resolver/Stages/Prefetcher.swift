@@ -36,8 +36,6 @@ package final class Prefetcher {
     private var failures: [Name: Int] = [:]
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.keepNames() }
 
-    package var numbers: RefreshNumbers { statistics.refreshes }
-
     init(
         _ rule: Freshness.Prefetch?,
         routes: ActiveRoutes,

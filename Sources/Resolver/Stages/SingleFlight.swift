@@ -48,18 +48,6 @@ package final class SingleFlight {
 
     private let alarm: Alarm
 
-    package var merged: UInt64 { statistics.merged }
-
-    package var mergedByOrigin: [UInt16: UInt64] { statistics.mergedByOrigin }
-
-    package var earlyFallbacks: UInt64 { statistics.earlyFallbacks }
-
-    /// Client queries answered with an answer that another machine has shared.
-    package var shared: UInt64 { statistics.shared }
-
-    /// Number of queries answered with SERVFAIL because they were evicted or refused.
-    package var evicted: UInt64 { statistics.evicted }
-
     /// Creates an empty table.
     ///
     /// - Parameters:

@@ -17,8 +17,6 @@ package final class UpstreamStage {
     /// Element of `numbers` that was used last, stored because most answers are from one server.
     private var latest: (server: any Forwarding, number: UInt16)?
 
-    package nonisolated var latency: LatencyHistogram { statistics.upstreamLatency }
-
     /// Returns the upstreams for the target of an alias; nil if the target must not be queried.
     typealias AliasGroups = @ServiceLoop (Question) -> UpstreamGroup?
 
@@ -69,7 +67,7 @@ package final class UpstreamStage {
     private func received(_ outcome: UpstreamGroup.Outcome, _ query: PendingQuery) {
         switch outcome {
         case .success(let reply):
-            latency.note(reply.received - query.upstreamsAsked)
+            statistics.upstreamLatency.note(reply.received - query.upstreamsAsked)
             note(reply, query)
             let isBelieved = reply.upstream.validates
             switch reply.answer {

@@ -30,8 +30,6 @@ package final class VendorStage {
     /// name, its empty reply for one family means NODATA.
     private var knownNames = RecentNames<(vendor: String, ttl: UInt32)>(limit: 4_096)
 
-    package var numbers: VendorStageNumbers { statistics.vendors }
-
     private var numbersByServer: [Server: UInt16] = [:]
     private var latestServer: (server: Server, number: UInt16)?
 
@@ -42,8 +40,6 @@ package final class VendorStage {
         let vendor: String
         let address: SocketAddress
     }
-
-    package nonisolated var latency: LatencyHistogram { statistics.vendorLatency }
 
     private var origins: AnswerSourceRegistry { statistics.origins }
 
@@ -159,7 +155,7 @@ package final class VendorStage {
         let found = completion.after { [self] (found: VendorClient.Outcome, completion) in
             switch found {
             case .success(let reply):
-                latency.note(reply.duration)
+                statistics.vendorLatency.note(reply.duration)
                 ended?(reply)
                 completion(result(reply, of: vendor, work))
             case .failure(let failure):
