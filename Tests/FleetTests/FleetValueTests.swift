@@ -13,7 +13,7 @@ func testSeal(_ secret: UInt64 = 7) -> FleetSeal {
             for octet in text { hash = (hash ^ UInt64(octet)) &* 0x100_0000_01B3 }
             hash ^= hash >> 29
             var octets: [UInt8] = []
-            octets.append(big: hash, octets: 8)
+            octets.append(bigEndian: hash)
             return octets
         }
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
 
 /// Format of a snapshot file, in network byte order.
 ///
@@ -122,15 +123,5 @@ extension SnapshotError: CustomStringConvertible {
             case .trailingOctets: "data after the end"
             }
         return "\(fault), at octet \(offset)"
-    }
-}
-
-extension [UInt8] {
-    mutating func append<Number: FixedWidthInteger>(bigEndian number: Number) {
-        var shift = Number.bitWidth
-        while shift > 0 {
-            shift -= 8
-            append(UInt8(truncatingIfNeeded: number >> Number(shift)))
-        }
     }
 }

@@ -2,17 +2,17 @@
 
 /// Numbers in network byte order.
 extension [UInt8] {
-    mutating func append(bigEndian value: UInt16) {
+    package mutating func append(bigEndian value: UInt16) {
         append(UInt8(truncatingIfNeeded: value >> 8))
         append(UInt8(truncatingIfNeeded: value))
     }
 
-    mutating func append(bigEndian value: UInt32) {
+    package mutating func append(bigEndian value: UInt32) {
         append(bigEndian: UInt16(truncatingIfNeeded: value >> 16))
         append(bigEndian: UInt16(truncatingIfNeeded: value))
     }
 
-    mutating func append(bigEndian value: UInt64) {
+    package mutating func append(bigEndian value: UInt64) {
         append(bigEndian: UInt32(truncatingIfNeeded: value >> 32))
         append(bigEndian: UInt32(truncatingIfNeeded: value))
     }

@@ -29,7 +29,7 @@ package struct FleetFlush: Sendable, Hashable {
 
     var octets: [UInt8] {
         var octets: [UInt8] = []
-        octets.append(big: UInt64(bitPattern: at), octets: 8)
+        octets.append(bigEndian: UInt64(bitPattern: at))
         let (kind, name): (UInt8, Name?) =
             switch scope {
             case .all: (1, nil)

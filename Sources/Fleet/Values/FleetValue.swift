@@ -72,21 +72,21 @@ extension FleetValue {
             return nil
         }
         var octets = [Self.form]
-        octets.append(big: UInt64(bitPattern: fetchedAt), octets: 8)
+        octets.append(bigEndian: UInt64(bitPattern: fetchedAt))
         var flags: UInt8 = v4 == nil ? 0 : 1
         flags |= v6 == nil ? 0 : 2
         flags |= denial.map { $0.isNXDomain ? 4 : 8 } ?? 0
         flags |= denial?.ttl == nil ? 0 : 16
         octets.append(flags)
         for set in [v4, v6].compactMap(\.self) {
-            octets.append(big: UInt64(set.ttl), octets: 4)
+            octets.append(bigEndian: set.ttl)
             octets.append(UInt8(set.addresses.count))
             for address in set.addresses { octets += address.octets }
         }
-        if let ttl = denial?.ttl { octets.append(big: UInt64(ttl), octets: 4) }
+        if let ttl = denial?.ttl { octets.append(bigEndian: ttl) }
         octets.append(UInt8(serverAddress.count))
         octets += serverAddress
-        octets.append(big: UInt64(serverPort), octets: 2)
+        octets.append(bigEndian: serverPort)
         let machine = machine.utf8.prefix(FleetLimits.machineOctets)
         octets.append(UInt8(machine.count))
         return octets + machine
@@ -161,13 +161,5 @@ struct OctetReader {
             addresses.append(address)
         }
         return FleetValue.Addresses(addresses, ttl: ttl)
-    }
-}
-
-extension [UInt8] {
-    mutating func append(big number: UInt64, octets count: Int) {
-        for index in (0..<count).reversed() {
-            append(UInt8(truncatingIfNeeded: number >> (8 * UInt64(index))))
-        }
     }
 }
