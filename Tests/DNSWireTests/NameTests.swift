@@ -69,7 +69,9 @@ struct NameTests {
     ) throws {
         let name = try Name(`case`.0)
         #expect(name.isHostname == `case`.1)
-        #expect(name.hostText == (`case`.1 ? name.lowercased.text : nil))
+        var text: [UInt8] = []
+        #expect(name.appendHostText(to: &text) == `case`.1)
+        if `case`.1 { #expect(text == Array(name.lowercased.text.utf8)) }
     }
 
     @Test(arguments: [

@@ -71,7 +71,7 @@ struct QueryViewTests {
     @Test(arguments: plain)
     func `a plain query is accepted`(_ query: RawQuery) throws {
         let octets = query.octets
-        let view = try QueryView(checking: octets.rawSpan)
+        let view = QueryView(try QueryFacts(checking: octets.rawSpan), in: octets.rawSpan)
         #expect(view.octets.byteCount == octets.count)
         let name = hex(query.name)
         #expect(view.facts.nameEnd == 12 + name.count)

@@ -62,7 +62,7 @@ struct HeaderTests {
     func `each flag has its own bit`() {
         let flags: [(WritableKeyPath<Header, Bool>, UInt16)] = [
             (\.isResponse, 0x8000), (\.isAuthoritative, 0x0400), (\.isTruncated, 0x0200),
-            (\.recursionDesired, 0x0100), (\.recursionAvailable, 0x0080), (\.zero, 0x0040),
+            (\.recursionDesired, 0x0100), (\.recursionAvailable, 0x0080),
             (\.authenticData, 0x0020), (\.checkingDisabled, 0x0010),
         ]
         for (path, mask) in flags {

@@ -128,7 +128,6 @@ struct EndpointPoolAttemptPlanTests {
         #expect(state.ends + state.answers <= 1)
         #expect(state.course.isOver == (state.ends + state.answers == 1))
         #expect(state.course.isOver || !state.running.isEmpty)
-        #expect(state.course.isIdle == state.running.isEmpty)
         #expect(!state.course.isOver || state.course.wake == nil)
     }
 

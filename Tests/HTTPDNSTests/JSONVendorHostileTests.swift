@@ -237,7 +237,7 @@ struct JSONVendorHostileTests {
                 for set in [answers[0].v4, answers[0].v6].compactMap(\.self) {
                     #expect(set.addresses.count <= VendorLimits.maximumAddresses)
                     #expect(set.ttl <= VendorLimits.maximumTTL)
-                    #expect(set.addresses.allSatisfy { !$0.isUnusable })
+                    #expect(set.addresses.allSatisfy { $0.reach != .none })
                 }
                 #expect(answers[0].v4?.addresses.allSatisfy { $0.octets.count == 4 } ?? true)
                 #expect(answers[0].v6?.addresses.allSatisfy { $0.octets.count == 16 } ?? true)

@@ -35,7 +35,7 @@ struct ReplyFuzzTests {
                 #expect(set.addresses.count <= VendorLimits.maximumAddresses)
                 #expect(set.ttl <= VendorLimits.maximumTTL)
                 #expect(set.dropped >= 0)
-                #expect(set.addresses.allSatisfy { $0.octets.count == octets && !$0.isUnusable })
+                #expect(set.addresses.allSatisfy { $0.octets.count == octets && $0.reach != .none })
             }
         }
     }

@@ -70,12 +70,6 @@ extension Header {
         set { set(0x0080, newValue) }
     }
 
-    /// Z flag, which must be zero.
-    package var zero: Bool {
-        get { flag(0x0040) }
-        set { set(0x0040, newValue) }
-    }
-
     /// AD flag; in a query: the client understands AD (RFC 6840 §5.7).
     package var authenticData: Bool {
         get { flag(0x0020) }

@@ -90,13 +90,7 @@ extension Name {
         }
     }
 
-    /// Lower-case text for a URL; nil if ``isHostname`` is false.
-    package var hostText: String? {
-        var text: [UInt8] = []
-        return appendHostText(to: &text) ? String(decoding: text, as: UTF8.self) : nil
-    }
-
-    /// Appends ``hostText`` to `text`; returns false if ``isHostname`` is false.
+    /// Appends the lower-case text for a URL to `text`; returns false if ``isHostname`` is false.
     package func appendHostText(to text: inout [UInt8]) -> Bool {
         guard octets.count > 1 else { return false }
         let start = text.count - 1

@@ -10,12 +10,6 @@ package struct QueryView: ~Escapable {
     package let facts: QueryFacts
 
     @_lifetime(copy octets)
-    package init(checking octets: RawSpan) throws(QueryFault) {
-        self.facts = try QueryFacts(checking: octets)
-        self.octets = octets
-    }
-
-    @_lifetime(copy octets)
     package init(_ facts: QueryFacts, in octets: RawSpan) {
         self.facts = facts
         self.octets = octets

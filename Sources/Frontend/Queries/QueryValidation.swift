@@ -20,7 +20,7 @@ enum QueryValidation {
     /// Validates the message of `count` octets; `buffer` has capacity for a short reply.
     init(at buffer: inout MutableRawSpan, count: Int, from clientContext: ClientContext) {
         do throws(QueryFault) {
-            var facts = try QueryView(checking: buffer.bytes.extracting(0..<count)).facts
+            var facts = try QueryFacts(checking: buffer.bytes.extracting(0..<count))
             var isProven = false
             if let edns = facts.edns {
                 if edns.asksKeepalive { facts.replyOptions.keepalive = clientContext.keepalive }

@@ -115,11 +115,6 @@ extension PriceModel {
         case answered([VendorAnswer])
     }
 
-    /// Returns the maximum number of units of each name, in the order of the names in a request.
-    package func maximum(_ query: VendorQuery) -> [UInt64] {
-        query.names.indices.map { maximum(ofName: $0, query) }
-    }
-
     private func maximum(ofName index: Int, _ query: VendorQuery) -> UInt64 {
         switch item {
         case .request: index == 0 ? weight : 0
@@ -128,7 +123,7 @@ extension PriceModel {
         }
     }
 
-    /// Returns the sum of ``maximum(_:)``.
+    /// Returns the maximum number of units of a call.
     package func total(_ query: VendorQuery) -> UInt64 {
         switch item {
         case .request: query.names.isEmpty ? 0 : weight

@@ -70,8 +70,6 @@ package struct AttemptPlan: Sendable, Hashable {
         self.deadline = deadline
     }
 
-    package var isIdle: Bool { running.isEmpty }
-
     package var isExhausted: Bool { untried.isEmpty }
 
     package var wake: Instant? {

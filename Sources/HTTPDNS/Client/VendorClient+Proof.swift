@@ -4,7 +4,7 @@ internal import Net
 
 extension VendorClient {
     package func maximumUnits(_ each: ProofCase) -> UInt64 {
-        price(of: each).maximum(each.query).reduce(0, +)
+        price(of: each).total(each.query)
     }
 
     /// Sends a test call to the current server once, and charges the call to the budget.

@@ -16,7 +16,7 @@ extension AddressSet {
     mutating func keep(_ found: [IPAddress]) {
         // A single address needs no search for duplicates.
         if addresses.isEmpty, found.count == 1 {
-            if found[0].isUnusable { dropped += 1 } else { addresses = found }
+            if found[0].reach == .none { dropped += 1 } else { addresses = found }
             return
         }
         var known = Set(addresses)
@@ -24,7 +24,7 @@ extension AddressSet {
     }
 
     private mutating func keep(_ address: IPAddress) {
-        if !address.isUnusable, addresses.count < VendorLimits.maximumAddresses {
+        if address.reach != .none, addresses.count < VendorLimits.maximumAddresses {
             addresses.append(address)
         } else {
             dropped += 1

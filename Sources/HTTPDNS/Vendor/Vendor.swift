@@ -74,8 +74,6 @@ package struct VendorFacts: Sendable, Hashable {
     /// True if TLS or the API detects a forged reply.
     package var isProtected: Bool
 
-    package var maximumNameOctets: Int
-
     package init(
         kind: String,
         maximumNames: Int,
@@ -83,10 +81,8 @@ package struct VendorFacts: Sendable, Hashable {
         isBillable: Bool,
         defaultPort: UInt16,
         usesTLS: Bool = true,
-        isProtected: Bool? = nil,
-        maximumNameOctets: Int = VendorLimits.maximumNameOctets
+        isProtected: Bool? = nil
     ) {
-        self.maximumNameOctets = maximumNameOctets
         self.kind = kind
         self.maximumNames = maximumNames
         self.pairsFamilies = pairsFamilies
@@ -101,6 +97,6 @@ extension VendorFacts {
     package func canCarry(_ names: [Name]) -> Bool {
         let octets = names.reduce(names.count - 1) { $0 + $1.octets.count - 2 }
         return (1...maximumNames).contains(names.count)
-            && (names.count == 1 || octets <= maximumNameOctets)
+            && (names.count == 1 || octets <= VendorLimits.maximumNameOctets)
     }
 }

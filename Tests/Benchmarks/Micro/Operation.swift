@@ -54,8 +54,8 @@ private func parsing(hasEDNS: Bool) -> (Int) -> Int {
     return { count in
         var sum = 0
         for _ in 0..<count {
-            guard let view = try? QueryView(checking: query.rawSpan) else { return -1 }
-            sum &+= view.facts.nameEnd
+            guard let facts = try? QueryFacts(checking: query.rawSpan) else { return -1 }
+            sum &+= facts.nameEnd
         }
         return sum
     }
@@ -92,9 +92,9 @@ private func answering(names: Int, hasEDNS: Bool, isHit: Bool) -> (Int) -> Int {
             for slot in 0..<slots {
                 buffers[slot].withMutableRawSpan { buffer in
                     guard
-                        let found = try? QueryView(
+                        let found = try? QueryFacts(
                             checking: buffer.bytes.extracting(0..<octets)
-                        ).facts
+                        )
                     else { return }
                     facts[slot] = found
                     hashes[slot] = cache.hash(found, in: buffer.bytes)
@@ -128,7 +128,7 @@ private func patching() -> (Int) -> Int {
     let sections = Samples.answer(to: Samples.name(7)).sections
     var buffer = query + [UInt8](repeating: 0, count: bufferOctets)
     return { count in
-        guard let facts = try? QueryView(checking: query.rawSpan).facts else { return -1 }
+        guard let facts = try? QueryFacts(checking: query.rawSpan) else { return -1 }
         var sum = 0
         for turn in 0..<count {
             sum &+= buffer.withMutableRawSpan { buffer in

@@ -38,8 +38,10 @@ private enum NameOracle {
         let lower = name.lowercased
         try promise(lower == name && lower.hashValue == name.hashValue, "letter case matters")
         try promise(name.isEqualOrBelow(lower) && name.isEqualOrBelow(.root), "not below itself")
-        try promise((name.hostText != nil) == name.isHostname, "wrong host text")
-        if let host = name.hostText {
+        var text: [UInt8] = []
+        try promise(name.appendHostText(to: &text) == name.isHostname, "wrong host text")
+        if name.isHostname {
+            let host = String(decoding: text, as: UTF8.self)
             try promise(try Name(host).octets == lower.octets, "\(host) is another host")
         }
         try judgeLabels(name)
