@@ -47,8 +47,7 @@ struct HostileMessageTests {
             do throws(WireError) {
                 let message = try Message(parsing: mutant)
                 accepted += 1
-                let written = message.encoded()
-                if !message.header.isTruncated, written[2] & 2 != 0 { continue }
+                guard let written = message.encodedIfItFits() else { continue }
                 guard try Message(parsing: written) == message else {
                     Issue.record("not the same: \(mutant)")
                     return
@@ -96,7 +95,7 @@ struct HostileMessageTests {
     }
 
     @Test
-    func `a message full of maximum-length names by pointers is parsed and truncated`() throws {
+    func `a message full of maximum-length names by pointers is parsed`() throws {
         let label = [63] + [UInt8](repeating: 0x61, count: 63)
         let longest = label + label + label + [61] + [UInt8](repeating: 0x62, count: 61) + [0]
         var octets = longest + hex("0001 0001")

@@ -55,94 +55,6 @@ struct MessageBuilderTests {
     }
 
     @Test
-    func `the sections of a message are written in order`() throws {
-        var builder = MessageBuilder(header: Header())
-        try builder.append(address, to: .authority)
-        #expect(throws: BuildError.misplaced) { try append(address, to: .answer, of: builder) }
-        #expect(throws: BuildError.misplaced) { try append(address, to: .question, of: builder) }
-        let asked = question
-        #expect(throws: BuildError.misplaced) {
-            var copy = builder
-            try copy.append(asked)
-        }
-        try builder.append(EDNS())
-        #expect(throws: BuildError.secondOPT) {
-            var copy = builder
-            try copy.append(EDNS())
-        }
-        #expect(throws: BuildError.misplaced) { try append(address, to: .authority, of: builder) }
-    }
-
-    /// Appends to a copy, because `#expect(throws:)` may not change captured values.
-    private func append(
-        _ record: Record,
-        to section: Section,
-        of builder: MessageBuilder
-    ) throws(BuildError) {
-        var copy = builder
-        try copy.append(record, to: section)
-    }
-
-    @Test
-    func `a record that does not fit leaves the message unchanged`() throws {
-        // Header and question have 33 octets, a record has 16, and 15 octets remain.
-        var builder = MessageBuilder(header: Header(), limit: 33 + 16 + 15)
-        try builder.append(question)
-        try builder.append(address, to: .answer)
-        let before = builder.octets
-        #expect(builder.remaining == 15)
-        let long = Record(name: "other.example.com", ttl: 1, data: .cname("other.example.com"))
-        for record in [address, long] {
-            do throws(BuildError) {
-                try builder.append(record, to: .answer)
-                Issue.record("the record should not fit")
-            } catch {
-                #expect(error == .messageFull)
-            }
-        }
-        #expect(builder.octets == before)
-        #expect(builder.ttlOffsets.count == 1)
-        #expect(builder.count(of: .answer) == 1)
-        #expect(try Message(parsing: builder.finish()).answers.count == 1)
-    }
-
-    @Test
-    func `reserved space is used for OPT only`() throws {
-        var builder = MessageBuilder(header: Header(), limit: 33 + 16 + 11)
-        try builder.append(question)
-        try builder.reserve(11)
-        #expect(builder.remaining == 16)
-        try builder.append(address, to: .answer)
-        #expect(builder.remaining == 0)
-        try builder.append(EDNS())
-        #expect(builder.finish().count == 60)
-    }
-
-    @Test
-    func `more than the free space cannot be reserved`() {
-        #expect(throws: BuildError.messageFull) {
-            var builder = MessageBuilder(header: Header(), limit: 20)
-            try builder.reserve(9)
-        }
-    }
-
-    @Test
-    func `rewinding to a mark forgets the names written since the mark`() throws {
-        var builder = MessageBuilder(header: Header())
-        try builder.append(question)
-        let mark = builder.mark
-        let first = Record(name: "first.example.org", ttl: 1, data: .a("192.0.2.1"))
-        try builder.append(first, to: .additional)
-        builder.rewind(to: mark)
-        #expect(builder.ttlOffsets.isEmpty)
-        let second = Record(name: "second.example.org", ttl: 1, data: .a("192.0.2.2"))
-        try builder.append(second, to: .answer)
-        let message = try Message(parsing: builder.finish())
-        #expect(message.answers == [second])
-        #expect(message.additionals.isEmpty)
-    }
-
-    @Test
     func `a name beyond the range of pointers is not a target of a pointer`() throws {
         var builder = MessageBuilder(header: Header())
         let filler = Record(
@@ -189,18 +101,6 @@ struct MessageBuilderTests {
         try builder.append(first, to: .answer)
         #expect(builder.octets.count - start == recordOctets)
         #expect(try Message(parsing: builder.finish()).answers.last == first)
-    }
-
-    @Test
-    func `a buffer can be reused`() throws {
-        var builder = MessageBuilder(header: Header(id: 1), reusing: [1, 2, 3])
-        try builder.append(question)
-        var second = MessageBuilder(header: Header(id: 2), reusing: builder.finish())
-        try second.append(question)
-        #expect(
-            try Message(parsing: second.finish())
-                == Message(header: Header(id: 2), questions: [question])
-        )
     }
 }
 

@@ -125,4 +125,16 @@ struct MessageTests {
         #expect(message.header.answerCount == 1)
         #expect(message.header.id == 7)
     }
+
+    @Test
+    func `an RRset has records of one owner and type; RRSIG records also have one covered type`() {
+        let keys = [
+            Record(name: "a.example", ttl: 60, data: .a("192.0.2.1")),
+            Record(name: "A.EXAMPLE", ttl: 60, data: .a("192.0.2.2")),
+            Record(name: "b.example", ttl: 60, data: .a("192.0.2.1")),
+            Record(name: "a.example", type: .rrsig, ttl: 1, data: .opaque([0, 1])),
+            Record(name: "a.example", type: .rrsig, ttl: 2, data: .opaque([0, 28])),
+        ].map(\.setKey)
+        #expect(keys[0] == keys[1] && Set(keys).count == 4)
+    }
 }

@@ -14,7 +14,6 @@ package struct AnswerSections: Hashable, Sendable {
 
     package let ttlOffsets: TTLOffsets
     package static let empty = AnswerSections()
-    private static let usualOctets = 512
 
     private init() {
         octets = []
@@ -31,16 +30,14 @@ package struct AnswerSections: Hashable, Sendable {
         authorities: [Record] = [],
         additionals: [Record] = []
     ) throws(BuildError) {
-        var room: [UInt8] = []
-        room.reserveCapacity(Self.usualOctets)
-        var builder = MessageBuilder(header: Header(), reusing: room)
+        var builder = MessageBuilder(header: Header())
         try builder.append(question)
         for record in answers { try builder.append(record, to: .answer) }
         for record in authorities { try builder.append(record, to: .authority) }
         for record in additionals { try builder.append(record, to: .additional) }
-        answerCount = builder.count(of: .answer)
-        authorityCount = builder.count(of: .authority)
-        additionalCount = builder.count(of: .additional)
+        answerCount = UInt16(answers.count)
+        authorityCount = UInt16(authorities.count)
+        additionalCount = UInt16(additionals.count)
         ttlOffsets = TTLOffsets(builder.ttlOffsets)
         let start = WireLimits.headerOctets + question.octetCount
         octets = Array(builder.octets[start...])

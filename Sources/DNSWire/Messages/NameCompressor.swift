@@ -17,8 +17,6 @@ struct NameCompressor {
 
     /// Index plus one of the newest target, for each value of `octets`; 0 for none.
     private var newest = InlineArray<256, UInt8>(repeating: 0)
-
-    var count: Int { targets.count }
 }
 
 // MARK: - Reading
@@ -95,13 +93,6 @@ extension NameCompressor {
             )
             newest[Int(octets)] = UInt8(targets.count)
             position += Int(name[position]) + 1
-        }
-    }
-
-    mutating func forget(keeping count: Int) {
-        while targets.count > count {
-            let target = targets.removeLast()
-            newest[Int(target.octets)] = target.previous
         }
     }
 }

@@ -17,20 +17,3 @@ extension Record {
         return RecordSetKey(question: question, covered: covered)
     }
 }
-
-extension Sequence<Record> {
-    /// Record sets, in the order of their first records.
-    package var recordSets: [[Record]] {
-        var sets: [[Record]] = []
-        var places: [RecordSetKey: Int] = [:]
-        for record in self {
-            if let place = places[record.setKey] {
-                sets[place].append(record)
-            } else {
-                places[record.setKey] = sets.count
-                sets.append([record])
-            }
-        }
-        return sets
-    }
-}

@@ -96,7 +96,7 @@ extension Network {
         message.header.isResponse = true
         message.questions = query.questions
         message.rcode = entry?.rcode ?? .noError
-        return .datagrams([(message.encoded(limit: 65_535), after)])
+        return .datagrams([(message.encoded(), after)])
     }
 
     func reply(
@@ -188,7 +188,13 @@ extension Entry {
         message.authorities = authorities
         message.additionals = additionals
         let room = Int(query.edns?.udpPayloadSize ?? 512)
-        return message.encoded(limit: isTCP ? 65_535 : room)
+        let whole = message.encoded()
+        guard !isTCP, whole.count > room else { return whole }
+        message.header.isTruncated = true
+        message.answers = []
+        message.authorities = []
+        message.additionals = []
+        return message.encoded()
     }
 }
 
