@@ -75,7 +75,7 @@ struct PlainReplyTests {
         let octets = Self.reply([Self.address()]) {
             $0.authorities = [Self.record("example.com", .ns("ns.example.com"))]
             $0.additionals = [Self.address("ns.example.com")]
-            $0.edns = EDNS(options: [.padding(count: 20)])
+            $0.edns = EDNS(options: [.unknown(code: 12, octets: [UInt8](repeating: 0, count: 20))])
             $0.header.authenticData = true
         }
         let copied = try #require(Self.copy(octets))

@@ -39,11 +39,6 @@ extension EDNS {
         set { flags = newValue ? flags | 0x8000 : flags & ~0x8000 }
     }
 
-    package var clientSubnet: ClientSubnet? {
-        for case .clientSubnet(let subnet) in options { return subnet }
-        return nil
-    }
-
     package var cookie: (client: [UInt8], server: [UInt8])? {
         for case .cookie(let client, let server) in options { return (client, server) }
         return nil

@@ -2,16 +2,11 @@
 
 /// Option of an OPT record (RFC 6891 §6.1.2).
 package enum EDNSOption: Hashable, Sendable {
-    case clientSubnet(ClientSubnet)
-
     /// Cookie; the server cookie has 0 or 8...32 octets (RFC 7873 §4).
     case cookie(client: [UInt8], server: [UInt8])
 
     /// Idle timeout in units of 100 ms; nil in queries (RFC 7828 §3.1).
     case keepalive(timeout: UInt16?)
-
-    /// Padding (RFC 7830); the content is not checked.
-    case padding(count: Int)
 
     /// Extended error (RFC 8914 §2); the untrusted text must be escaped for display.
     case extendedError(code: ExtendedError, text: String)
@@ -20,10 +15,13 @@ package enum EDNSOption: Hashable, Sendable {
     case unknown(code: UInt16, octets: [UInt8])
 
     package enum Code {
-        package static let clientSubnet: UInt16 = 8
+        fileprivate static let clientSubnet: UInt16 = 8
         package static let cookie: UInt16 = 10
         package static let keepalive: UInt16 = 11
+
+        /// Padding (RFC 7830); the content is not checked.
         package static let padding: UInt16 = 12
+
         package static let extendedError: UInt16 = 15
     }
 }
@@ -33,10 +31,8 @@ package enum EDNSOption: Hashable, Sendable {
 extension EDNSOption {
     package var code: UInt16 {
         switch self {
-        case .clientSubnet: Code.clientSubnet
         case .cookie: Code.cookie
         case .keepalive: Code.keepalive
-        case .padding: Code.padding
         case .extendedError: Code.extendedError
         case .unknown(let code, _): code
         }
@@ -63,13 +59,15 @@ extension EDNSOption {
     private init(code: UInt16, content reader: inout WireReader) throws(WireError) {
         let start = reader.offset
         switch code {
-        case Code.clientSubnet: self = .clientSubnet(try ClientSubnet(parsing: &reader))
+        case Code.clientSubnet:
+            let octets = reader.rest()
+            guard Self.isClientSubnet(octets) else { throw .badOption(at: start) }
+            self = .unknown(code: code, octets: octets)
         case Code.cookie:
             let client = try reader.octets(8)
             guard reader.isAtEnd || 8...32 ~= reader.remaining else { throw .badOption(at: start) }
             self = .cookie(client: client, server: reader.rest())
         case Code.keepalive: self = .keepalive(timeout: reader.isAtEnd ? nil : try reader.uint16())
-        case Code.padding: self = .padding(count: reader.rest().count)
         case Code.extendedError:
             let octets = reader.rest()
             guard octets.count >= 2 else { throw .badOption(at: start) }
@@ -83,20 +81,31 @@ extension EDNSOption {
         }
     }
 
+    /// Returns true for a valid client subnet; otherwise the daemon replies FORMERR (RFC 7871 §6).
+    ///
+    /// Family 0 has no address (`dig +subnet=0`).
+    private static func isClientSubnet(_ octets: [UInt8]) -> Bool {
+        guard octets.count >= 4, octets[0] == 0, octets[1] <= 2 else { return false }
+        let (width, source, scope) = ([0, 32, 128][Int(octets[1])], Int(octets[2]), Int(octets[3]))
+        guard source <= width, scope <= width, octets.count == 4 + (source + 7) / 8 else {
+            return false
+        }
+        // The bits after the source prefix are zero.
+        return source % 8 == 0 || octets[octets.count - 1] << UInt8(source % 8) == 0
+    }
+
     /// Appends the wire form; traps if a length is invalid, such as a server cookie of 4 octets.
     func append(to octets: inout [UInt8]) {
         octets.append(bigEndian: code)
         let lengthAt = octets.count
         octets.append(bigEndian: UInt16(0))
         switch self {
-        case .clientSubnet(let subnet): subnet.append(to: &octets)
         case .cookie(let client, let server):
             precondition(client.count == 8, "a client cookie has 8 octets")
             precondition(server.isEmpty || 8...32 ~= server.count, "a server cookie has 8 to 32")
             octets.append(contentsOf: client)
             octets.append(contentsOf: server)
         case .keepalive(let timeout): if let timeout { octets.append(bigEndian: timeout) }
-        case .padding(let count): octets.append(contentsOf: repeatElement(0, count: count))
         case .extendedError(let code, let text):
             octets.append(bigEndian: code.rawValue)
             octets.append(contentsOf: text.utf8)

@@ -152,8 +152,6 @@ def describe(message):
         options = []
         for option in message.options:
             data = option.to_wire()
-            if option.otype == 12:
-                data = b"\0" * len(data)
             options.append("%d=%s" % (option.otype, data.hex()))
         fields.append("o:%d/%08x/%s" % (message.payload, message.ednsflags, ",".join(options)))
     return " ".join(fields)

@@ -80,21 +80,17 @@ struct RandomMessages {
         switch Int.random(in: 0..<7, using: &random) {
         case 0:
             let length = UInt8.random(in: 0...32, using: &random)
-            let subnet = ClientSubnet(.v4(ipv4()), sourcePrefixLength: length)
-            return subnet.map(EDNSOption.clientSubnet) ?? .padding(count: 1)
-        case 1:
-            let length = UInt8.random(in: 0...128, using: &random)
-            let subnet = ClientSubnet(
-                .v6(ipv6()),
-                sourcePrefixLength: length,
-                scopePrefixLength: 56
-            )
-            return subnet.map(EDNSOption.clientSubnet) ?? .padding(count: 2)
+            let count = (Int(length) + 7) / 8
+            let address = octets(count...count).enumerated().map { place, octet in
+                octet & ~UInt8(truncatingIfNeeded: 0xFF >> max(0, Int(length) - 8 * place))
+            }
+            return .unknown(code: 8, octets: [0, 1, length, 0] + address)
+        case 1: return .unknown(code: 8, octets: [0, 2, 56, 48] + octets(7...7))
         case 2:
             let hasServer = Bool.random(using: &random)
             return .cookie(client: octets(8...8), server: hasServer ? octets(8...32) : [])
         case 3: return .keepalive(timeout: Bool.random(using: &random) ? random.next16() : nil)
-        case 4: return .padding(count: Int.random(in: 0...64, using: &random))
+        case 4: return .unknown(code: 12, octets: octets(0...64))
         case 5:
             let code = ExtendedError(rawValue: UInt16.random(in: 0...40, using: &random))
             return .extendedError(code: code, text: Bool.random(using: &random) ? "für alle" : "")
