@@ -1,33 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Message header (RFC 1035 §4.1.1; AD and CD: RFC 4035 §3.2).
+/// Message header without its counts (RFC 1035 §4.1.1; AD and CD: RFC 4035 §3.2).
 package struct Header: Hashable, Sendable {
     package var id: UInt16
 
     /// QR, opcode, flags and RCODE.
     package var flags: UInt16
 
-    package var questionCount: UInt16
-    package var answerCount: UInt16
-    package var authorityCount: UInt16
-
-    /// Number of additional records, including OPT.
-    package var additionalCount: UInt16
-
-    package init(
-        id: UInt16 = 0,
-        flags: UInt16 = 0,
-        questionCount: UInt16 = 0,
-        answerCount: UInt16 = 0,
-        authorityCount: UInt16 = 0,
-        additionalCount: UInt16 = 0
-    ) {
+    package init(id: UInt16 = 0, flags: UInt16 = 0) {
         self.id = id
         self.flags = flags
-        self.questionCount = questionCount
-        self.answerCount = answerCount
-        self.authorityCount = authorityCount
-        self.additionalCount = additionalCount
     }
 }
 
@@ -92,18 +74,5 @@ extension Header {
 
     private mutating func set(_ mask: UInt16, _ value: Bool) {
         flags = value ? flags | mask : flags & ~mask
-    }
-}
-
-// MARK: - Wire
-
-extension Header {
-    init(parsing reader: inout WireReader) throws(WireError) {
-        id = try reader.uint16()
-        flags = try reader.uint16()
-        questionCount = try reader.uint16()
-        answerCount = try reader.uint16()
-        authorityCount = try reader.uint16()
-        additionalCount = try reader.uint16()
     }
 }

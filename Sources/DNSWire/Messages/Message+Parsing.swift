@@ -8,15 +8,18 @@ extension Message {
 
     package init(parsing octets: Span<UInt8>) throws(WireError) {
         var reader = WireReader(octets)
-        let header = try Header(parsing: &reader)
-        self.init(header: header)
-        for _ in 0..<header.questionCount {
+        self.init(header: Header(id: try reader.uint16(), flags: try reader.uint16()))
+        let questionCount = try reader.uint16()
+        let answerCount = try reader.uint16()
+        let authorityCount = try reader.uint16()
+        let additionalCount = try reader.uint16()
+        for _ in 0..<questionCount {
             questions.append(try Question(parsing: &reader))
         }
         let question = questions.first?.name
-        answers = try Self.records(header.answerCount, question, from: &reader)
-        authorities = try Self.records(header.authorityCount, question, from: &reader)
-        for _ in 0..<header.additionalCount {
+        answers = try Self.records(answerCount, question, from: &reader)
+        authorities = try Self.records(authorityCount, question, from: &reader)
+        for _ in 0..<additionalCount {
             let start = reader.offset
             let prologue = try Record.Prologue(parsing: &reader, question: question)
             guard prologue.type == .opt else {

@@ -2,8 +2,7 @@
 
 /// DNS message that owns its data (RFC 1035 §4.1).
 package struct Message: Hashable, Sendable {
-    /// Header; its counts are ignored.
-    private var prologue: Header
+    package var header: Header
 
     /// Questions; in practice one (RFC 9619 §4).
     package var questions: [Question]
@@ -24,7 +23,7 @@ package struct Message: Hashable, Sendable {
         additionals: [Record] = [],
         edns: EDNS? = nil
     ) {
-        prologue = Header(id: header.id, flags: header.flags)
+        self.header = header
         self.questions = questions
         self.answers = answers
         self.authorities = authorities
@@ -36,29 +35,14 @@ package struct Message: Hashable, Sendable {
 // MARK: - Reading and changing
 
 extension Message {
-    /// Header with the counts of the sections.
-    package var header: Header {
-        get {
-            Header(
-                id: prologue.id,
-                flags: prologue.flags,
-                questionCount: UInt16(clamping: questions.count),
-                answerCount: UInt16(clamping: answers.count),
-                authorityCount: UInt16(clamping: authorities.count),
-                additionalCount: UInt16(clamping: additionals.count + (edns == nil ? 0 : 1))
-            )
-        }
-        set { prologue = Header(id: newValue.id, flags: newValue.flags) }
-    }
-
     /// Response code of twelve bits (RFC 6891 §6.1.3).
     ///
     /// Without EDNS, a code above 15 becomes SERVFAIL.
     package var rcode: RCode {
-        get { RCode(rawValue: UInt16(edns?.extendedRCode ?? 0) << 4 | prologue.flags & 0xF) }
+        get { RCode(rawValue: UInt16(edns?.extendedRCode ?? 0) << 4 | header.flags & 0xF) }
         set {
             let isTooLong = newValue.rawValue > 0xF && edns == nil
-            prologue.rcode = isTooLong ? .servFail : newValue
+            header.rcode = isTooLong ? .servFail : newValue
             edns?.extendedRCode = UInt8(truncatingIfNeeded: newValue.rawValue >> 4)
         }
     }

@@ -17,7 +17,6 @@ package enum Section: Int, Sendable {
 package struct MessageBuilder {
     private static let usualOctets = 512
 
-    /// Header; its counts are ignored.
     private let header: Header
 
     /// Message; ``finish()`` writes its header.
