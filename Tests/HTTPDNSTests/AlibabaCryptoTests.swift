@@ -44,7 +44,7 @@ struct DigestTests {
 
     @Test("AES-128-GCM agrees with published vectors (McGrew and Viega, cases 1 to 3)")
     func gcm() throws {
-        let zero = try AES128GCM(key: Secret([UInt8](repeating: 0, count: 16)))
+        let zero = try Cipher(.aesGCM, key: Secret([UInt8](repeating: 0, count: 16)))
         let nonce = [UInt8](repeating: 0, count: 12)
         let none = try zero.seal([], vector: nonce)
         #expect(
@@ -62,7 +62,7 @@ struct DigestTests {
     @Test("any changed octet prevents decryption")
     func authenticated() throws {
         ERR_clear_error()
-        let cipher = try AES128GCM(key: Secret("0123456789abcdef"))
+        let cipher = try Cipher(.aesGCM, key: Secret("0123456789abcdef"))
         #expect(cipher.vectorOctets == 12)
         let sealed = try cipher.seal(
             [UInt8]("192.0.2.1".utf8),
@@ -72,8 +72,8 @@ struct DigestTests {
         for index in sealed.indices {
             var changed = sealed
             changed[index] ^= 1
-            #expect(throws: CipherError.undecryptable) { try cipher.open(changed) }
-            #expect(throws: CipherError.undecryptable) {
+            #expect(throws: VendorError.undecryptable) { try cipher.open(changed) }
+            #expect(throws: VendorError.undecryptable) {
                 try cipher.open([UInt8](sealed.prefix(index)))
             }
         }
@@ -83,7 +83,7 @@ struct DigestTests {
     @Test("a key of invalid length is refused", arguments: [0, 15, 17, 32])
     func keyLength(count: Int) {
         #expect(throws: CipherError.keyLength(expected: 16, found: count)) {
-            try AES128GCM(key: Secret([UInt8](repeating: 1, count: count)))
+            try Cipher(.aesGCM, key: Secret([UInt8](repeating: 1, count: count)))
         }
     }
 }

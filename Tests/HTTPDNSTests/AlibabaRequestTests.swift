@@ -148,7 +148,7 @@ struct AlibabaRequestTests {
         let value = try #require(path.split(separator: "enc=").last?.prefix { $0 != "&" })
         let sealed = try #require(Hexadecimal.decode([UInt8](value.utf8)[...]))
         let key = try #require(Hexadecimal.decode([UInt8](AlibabaVectors.aesKey.utf8)[...]))
-        let plain = try AES128GCM(key: Secret(key)).open(sealed)
+        let plain = try Cipher(.aesGCM, key: Secret(key)).open(sealed)
         #expect(
             String(decoding: plain, as: Unicode.UTF8.self)
                 == #"{"dn":"www.aliyun.com","q":"4,6","cip":"2001:db8::1","sdns-city":"hangzhou"}"#
@@ -235,7 +235,7 @@ struct AlibabaRequestTests {
 
     @Test("a failing random generator aborts the request")
     func noEntropy() throws {
-        let empty = Entropy { (_) throws(CipherError) in throw .noEntropy }
+        let empty = Entropy { (_) throws(VendorError) in throw .cipher(.noEntropy) }
         #expect(throws: VendorError.cipher(.noEntropy)) {
             try alibaba(.gcm).request(
                 for: lookup("www.aliyun.com"),

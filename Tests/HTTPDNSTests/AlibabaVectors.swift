@@ -35,7 +35,7 @@ enum AlibabaVectors {
 }
 
 func entropy(_ octets: [UInt8]) -> Entropy {
-    Entropy { (count) throws(CipherError) in [UInt8](octets.prefix(count)) }
+    Entropy { (count) throws(VendorError) in [UInt8](octets.prefix(count)) }
 }
 
 func alibaba(

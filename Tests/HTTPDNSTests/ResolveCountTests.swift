@@ -22,7 +22,7 @@ struct ResolveCountTests {
 
     @Test("the request equals that of an independent implementation")
     func request() throws {
-        let zeros = Entropy { (count) throws(CipherError) in [UInt8](repeating: 0, count: count) }
+        let zeros = Entropy { (count) throws(VendorError) in [UInt8](repeating: 0, count: count) }
         let request = try call.request(
             at: server("192.0.2.1:443"),
             now: Simulation.wall,

@@ -40,7 +40,7 @@ func ok(_ body: String) -> HTTPReply {
     HTTPReply(status: 200, body: [UInt8](body.utf8))
 }
 
-let fixedEntropy = Entropy { (count) throws(CipherError) in
+let fixedEntropy = Entropy { (count) throws(VendorError) in
     [UInt8](TencentVectors.requestVector.prefix(count))
 }
 

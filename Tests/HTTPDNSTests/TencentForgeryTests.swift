@@ -14,7 +14,7 @@ struct TencentForgeryTests {
 
         init(_ plain: String) throws {
             self.plain = [UInt8](plain.utf8)
-            let cipher = try AES128CBC(key: Secret(TencentVectors.aesKey))
+            let cipher = try Cipher(.aesCBC, key: Secret(TencentVectors.aesKey))
             sealed = try cipher.seal(self.plain, vector: TencentVectors.replyVector)
         }
 
@@ -94,7 +94,7 @@ struct TencentForgeryTests {
     func ttl() throws {
         let vendor = try sealedTencent(.aes)
         let question = try lookup("www.example.com", families: .v4)
-        let cipher = try AES128CBC(key: Secret(TencentVectors.aesKey))
+        let cipher = try Cipher(.aesCBC, key: Secret(TencentVectors.aesKey))
         for (seconds, isRead) in [(604_800, true), (604_801, false)] {
             let text = "www.example.com.:192.0.2.1,\(seconds)|192.0.2.9"
             let sealed = try cipher.seal([UInt8](text.utf8), vector: TencentVectors.replyVector)

@@ -139,7 +139,7 @@ struct TencentRequestTests {
 
     @Test("a failing random generator aborts the request")
     func noEntropy() throws {
-        let empty = Entropy { (_) throws(CipherError) in throw .noEntropy }
+        let empty = Entropy { (_) throws(VendorError) in throw .cipher(.noEntropy) }
         #expect(throws: VendorError.cipher(.noEntropy)) {
             try sealedTencent(.aes).request(
                 for: lookup("www.qq.com"),

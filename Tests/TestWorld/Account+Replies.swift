@@ -80,7 +80,7 @@ extension Account {
         var body = [UInt8](text.utf8)
         if self == .sealed {
             let vector = [UInt8](repeating: 7, count: 16)
-            let sealed = try AES128CBC(key: key).seal(body, vector: vector)
+            let sealed = try Cipher(.aesCBC, key: key).seal(body, vector: vector)
             body = [UInt8](Hexadecimals.text(of: sealed).utf8)
         }
         return HTTPReply(status: 200, body: body)

@@ -95,7 +95,7 @@ extension Account {
         var list = parameters[self == .json ? "name" : "dn"] ?? ""
         var expiry = parameters["exp"].flatMap { Int64($0) }
         if self == .sealed {
-            let octets = try AES128CBC(key: Self.aesKey).open(Hexadecimals.read(list))
+            let octets = try Cipher(.aesCBC, key: Self.aesKey).open(Hexadecimals.read(list))
             list = String(decoding: octets, as: UTF8.self)
         }
         let parts = list.split(separator: ";")

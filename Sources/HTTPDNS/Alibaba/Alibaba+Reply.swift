@@ -64,12 +64,7 @@ extension Alibaba {
         guard mode == encryption.mode, let text = data.text,
             let sealed = Base64.decode(text.utf8)
         else { throw .undecryptable }
-        let plain: [UInt8]
-        do throws(CipherError) {
-            plain = try cipher.open(sealed)
-        } catch {
-            throw error == .undecryptable ? .undecryptable : .cipher(error)
-        }
+        let plain = try cipher.open(sealed)
         // With a wrong key, the padding is valid in 1 of 256 cases, but the text is not JSON.
         guard let json = try? JSONValue.read(plain) else { throw .undecryptable }
         return json

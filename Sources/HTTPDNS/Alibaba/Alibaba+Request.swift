@@ -11,16 +11,12 @@ extension Alibaba {
     ) throws(VendorError) -> HTTPRequest {
         let names = try lookup.list(for: facts)
         let expiry = String(wallSeconds + VendorLimits.requestLifetime)
-        do throws(CipherError) {
-            let path =
-                switch api {
-                case .v2: try v2(names, lookup, expiry, entropy)
-                case .v1: try v1(names, lookup, expiry)
-                }
-            return HTTPRequest(url: origin.url(at: server) + path, server: server)
-        } catch {
-            throw .cipher(error)
-        }
+        let path =
+            switch api {
+            case .v2: try v2(names, lookup, expiry, entropy)
+            case .v1: try v1(names, lookup, expiry)
+            }
+        return HTTPRequest(url: origin.url(at: server) + path, server: server)
     }
 
     private static func type(of families: Families) -> String {
@@ -40,7 +36,7 @@ extension Alibaba {
         _ lookup: VendorQuery,
         _ expiry: String,
         _ entropy: Entropy
-    ) throws(CipherError) -> String {
+    ) throws(VendorError) -> String {
         var question = [
             Parameter(name: "dn", value: names),
             Parameter(name: "q", value: Self.type(of: lookup.families)),
@@ -93,7 +89,7 @@ extension Alibaba {
         _ names: String,
         _ lookup: VendorQuery,
         _ expiry: String
-    ) throws(CipherError) -> String {
+    ) throws(VendorError) -> String {
         let isBatch = lookup.names.count > 1
         var query = QueryWriter()
         query.append("host", names)

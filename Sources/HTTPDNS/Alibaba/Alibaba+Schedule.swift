@@ -27,15 +27,11 @@ extension Alibaba: AddressScheduling {
         query.append("region", region.rawValue)
         query.append("platform", "linux")
         if let secret {
-            do throws(CipherError) {
-                let nonce = Hexadecimal.encode(try entropy.octets(8))
-                let time = String(wallSeconds + VendorLimits.scheduleLifetime)
-                query.append("n", nonce)
-                query.append("t", time)
-                query.append("s", try Digest.md5(nonce, secret, time))
-            } catch {
-                throw .cipher(error)
-            }
+            let nonce = Hexadecimal.encode(try entropy.octets(8))
+            let time = String(wallSeconds + VendorLimits.scheduleLifetime)
+            query.append("n", nonce)
+            query.append("t", time)
+            query.append("s", try Digest.md5(nonce, secret, time))
         }
         return HTTPRequest(
             url: origin.url(at: server) + "/\(account)/ss?" + query.text,

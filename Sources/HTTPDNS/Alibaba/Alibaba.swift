@@ -14,7 +14,7 @@ package struct Alibaba: Vendor {
     /// Signing key of v2: `secret`, decoded from hexadecimal.
     let signingKey: Secret?
 
-    let cipher: (any Cipher)?
+    let cipher: Cipher?
 
     let api: API
 
@@ -154,12 +154,11 @@ extension Alibaba {
     private static func cipher(
         _ encryption: Encryption,
         key: Secret?
-    ) throws(AlibabaSetupError) -> (any Cipher)? {
+    ) throws(AlibabaSetupError) -> Cipher? {
         guard encryption != .none else { return nil }
         guard let key = key?.hexadecimal else { throw .aesKey }
         do throws(CipherError) {
-            return encryption == .gcm
-                ? try AES128GCM(key: key) : try AES128CBC(key: key)
+            return try Cipher(encryption == .gcm ? .aesGCM : .aesCBC, key: key)
         } catch {
             throw .cipher(error)
         }

@@ -28,26 +28,22 @@ package struct AlibabaResolveCount: Sendable, Equatable {
         now wallSeconds: Int64,
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest {
-        do throws(CipherError) {
-            let query = try query(
-                [
-                    ("Action", "GetResolveCountSummary"), ("Format", "JSON"),
-                    ("Granularity", "month"), ("TimeSpan", "1"), ("Version", "2016-02-01"),
-                ],
-                at: Self.timestamp(wallSeconds),
-                nonce: Hexadecimal.encode(try entropy.octets(16))
-            )
-            return HTTPRequest(url: "https://\(Self.host)/?\(query)", server: server)
-        } catch {
-            throw .cipher(error)
-        }
+        let query = try query(
+            [
+                ("Action", "GetResolveCountSummary"), ("Format", "JSON"),
+                ("Granularity", "month"), ("TimeSpan", "1"), ("Version", "2016-02-01"),
+            ],
+            at: Self.timestamp(wallSeconds),
+            nonce: Hexadecimal.encode(try entropy.octets(16))
+        )
+        return HTTPRequest(url: "https://\(Self.host)/?\(query)", server: server)
     }
 
     func query(
         _ parameters: [(name: String, value: String)],
         at timestamp: String,
         nonce: String
-    ) throws(CipherError) -> String {
+    ) throws(VendorError) -> String {
         var all = parameters.map { ($0.name, $0.value) }
         all.append(("AccessKeyId", String(decoding: keyID.copy, as: Unicode.UTF8.self)))
         all.append(("SignatureMethod", "HMAC-SHA1"))

@@ -66,11 +66,7 @@ package struct Baidu: Vendor, Redacted {
         query.append("account_id", account)
         query.append("dn", names)
         query.append("t", expiry)
-        do throws(CipherError) {
-            query.append("sign", try Digest.md5(names, secret, expiry))
-        } catch {
-            throw .cipher(error)
-        }
+        query.append("sign", try Digest.md5(names, secret, expiry))
         switch lookup.families {
         case .both: query.append("type", "dual_stack")
         case .v4: query.append("type", "ipv4")

@@ -3,7 +3,7 @@ import COpenSSL
 
 package enum Digest {
     /// Returns the MD5 digest (RFC 1321), which is broken but needed by older vendor APIs.
-    static func md5(_ text: [UInt8]) throws(CipherError) -> [UInt8] {
+    static func md5(_ text: [UInt8]) throws(VendorError) -> [UInt8] {
         try digest("MD5", text)
     }
 
@@ -12,7 +12,7 @@ package enum Digest {
         _ first: String,
         _ secret: Secret,
         _ last: String
-    ) throws(CipherError) -> String {
+    ) throws(VendorError) -> String {
         // A growing array would leave a copy of the secret in freed memory.
         var text: [UInt8] = []
         text.reserveCapacity(first.utf8.count + secret.count + last.utf8.count + 2)
@@ -27,12 +27,12 @@ package enum Digest {
     }
 
     /// Returns the SHA-256 digest (FIPS 180-4).
-    static func sha256(_ text: [UInt8]) throws(CipherError) -> [UInt8] {
+    static func sha256(_ text: [UInt8]) throws(VendorError) -> [UInt8] {
         try digest("SHA256", text)
     }
 
     /// Returns the HMAC-SHA256 (RFC 2104).
-    static func hmacSHA256(key: Secret, _ text: [UInt8]) throws(CipherError) -> [UInt8] {
+    static func hmacSHA256(key: Secret, _ text: [UInt8]) throws(VendorError) -> [UInt8] {
         try hmac("SHA256", octets: 32, key: key, text)
     }
 
@@ -40,7 +40,7 @@ package enum Digest {
     package static var hasHMAC: Bool { (try? hmacSHA256(key: Secret("key"), [])) != nil }
 
     /// Returns the HMAC-SHA1 (RFC 2104), for Alibaba's RPC interface only.
-    static func hmacSHA1(key: Secret, _ text: [UInt8]) throws(CipherError) -> [UInt8] {
+    static func hmacSHA1(key: Secret, _ text: [UInt8]) throws(VendorError) -> [UInt8] {
         try hmac("SHA1", octets: 20, key: key, text)
     }
 
@@ -49,7 +49,7 @@ package enum Digest {
         octets count: Int,
         key: Secret,
         _ text: [UInt8]
-    ) throws(CipherError) -> [UInt8] {
+    ) throws(VendorError) -> [UInt8] {
         ERR_set_mark()
         // libcurl must not find errors of this function in the thread's OpenSSL error queue.
         defer { ERR_pop_to_mark() }
@@ -75,12 +75,12 @@ package enum Digest {
             )
         }
         guard unsafe result != nil, written == code.count else {
-            throw .unavailable("HMAC-\(digest)")
+            throw .cipher(.unavailable("HMAC-\(digest)"))
         }
         return code
     }
 
-    private static func digest(_ name: String, _ text: [UInt8]) throws(CipherError) -> [UInt8] {
+    private static func digest(_ name: String, _ text: [UInt8]) throws(VendorError) -> [UInt8] {
         ERR_set_mark()
         defer { ERR_pop_to_mark() }
 
@@ -88,7 +88,7 @@ package enum Digest {
         var written = 0
         // SAFETY: no digest is longer than EVP_MAX_MD_SIZE.
         guard unsafe EVP_Q_digest(nil, name, nil, text, text.count, &digest, &written) == 1 else {
-            throw .unavailable(name)
+            throw .cipher(.unavailable(name))
         }
         digest.removeSubrange(written...)
         return digest

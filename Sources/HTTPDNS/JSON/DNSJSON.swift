@@ -123,15 +123,11 @@ extension DNSJSON {
             query.append("edns_client_subnet", String(describing: prefix))
         }
         if let account {
-            do throws(CipherError) {
-                let time = String(wallSeconds)
-                query.append("uid", account.id)
-                query.append("ak", account.keyID)
-                query.append("ts", time)
-                query.append("key", try Self.signature(of: name, at: time, by: account))
-            } catch {
-                throw .cipher(error)
-            }
+            let time = String(wallSeconds)
+            query.append("uid", account.id)
+            query.append("ak", account.keyID)
+            query.append("ts", time)
+            query.append("key", try Self.signature(of: name, at: time, by: account))
         }
         var request = HTTPRequest(url: query.text, server: server)
         request.headers = Self.headers
@@ -149,7 +145,7 @@ extension DNSJSON {
         of name: Name,
         at time: String,
         by account: Account
-    ) throws(CipherError) -> String {
+    ) throws(VendorError) -> String {
         var text = [UInt8](account.id.utf8) + account.secret.copy + [UInt8](time.utf8)
         _ = name.appendHostText(to: &text)
         text += account.keyID.utf8

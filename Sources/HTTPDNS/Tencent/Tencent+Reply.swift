@@ -20,13 +20,9 @@ extension Tencent {
 
     private static func open(
         _ body: ArraySlice<UInt8>,
-        with cipher: any Cipher
+        with cipher: Cipher
     ) throws(VendorError) -> [UInt8] {
         guard let sealed = Hexadecimal.decode(body) else { throw .unreadable(.notHexadecimal) }
-        do throws(CipherError) {
-            return try cipher.open(sealed)
-        } catch {
-            throw error == .undecryptable ? .undecryptable : .cipher(error)
-        }
+        return try cipher.open(sealed)
     }
 }

@@ -52,14 +52,10 @@ extension Tencent {
 
     private static func seal(
         _ text: String,
-        with cipher: any Cipher,
+        with cipher: Cipher,
         _ entropy: Entropy
     ) throws(VendorError) -> String {
-        do throws(CipherError) {
-            let vector = try entropy.octets(cipher.vectorOctets)
-            return Hexadecimal.encode(try cipher.seal([UInt8](text.utf8), vector: vector))
-        } catch {
-            throw .cipher(error)
-        }
+        let vector = try entropy.octets(cipher.vectorOctets)
+        return Hexadecimal.encode(try cipher.seal([UInt8](text.utf8), vector: vector))
     }
 }

@@ -10,7 +10,7 @@ package struct Tencent: Vendor {
         case token(Secret, id: Int?)
 
         /// Plain HTTP with names and replies encrypted with the account's key.
-        case sealed(any Cipher, algorithm: Channel, id: Int)
+        case sealed(Cipher, algorithm: Channel, id: Int)
     }
 
     let access: Access
@@ -129,11 +129,11 @@ extension Tencent {
         expires: Bool = false
     ) throws(TencentSetupError) {
         try Self.check(id: id)
-        let cipher: any Cipher
+        let cipher: Cipher
         do throws(CipherError) {
             switch algorithm {
-            case .aes: cipher = try AES128CBC(key: key)
-            case .des: cipher = try DESECB(key: key)
+            case .aes: cipher = try Cipher(.aesCBC, key: key)
+            case .des: cipher = try Cipher(.desECB, key: key)
             case .https: preconditionFailure("the channel https needs a token, not a key")
             }
         } catch {

@@ -53,11 +53,7 @@ package struct Volcengine: Vendor, Redacted {
         var query = QueryWriter()
         query.append("domain", name)
         query.append("account_id", account)
-        do throws(CipherError) {
-            query.append("sign", try signature(of: [expiry, account, name, subnet ?? "", ""]))
-        } catch {
-            throw .cipher(error)
-        }
+        query.append("sign", try signature(of: [expiry, account, name, subnet ?? "", ""]))
         query.append("timestamp", expiry)
         if let subnet { query.append("ip", subnet) }
         return HTTPRequest(
@@ -69,7 +65,7 @@ package struct Volcengine: Vendor, Redacted {
     /// Returns the hexadecimal MD5 of the values and the key, sorted by octets and joined with `_`.
     ///
     /// A parameter that is not sent is signed as an empty value.
-    func signature(of values: [String]) throws(CipherError) -> String {
+    func signature(of values: [String]) throws(VendorError) -> String {
         let parts = values.map { [UInt8]($0.utf8) } + [secret.copy]
         let text = parts.sorted { $0.lexicographicallyPrecedes($1) }
             .joined(separator: [UInt8(ascii: "_")])
