@@ -2,6 +2,7 @@
 import DNSWire
 import Testing
 
+// Also of RFC 1918, RFC 3927 and RFC 4193.
 @Suite("Reach of special-purpose addresses (RFC 6890, RFC 4380, RFC 6052)")
 struct AddressReachTests {
     @Test(arguments: [

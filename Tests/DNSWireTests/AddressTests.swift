@@ -63,31 +63,24 @@ struct AddressTests {
         #expect(IPAddress(octets: [UInt8](repeating: 1, count: count)) == nil)
     }
 
-    // RFC 1122 §3.2.1.3 (0/8, 127/8), RFC 1918, RFC 3927, RFC 4193, RFC 5771 and RFC 6890.
+    // RFC 1122 §3.2.1.3 (0/8, 127/8), RFC 5771 and RFC 6890.
     @Test(arguments: [
         ("0.0.0.0", "unspecified"), ("0.1.2.3", "unspecified"), ("::", "unspecified"),
         ("::ffff:0.0.0.0", "unspecified"), ("127.0.0.1", "loopback"),
         ("127.255.255.255", "loopback"), ("::1", "loopback"), ("::ffff:127.0.0.1", "loopback"),
         ("224.0.0.1", "multicast"), ("239.255.255.255", "multicast"), ("ff02::fb", "multicast"),
-        ("::ffff:224.0.0.251", "multicast"), ("240.0.0.1", "reserved"),
-        ("255.255.255.255", "reserved"), ("169.254.0.1", "link-local"), ("fe80::1", "link-local"),
-        ("febf::1", "link-local"), ("::ffff:169.254.1.1", "link-local"), ("10.0.0.1", "private"),
-        ("172.16.0.1", "private"), ("172.31.255.255", "private"), ("192.168.1.1", "private"),
-        ("fc00::1", "private"), ("fdff::1", "private"), ("::ffff:10.0.0.1", "private"),
-        ("1.0.0.1", ""), ("126.255.255.255", ""), ("128.0.0.1", ""), ("172.15.0.1", ""),
-        ("172.32.0.1", ""), ("192.167.0.1", ""), ("169.253.0.1", ""), ("223.255.255.255", ""),
-        ("::2", ""), ("2001:db8::1", ""), ("fec0::1", ""), ("fe7f::1", ""), ("fbff::1", ""),
-        ("fe00::1", ""), ("::ffff:192.0.2.1", ""), ("::fffe:10.0.0.1", ""),
+        ("::ffff:224.0.0.251", "multicast"), ("1.0.0.1", ""), ("126.255.255.255", ""),
+        ("128.0.0.1", ""), ("223.255.255.255", ""), ("240.0.0.1", ""), ("::2", ""),
+        ("fe00::1", ""), ("::ffff:192.0.2.1", ""), ("::fffe:127.0.0.1", ""),
     ])
-    func `addresses that are not global are recognized`(case: (String, String)) throws {
+    func `unspecified, loopback and multicast addresses are recognized`(case: (String, String))
+        throws
+    {
         let address = try #require(IPAddress(`case`.0))
         var classes: [String] = []
         if address.isUnspecified { classes.append("unspecified") }
         if address.isLoopback { classes.append("loopback") }
         if address.isMulticast { classes.append("multicast") }
-        if address.isReserved { classes.append("reserved") }
-        if address.isLinkLocal { classes.append("link-local") }
-        if address.isPrivate { classes.append("private") }
         #expect(classes.joined(separator: " ") == `case`.1)
     }
 }

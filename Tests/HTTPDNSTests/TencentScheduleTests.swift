@@ -67,11 +67,15 @@ struct TencentScheduleTests {
         "a listed server must have the scope (local or global) of the server that lists it",
         arguments: [
             ("119.29.29.89:443", "119.29.29.99"), ("127.0.0.1:8053", "127.0.0.2"),
-            ("10.0.0.1:443", "192.168.1.1"), ("192.0.2.89:443", "198.51.100.1"),
+            ("10.0.0.1:443", "192.168.1.1"), ("172.16.0.1:443", "192.168.1.1"),
+            ("192.0.2.89:443", "198.51.100.1"),
         ]
     )
     func scope(scheduler: String, own: String) throws {
-        let all = ["119.29.29.99", "127.0.0.2", "192.168.1.1", "198.51.100.1", "169.254.1.1"]
+        let all = [
+            "119.29.29.99", "127.0.0.2", "192.168.1.1", "198.51.100.1", "169.254.1.1", "224.0.0.1",
+            "240.0.0.1",
+        ]
         let told = try read("ip:\(all.joined(separator: ";"))|ttl:5", from: scheduler)
         let port = try server(scheduler).port
         #expect(told.servers.map(\.description) == ["\(own):\(port)"])

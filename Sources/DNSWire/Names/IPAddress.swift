@@ -77,27 +77,6 @@ extension IPAddress {
         case .v6(let address): address.isMulticast
         }
     }
-
-    package var isReserved: Bool {
-        switch self {
-        case .v4(let address): address.isReserved
-        case .v6(let address): address.isReserved
-        }
-    }
-
-    package var isLinkLocal: Bool {
-        switch self {
-        case .v4(let address): address.isLinkLocal
-        case .v6(let address): address.isLinkLocal
-        }
-    }
-
-    package var isPrivate: Bool {
-        switch self {
-        case .v4(let address): address.isPrivate
-        case .v6(let address): address.isPrivate
-        }
-    }
 }
 
 // MARK: - Conformances

@@ -65,17 +65,6 @@ extension IPv4Address {
 
     /// True for 224.0.0.0/4 (RFC 5771).
     package var isMulticast: Bool { value >> 28 == 0xE }
-
-    /// True for 240.0.0.0/4, with broadcast (RFC 6890).
-    package var isReserved: Bool { value >> 28 == 0xF }
-
-    /// True for 169.254.0.0/16 (RFC 3927).
-    package var isLinkLocal: Bool { value >> 16 == 0xA9FE }
-
-    /// True for the networks of RFC 1918 §3.
-    package var isPrivate: Bool {
-        value >> 24 == 10 || value >> 20 == 0xAC1 || value >> 16 == 0xC0A8
-    }
 }
 
 // MARK: - Conformances

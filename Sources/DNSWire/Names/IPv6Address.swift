@@ -58,11 +58,6 @@ extension IPv6Address {
     /// True for ff00::/8 (RFC 4291 §2.7).
     package var isMulticast: Bool { mapped?.isMulticast ?? (high >> 56 == 0xFF) }
 
-    package var isReserved: Bool { mapped?.isReserved ?? false }
-
     /// True for fe80::/10 (RFC 4291 §2.5.6).
-    package var isLinkLocal: Bool { mapped?.isLinkLocal ?? (high >> 54 == 0x3FA) }
-
-    /// True for fc00::/7 (RFC 4193).
-    package var isPrivate: Bool { mapped?.isPrivate ?? (high >> 57 == 0x7E) }
+    package var isLinkLocal: Bool { high >> 54 == 0x3FA }
 }

@@ -15,15 +15,8 @@ enum AddressScope: Sendable, Hashable {
 
     /// Creates the scope of an address; nil for other special-purpose addresses.
     init?(_ address: IPAddress) {
-        guard !address.isUnspecified, !address.isMulticast, !address.isLinkLocal,
-            !address.isReserved
-        else { return nil }
         if address.isLoopback {
             self = .loopback
-            return
-        }
-        if address.isPrivate {
-            self = .site
             return
         }
         let octets = address.unmapped.octets
@@ -40,16 +33,23 @@ enum AddressScope: Sendable, Hashable {
     }
 
     private static let specialV4: [(network: [UInt8], bits: Int, scope: AddressScope?)] = [
+        ([10], 8, .site),
         ([100, 64], 10, .site),
+        ([172, 16], 12, .site),
+        ([192, 168], 16, .site),
         ([192, 0, 2], 24, .documentation),
         ([198, 51, 100], 24, .documentation),
         ([203, 0, 113], 24, .documentation),
         ([192, 0, 0], 24, nil),
         ([192, 88, 99], 24, nil),
         ([198, 18], 15, nil),
+        ([0], 8, nil),
+        ([169, 254], 16, nil),
+        ([224], 3, nil),
     ]
 
     private static let specialV6: [(network: [UInt8], bits: Int, scope: AddressScope?)] = [
+        ([0xFC], 7, .site),
         ([0x20, 0x01, 0x0D, 0xB8], 32, .documentation),
         ([0x20, 0x01, 0x00], 23, nil),
         ([0x20, 0x02], 16, nil),
