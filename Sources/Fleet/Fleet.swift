@@ -13,7 +13,7 @@ package final class Fleet {
         package var name: Name
 
         /// Address families of the vendor call that this machine would make.
-        package var families: FleetFamilies
+        package var families: Families
 
         /// Other facts on which the answer depends, such as the account; see ``FleetKey``.
         package var view: String
@@ -21,7 +21,7 @@ package final class Fleet {
         /// Longest time that a client waits for the answer of the fleet; nil if no client waits.
         package var patience: Duration?
 
-        package init(_ name: Name, _ families: FleetFamilies, view: String, patience: Duration?) {
+        package init(_ name: Name, _ families: Families, view: String, patience: Duration?) {
             self.name = name
             self.families = families
             self.view = view

@@ -38,9 +38,9 @@ struct FleetValueTests {
     func roundTrip() throws {
         var values = [try Self.value(), FleetValue()]
         values[1].v4 = .init([], ttl: 0)
-        values[1].denial = .init(isNXDomain: true, ttl: 5)
+        values[1].denial = Denial(.nxDomain, ttl: 5)
         values.append(values[1])
-        values[2].denial = .init(isNXDomain: false, ttl: nil)
+        values[2].denial = Denial(.noData)
         for value in values {
             let octets = try #require(value.octets)
             #expect(try FleetValue(octets: octets) == value)

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Address families of a question to a vendor.
-package enum FleetFamilies: UInt8, Sendable {
-    case v4 = 1
-    case v6 = 2
-    case both = 3
-}
-
 /// Key of a shared answer: an HMAC of the name, the families and the view.
 ///
 /// The view is a text of all other facts on which the answer depends: the vendor's kind, the
@@ -17,7 +10,7 @@ package struct FleetKey: Hashable, Sendable {
     static let octets = 16
     init(digest: [UInt8]) { self.digest = digest }
 
-    init(_ name: Name, _ families: FleetFamilies, view: String, _ seal: FleetSeal) {
+    init(_ name: Name, _ families: Families, view: String, _ seal: FleetSeal) {
         digest = seal.digest(
             .name,
             [name.lowercased.octets, [families.rawValue], Array(view.utf8)],

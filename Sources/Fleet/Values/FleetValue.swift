@@ -15,17 +15,6 @@ package struct FleetValue: Sendable, Hashable {
         }
     }
 
-    /// Denial of existence, with its TTL in seconds.
-    package struct Denial: Sendable, Hashable {
-        package var isNXDomain: Bool
-        package var ttl: UInt32?
-
-        package init(isNXDomain: Bool, ttl: UInt32?) {
-            self.isNXDomain = isNXDomain
-            self.ttl = ttl
-        }
-    }
-
     /// Time of the fetch by the Redis clock, in milliseconds since 1970.
     package var fetchedAt: Int64 = 0
 
@@ -75,7 +64,7 @@ extension FleetValue {
         octets.append(bigEndian: UInt64(bitPattern: fetchedAt))
         var flags: UInt8 = v4 == nil ? 0 : 1
         flags |= v6 == nil ? 0 : 2
-        flags |= denial.map { $0.isNXDomain ? 4 : 8 } ?? 0
+        flags |= denial.map { $0.kind == .nxDomain ? 4 : 8 } ?? 0
         flags |= denial?.ttl == nil ? 0 : 16
         octets.append(flags)
         for set in [v4, v6].compactMap(\.self) {
@@ -103,7 +92,7 @@ extension FleetValue {
         if flags & 2 != 0 { v6 = try reader.addresses(of: 16) }
         if flags & 12 != 0 {
             let ttl = flags & 16 == 0 ? nil : UInt32(clamping: try reader.number(4))
-            denial = Denial(isNXDomain: flags & 4 != 0, ttl: ttl)
+            denial = Denial(flags & 4 != 0 ? .nxDomain : .noData, ttl: ttl)
         }
         let count = Int(try reader.byte())
         guard [0, 4, 16].contains(count) else { throw .unreadable }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
 
 /// Rules by which a vendor counts billed units, and the price of a unit.
 ///

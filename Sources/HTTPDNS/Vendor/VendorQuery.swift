@@ -29,16 +29,6 @@ package struct VendorQuery: Sendable, Hashable {
     }
 }
 
-package enum Families: Sendable, Hashable {
-    case v4
-    case v6
-    case both
-
-    package var includesV4: Bool { self != .v6 }
-
-    package var includesV6: Bool { self != .v4 }
-}
-
 package struct VendorAnswer: Sendable, Hashable {
     package var name: Name
 
@@ -72,26 +62,6 @@ package struct VendorAnswer: Sendable, Hashable {
     }
 
     package var dropped: Int { (v4?.dropped ?? 0) + (v6?.dropped ?? 0) }
-}
-
-/// Negative answer of a resolver (RFC 2308 §2).
-package struct Denial: Sendable, Hashable {
-    package enum Kind: Sendable, Hashable {
-        /// The last name of the CNAME chain does not exist (RFC 6604 §3).
-        case nxDomain
-
-        case noData
-    }
-
-    package var kind: Kind
-
-    /// Negative TTL in seconds (RFC 2308 §5); nil without an SOA record.
-    package var ttl: UInt32?
-
-    package init(_ kind: Kind, ttl: UInt32? = nil) {
-        self.kind = kind
-        self.ttl = ttl
-    }
 }
 
 /// Addresses of one family, in the vendor's order.

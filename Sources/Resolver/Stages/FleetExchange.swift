@@ -69,7 +69,7 @@ package final class FleetExchange {
         )
         return Fleet.Question(
             query.question.name,
-            FleetFamilies(families),
+            families,
             view: view,
             patience: patience
         )
@@ -110,9 +110,7 @@ package final class FleetExchange {
         var value = FleetValue()
         value.v4 = addresses(answer.v4)
         value.v6 = addresses(answer.v6)
-        value.denial = answer.denial.map {
-            FleetValue.Denial(isNXDomain: $0.kind == .nxDomain, ttl: $0.ttl)
-        }
+        value.denial = answer.denial
         value.server = (reply.server.octets, reply.server.port)
         return value
     }
@@ -129,7 +127,7 @@ package final class FleetExchange {
             name: name,
             v4: set(value.v4),
             v6: set(value.v6),
-            denial: value.denial.map { Denial($0.isNXDomain ? .nxDomain : .noData, ttl: $0.ttl) }
+            denial: value.denial
         )
         let families: Families =
             switch (value.v4, value.v6) {
@@ -138,16 +136,5 @@ package final class FleetExchange {
             case (_, nil): .v4
             }
         return VendorReply(answer: answer, families: families, server: server)
-    }
-}
-
-extension FleetFamilies {
-    fileprivate init(_ families: Families) {
-        self =
-            switch families {
-            case .v4: .v4
-            case .v6: .v6
-            case .both: .both
-            }
     }
 }
