@@ -106,7 +106,7 @@ package final class Fleet {
         self.clocks = clocks
         let identity = [Array(machine.text.utf8), identifier]
         func key(_ purpose: FleetSeal.Purpose, _ parts: [[UInt8]]) -> [UInt8] {
-            let digest = FleetKeys.hexadecimal(seal.digest(purpose, parts))
+            let digest = seal.digest(purpose, parts).hexadecimal
             return Array("\(FleetKeys.prefix){\(digest)}".utf8)
         }
         flushKey = key(.members, [Array("flushes".utf8)])

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
+import DNSWire
 import Testing
 
 @testable import HTTPDNS
@@ -9,10 +10,10 @@ struct DigestTests {
     @Test("MD5 and SHA-256 agree with published vectors (RFC 1321 §A.5, FIPS 180-4)")
     func digests() throws {
         let text = [UInt8]("abc".utf8)
-        #expect(Hexadecimal.encode(try Digest.md5(text)) == "900150983cd24fb0d6963f7d28e17f72")
-        #expect(Hexadecimal.encode(try Digest.md5([])) == "d41d8cd98f00b204e9800998ecf8427e")
+        #expect(try Digest.md5(text).hexadecimal == "900150983cd24fb0d6963f7d28e17f72")
+        #expect(try Digest.md5([]).hexadecimal == "d41d8cd98f00b204e9800998ecf8427e")
         #expect(
-            Hexadecimal.encode(try Digest.sha256(text))
+            try Digest.sha256(text).hexadecimal
                 == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         )
     }
@@ -36,7 +37,7 @@ struct DigestTests {
         ]
         for (key, text, code) in cases {
             #expect(
-                Hexadecimal.encode(try Digest.hmacSHA256(key: Secret(key), [UInt8](text.utf8)))
+                try Digest.hmacSHA256(key: Secret(key), [UInt8](text.utf8)).hexadecimal
                     == code
             )
         }
@@ -48,12 +49,12 @@ struct DigestTests {
         let nonce = [UInt8](repeating: 0, count: 12)
         let none = try zero.seal([], vector: nonce)
         #expect(
-            Hexadecimal.encode(none) == "00000000000000000000000058e2fccefa7e3061367f1d57a4e7455a"
+            none.hexadecimal == "00000000000000000000000058e2fccefa7e3061367f1d57a4e7455a"
         )
         #expect(try zero.open(none).isEmpty)
         let block = try zero.seal([UInt8](repeating: 0, count: 16), vector: nonce)
         #expect(
-            Hexadecimal.encode([UInt8](block.dropFirst(12)))
+            [UInt8](block.dropFirst(12)).hexadecimal
                 == "0388dace60b6a392f328c2b971b2fe78ab6e47d42cec13bdf53a67b21257bddf"
         )
         #expect(try zero.open(block) == [UInt8](repeating: 0, count: 16))

@@ -9,9 +9,9 @@ import Testing
 ///
 /// Other vectors were computed with python-cryptography as in the SDKs.
 enum AlibabaVectors {
-    static let secret = Hexadecimal.encode([UInt8](0x00...0x1F))
+    static let secret = [UInt8](0x00...0x1F).hexadecimal
 
-    static let aesKey = Hexadecimal.encode([UInt8](0x00...0x0F))
+    static let aesKey = [UInt8](0x00...0x0F).hexadecimal
 
     static let now: Int64 = 1_700_000_000
 

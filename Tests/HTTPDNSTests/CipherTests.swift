@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
+import DNSWire
 import Testing
 
 @testable import HTTPDNS
@@ -18,16 +19,16 @@ struct CipherTests {
     func seals(_ text: SealedText) throws {
         let plain = [UInt8](text.plain.utf8)
         let vector = TencentVectors.requestVector
-        #expect(Hexadecimal.encode(try des.seal(plain, vector: [])) == text.des)
-        #expect(Hexadecimal.encode(try aes.seal(plain, vector: vector)) == text.aes)
+        #expect(try des.seal(plain, vector: []).hexadecimal == text.des)
+        #expect(try aes.seal(plain, vector: vector).hexadecimal == text.aes)
     }
 
     @Test("known replies have the expected ciphertexts", arguments: TencentVectors.replies)
     func sealsReplies(_ text: SealedText) throws {
         let plain = [UInt8](text.plain.utf8)
         let vector = TencentVectors.replyVector
-        #expect(Hexadecimal.encode(try des.seal(plain, vector: [])) == text.des)
-        #expect(Hexadecimal.encode(try aes.seal(plain, vector: vector)) == text.aes)
+        #expect(try des.seal(plain, vector: []).hexadecimal == text.des)
+        #expect(try aes.seal(plain, vector: vector).hexadecimal == text.aes)
     }
 
     @Test(
@@ -51,7 +52,7 @@ struct CipherTests {
     )
     func agreesWithOthers(key: String, plain: String, sealed: String) throws {
         let cipher = try Cipher(.desECB, key: Secret(key))
-        #expect(Hexadecimal.encode(try cipher.seal([UInt8](plain.utf8), vector: [])) == sealed)
+        #expect(try cipher.seal([UInt8](plain.utf8), vector: []).hexadecimal == sealed)
     }
 
     @Test("each cipher has its IV length")
@@ -146,7 +147,7 @@ struct CipherTests {
 struct HexadecimalTests {
     @Test("digits are written in lower case and read in either")
     func cases() {
-        #expect(Hexadecimal.encode([0x00, 0xAB, 0xFF]) == "00abff")
+        #expect(([0x00, 0xAB, 0xFF] as [UInt8]).hexadecimal == "00abff")
         #expect(Hexadecimal.decode([UInt8]("00aBFf".utf8)[...]) == [0x00, 0xAB, 0xFF])
         #expect(Hexadecimal.decode([]) == [])
     }

@@ -78,7 +78,7 @@ struct TencentBodyTests {
     @Test("a body encrypted with another key cannot be decrypted")
     func undecryptable() throws {
         let question = try lookup("example.com")
-        let vector = Hexadecimal.encode(TencentVectors.replyVector)
+        let vector = TencentVectors.replyVector.hexadecimal
         for body in ["00", "0011223344556677aa", vector, vector + vector] {
             #expect(throws: VendorError.undecryptable) {
                 try sealedTencent(.aes).answers(to: question, in: ok(body))
@@ -98,7 +98,7 @@ struct TencentBodyTests {
         #expect(throws: VendorError.unreadable(.noRecord)) {
             try sealedTencent(.aes).answers(
                 to: lookup("example.com"),
-                in: ok(Hexadecimal.encode(sealed))
+                in: ok(sealed.hexadecimal)
             )
         }
     }

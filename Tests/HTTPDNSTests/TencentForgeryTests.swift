@@ -42,7 +42,7 @@ struct TencentForgeryTests {
     private static func forged(_ heard: Heard, first: [UInt8], rest: ArraySlice<UInt8> = [])
         -> String
     {
-        Hexadecimal.encode(xor(heard.decrypted(0), first) + heard.ciphertext(0) + rest)
+        (xor(heard.decrypted(0), first) + heard.ciphertext(0) + rest).hexadecimal
     }
 
     @Test("one known block is not enough to forge an answer for another name")
@@ -98,7 +98,7 @@ struct TencentForgeryTests {
         for (seconds, isRead) in [(604_800, true), (604_801, false)] {
             let text = "www.example.com.:192.0.2.1,\(seconds)|192.0.2.9"
             let sealed = try cipher.seal([UInt8](text.utf8), vector: TencentVectors.replyVector)
-            let answers = try? vendor.answers(to: question, in: ok(Hexadecimal.encode(sealed)))
+            let answers = try? vendor.answers(to: question, in: ok(sealed.hexadecimal))
             #expect((answers != nil) == isRead)
         }
     }

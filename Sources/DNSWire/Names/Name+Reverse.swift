@@ -38,19 +38,11 @@ extension Name {
         else { return nil }
         var (high, low): (UInt64, UInt64) = (0, 0)
         for index in 0..<digits {
-            guard octets[2 * index] == 1, let digit = Self.hexadecimal(octets[2 * index + 1])
+            guard octets[2 * index] == 1, let digit = octets[2 * index + 1].hexadecimalDigit
             else { return nil }
             let shift = UInt64(4 * (index % 16))
-            if index < 16 { low |= digit << shift } else { high |= digit << shift }
+            if index < 16 { low |= UInt64(digit) << shift } else { high |= UInt64(digit) << shift }
         }
         return IPv6Address(high: high, low: low)
-    }
-
-    private static func hexadecimal(_ octet: UInt8) -> UInt64? {
-        switch octet.folded {
-        case 0x30...0x39: UInt64(octet - 0x30)
-        case 0x61...0x66: UInt64(octet.folded - 0x61 + 10)
-        default: nil
-        }
     }
 }

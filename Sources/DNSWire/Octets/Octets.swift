@@ -41,7 +41,30 @@ extension [UInt8] {
     }
 }
 
+extension [UInt8] {
+    /// Text with two lower-case digits for each octet.
+    package var hexadecimal: String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(2 * count)
+        for octet in self {
+            text.append(digits[Int(octet >> 4)])
+            text.append(digits[Int(octet & 0xF)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
 extension UInt8 {
+    /// Value of a hexadecimal digit; nil for another octet.
+    package var hexadecimalDigit: UInt8? {
+        switch folded {
+        case 0x30...0x39: self - 0x30
+        case 0x61...0x66: folded - 0x61 + 10
+        default: nil
+        }
+    }
+
     /// Octet with an ASCII letter in lower case (RFC 4343 §3).
     ///
     /// Label lengths are below `A`, so a name in wire form can be folded octet by octet.

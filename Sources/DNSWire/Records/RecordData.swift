@@ -169,7 +169,7 @@ extension RecordData: CustomStringConvertible {
             "\(priority) \(weight) \(port) \(target)"
         case .soa(let soa): soa.description
         case .svcb(let binding): binding.description
-        case .opaque(let data): Self.generic(data)
+        case .opaque(let data): "\\# \(data.count)" + (data.isEmpty ? "" : " \(data.hexadecimal)")
         }
     }
 
@@ -182,14 +182,4 @@ extension RecordData: CustomStringConvertible {
         return String(decoding: characters, as: UTF8.self)
     }
 
-    private static func generic(_ data: [UInt8]) -> String {
-        guard !data.isEmpty else { return "\\# 0" }
-        var characters = Array("\\# \(data.count) ".utf8)
-        let digits = Array("0123456789abcdef".utf8)
-        for octet in data {
-            characters.append(digits[Int(octet >> 4)])
-            characters.append(digits[Int(octet & 0xF)])
-        }
-        return String(decoding: characters, as: UTF8.self)
-    }
 }

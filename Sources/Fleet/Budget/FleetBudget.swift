@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
 package import Net
 
 /// Budgets of vendor accounts that all machines of the fleet share.
@@ -54,7 +55,7 @@ package final class FleetBudget {
     init(_ link: EngineLink, _ seal: FleetSeal, member: [UInt8], clocks: Clocks) {
         self.link = link
         self.seal = seal
-        self.member = Array(FleetKeys.hexadecimal(member).utf8)
+        self.member = Array(member.hexadecimal.utf8)
         self.clocks = clocks
     }
 
@@ -216,7 +217,7 @@ package final class FleetBudget {
         let digest = seal.digest(.usage, [Array(entry.account.identity.utf8)])
         let period = index == BudgetClaim.monthly ? entry.claim.month : entry.claim.day
         let name = ["calls", "units", "month"][index]
-        let tag = FleetKeys.hexadecimal(digest)
+        let tag = digest.hexadecimal
         return Array("\(FleetKeys.prefix){\(tag)}:\(name):\(period)".utf8)
     }
 

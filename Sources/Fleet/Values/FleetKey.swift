@@ -25,7 +25,7 @@ package struct FleetKey: Hashable, Sendable {
     var lease: [UInt8] { key("l") }
 
     private func key(_ kind: String) -> [UInt8] {
-        Array("\(FleetKeys.prefix){\(FleetKeys.hexadecimal(digest))}:\(kind)".utf8)
+        Array("\(FleetKeys.prefix){\(digest.hexadecimal)}:\(kind)".utf8)
     }
 }
 
@@ -35,12 +35,4 @@ enum FleetKeys {
 
     /// Channel of all machines, including machines with another secret.
     static let channel = "httpdnsd:messages"
-
-    static func hexadecimal(_ octets: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(
-            decoding: octets.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
-            as: UTF8.self
-        )
-    }
 }

@@ -48,7 +48,7 @@ extension Alibaba {
         if let cipher {
             let vector = try entropy.octets(cipher.vectorOctets)
             let sealed = try cipher.seal(Self.object(of: question), vector: vector)
-            question = [Parameter(name: "enc", value: Hexadecimal.encode(sealed))]
+            question = [Parameter(name: "enc", value: sealed.hexadecimal)]
         }
 
         var signed = [
@@ -63,7 +63,7 @@ extension Alibaba {
         if let signingKey {
             let content = Self.content(of: signed)
             let signature = try Digest.hmacSHA256(key: signingKey, [UInt8](content.utf8))
-            query.append("s", Hexadecimal.encode(signature))
+            query.append("s", signature.hexadecimal)
         }
         return "/v2/d?" + query.text
     }

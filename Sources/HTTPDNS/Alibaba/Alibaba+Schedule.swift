@@ -27,7 +27,7 @@ extension Alibaba: AddressScheduling {
         query.append("region", region.rawValue)
         query.append("platform", "linux")
         if let secret {
-            let nonce = Hexadecimal.encode(try entropy.octets(8))
+            let nonce = try entropy.octets(8).hexadecimal
             let time = String(wallSeconds + VendorLimits.scheduleLifetime)
             query.append("n", nonce)
             query.append("t", time)

@@ -34,7 +34,7 @@ package struct AlibabaResolveCount: Sendable, Equatable {
                 ("Granularity", "month"), ("TimeSpan", "1"), ("Version", "2016-02-01"),
             ],
             at: Self.timestamp(wallSeconds),
-            nonce: Hexadecimal.encode(try entropy.octets(16))
+            nonce: try entropy.octets(16).hexadecimal
         )
         return HTTPRequest(url: "https://\(Self.host)/?\(query)", server: server)
     }

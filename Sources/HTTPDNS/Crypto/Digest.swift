@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
+import DNSWire
 
 package enum Digest {
     /// Returns the MD5 digest (RFC 1321), which is broken but needed by older vendor APIs.
@@ -23,7 +24,7 @@ package enum Digest {
         unsafe secret.withOctets { unsafe text.append(contentsOf: $0) }
         text.append(UInt8(ascii: "-"))
         text += last.utf8
-        return Hexadecimal.encode(try md5(text))
+        return try md5(text).hexadecimal
     }
 
     /// Returns the SHA-256 digest (FIPS 180-4).

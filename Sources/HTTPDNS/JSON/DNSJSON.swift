@@ -149,7 +149,7 @@ extension DNSJSON {
         var text = [UInt8](account.id.utf8) + account.secret.copy + [UInt8](time.utf8)
         _ = name.appendHostText(to: &text)
         text += account.keyID.utf8
-        return Hexadecimal.encode(try Digest.sha256(text))
+        return try Digest.sha256(text).hexadecimal
     }
 
     /// Returns the client subnet to send, of 24 or 56 bits (RFC 7871 §11.1).

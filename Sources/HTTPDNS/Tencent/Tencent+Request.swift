@@ -56,6 +56,6 @@ extension Tencent {
         _ entropy: Entropy
     ) throws(VendorError) -> String {
         let vector = try entropy.octets(cipher.vectorOctets)
-        return Hexadecimal.encode(try cipher.seal([UInt8](text.utf8), vector: vector))
+        return try cipher.seal([UInt8](text.utf8), vector: vector).hexadecimal
     }
 }

@@ -117,7 +117,7 @@ extension TencentReply {
             else { return false }
             group = prefix[(hyphen + 1)...]
         }
-        return group.count <= 4 && group.allSatisfy { Hexadecimal.digit($0) != nil }
+        return group.count <= 4 && group.allSatisfy { $0.hexadecimalDigit != nil }
     }
 
     private func answer(in text: ArraySlice<UInt8>, about index: Int) -> VendorAnswer {
@@ -181,7 +181,7 @@ extension TencentReply {
 
     private static func address(in text: ArraySlice<UInt8>, of family: Families) -> IPAddress? {
         let isLiteral = text.allSatisfy {
-            Hexadecimal.digit($0) != nil || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":")
+            $0.hexadecimalDigit != nil || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":")
         }
         return isLiteral ? AddressSet.address(text, of: family) : nil
     }

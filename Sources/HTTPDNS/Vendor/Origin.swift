@@ -78,7 +78,7 @@ extension [UInt8] {
             if octet.isAlphanumeric || others.utf8.contains(octet) {
                 append(octet)
             } else {
-                self += "%\(Hexadecimal.encode([octet]).uppercased())".utf8
+                self += "%\([octet].hexadecimal.uppercased())".utf8
             }
         }
     }

@@ -69,7 +69,7 @@ package struct Volcengine: Vendor, Redacted {
         let parts = values.map { [UInt8]($0.utf8) } + [secret.copy]
         let text = parts.sorted { $0.lexicographicallyPrecedes($1) }
             .joined(separator: [UInt8(ascii: "_")])
-        return Hexadecimal.encode(try Digest.md5([UInt8](text)))
+        return try Digest.md5([UInt8](text)).hexadecimal
     }
 
     /// Returns the answer in `{"host", "ips": […], "ttl"}`; the list has both families.
