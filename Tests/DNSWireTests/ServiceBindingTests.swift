@@ -65,24 +65,25 @@ struct ServiceBindingTests {
     @Test
     func `hints are replaced, added and removed`() throws {
         var binding = try read("0001 00 0001 0003 02 6832 0004 0004 C0000201")
-        #expect(binding.ipv4Hint == ["192.0.2.1"])
-        #expect(binding.ipv6Hint == nil)
-        binding.setIPv4Hint(["192.0.2.7", "192.0.2.8"])
-        binding.setIPv6Hint(["2001:db8::1"])
-        #expect(binding.ipv6Hint == ["2001:db8::1"])
+        #expect(binding.addresses(of: .ipv4Hint) == [.v4("192.0.2.1")])
+        #expect(binding.addresses(of: .ipv6Hint) == nil)
+        let all: [IPAddress] = [.v4("192.0.2.7"), .v6("2001:db8::1"), .v4("192.0.2.8")]
+        binding.setHint(.ipv4Hint, all)
+        binding.setHint(.ipv6Hint, all, most: 1)
+        #expect(binding.addresses(of: .ipv6Hint) == [.v6("2001:db8::1")])
         #expect(
             binding.description
                 == #"1 . alpn="h2" ipv4hint=192.0.2.7,192.0.2.8 ipv6hint=2001:db8::1"#
         )
-        binding.setIPv4Hint([])
-        binding.setIPv6Hint([])
+        binding.setHint(.ipv4Hint, [])
+        binding.setHint(.ipv6Hint, [])
         #expect(binding.description == #"1 . alpn="h2""#)
     }
 
     @Test
     func `a removed key is removed from the mandatory parameter`() throws {
         var binding = try read("0001 00 0000 0004 0001 0004 0001 0003 02 6832 0004 0004 C0000201")
-        binding.setIPv4Hint([])
+        binding.setHint(.ipv4Hint, [])
         #expect(binding.description == #"1 . mandatory=alpn alpn="h2""#)
         binding.remove(.alpn)
         #expect(binding.description == "1 .")
@@ -90,8 +91,8 @@ struct ServiceBindingTests {
 
     @Test
     func `a hint of invalid length is ignored`() throws {
-        #expect(try read("0001 00 0004 0003 C00002").ipv4Hint == nil)
-        #expect(try read("0001 00 0006 0004 C0000201").ipv6Hint == nil)
+        #expect(try read("0001 00 0004 0003 C00002").addresses(of: .ipv4Hint) == nil)
+        #expect(try read("0001 00 0006 0004 C0000201").addresses(of: .ipv6Hint) == nil)
     }
 
     @Test

@@ -44,16 +44,17 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         case .port:
             guard value.count == 2 else { return nil }
             return String(UInt16(value[0]) << 8 | UInt16(value[1]))
-        case .ipv4Hint, .ipv6Hint: return addresses?.map(\.description).joined(separator: ",")
+        case .ipv4Hint, .ipv6Hint:
+            return value.isEmpty ? nil : addresses?.map(\.description).joined(separator: ",")
         case .ech: return value.isEmpty ? nil : "\"\(value.base64)\""
         case .dohPath: return value.isEmpty ? nil : RecordData.quoted(value)
         default: return nil
         }
     }
 
-    private var addresses: [IPAddress]? {
+    var addresses: [IPAddress]? {
         let size = key == .ipv4Hint ? 4 : 16
-        guard !value.isEmpty, value.count.isMultiple(of: size) else { return nil }
+        guard value.count.isMultiple(of: size) else { return nil }
         return stride(from: 0, to: value.count, by: size).compactMap {
             IPAddress(octets: value[$0..<$0 + size])
         }

@@ -63,32 +63,20 @@ extension ServiceBinding {
     package var isAlias: Bool { priority == 0 }
     package func value(of key: ServiceKey) -> [UInt8]? { parameters.first { $0.key == key }?.value }
 
-    /// Addresses of `ipv4hint`; nil if the parameter is missing or malformed.
-    package var ipv4Hint: [IPv4Address]? {
-        guard let value = value(of: .ipv4Hint), value.count.isMultiple(of: 4) else { return nil }
-        return stride(from: 0, to: value.count, by: 4).compactMap {
-            IPv4Address(octets: value[$0..<$0 + 4])
-        }
-    }
-
-    package var ipv6Hint: [IPv6Address]? {
-        guard let value = value(of: .ipv6Hint), value.count.isMultiple(of: 16) else { return nil }
-        return stride(from: 0, to: value.count, by: 16).compactMap {
-            IPv6Address(octets: value[$0..<$0 + 16])
-        }
+    /// Addresses of `ipv4hint` or `ipv6hint`; nil if the parameter is missing or malformed.
+    package func addresses(of key: ServiceKey) -> [IPAddress]? {
+        parameters.first { $0.key == key }?.addresses
     }
 }
 
 // MARK: - Changing
 
 extension ServiceBinding {
-    /// Sets `ipv4hint`; an empty array removes the parameter.
-    package mutating func setIPv4Hint(_ addresses: [IPv4Address]) {
-        set(.ipv4Hint, addresses.flatMap(\.octets))
-    }
-
-    package mutating func setIPv6Hint(_ addresses: [IPv6Address]) {
-        set(.ipv6Hint, addresses.flatMap(\.octets))
+    /// Sets a hint to at most `most` addresses of its family; removes the hint if there are none.
+    package mutating func setHint(_ key: ServiceKey, _ addresses: [IPAddress], most: Int = .max) {
+        let size = key == .ipv4Hint ? 4 : 16
+        let octets = addresses.map(\.octets).filter { $0.count == size }
+        set(key, Array(octets.prefix(most).joined()))
     }
 
     /// Removes a parameter, and its key from the list of mandatory keys (RFC 9460 §8).

@@ -111,8 +111,7 @@ struct AddressFilter {
             case .theirs:
                 break
             case .ours(let addresses, let seconds):
-                let family = isSuppressed ? [] : addresses
-                shaped.setHint(key, family)
+                shaped.setHint(key, isSuppressed ? [] : addresses, most: Self.mostHints)
                 if shaped.value(of: key) != nil { lifetime = min(lifetime, seconds) }
             }
         }
@@ -133,34 +132,13 @@ struct AddressFilter {
     }
 
     private mutating func dropInside(of binding: inout ServiceBinding, _ key: ServiceKey) {
-        let addresses: [IPAddress]? =
-            key == .ipv4Hint
-            ? binding.ipv4Hint?.map(IPAddress.v4) : binding.ipv6Hint?.map(IPAddress.v6)
-        guard let addresses else {
+        guard let addresses = binding.addresses(of: key) else {
             binding.remove(key)
             return
         }
         let kept = addresses.filter(isGlobal)
         guard kept.count < addresses.count else { return }
         dropped += addresses.count - kept.count
-        binding.setHint(key, kept)
-    }
-}
-
-extension ServiceBinding {
-    /// Sets a hint to the `addresses` of its family, or removes the hint if the family has none.
-    fileprivate mutating func setHint(_ key: ServiceKey, _ addresses: [IPAddress]) {
-        let most = AddressFilter.mostHints
-        if key == .ipv4Hint {
-            let all = addresses.compactMap {
-                if case .v4(let address) = $0 { address } else { nil }
-            }
-            setIPv4Hint(Array(all.prefix(most)))
-        } else {
-            let all = addresses.compactMap {
-                if case .v6(let address) = $0 { address } else { nil }
-            }
-            setIPv6Hint(Array(all.prefix(most)))
-        }
+        binding.setHint(key, kept, most: Self.mostHints)
     }
 }

@@ -113,8 +113,8 @@ struct RandomMessages {
             target: name(),
             parameters: parameters
         )
-        binding.setIPv4Hint(many(0...2) { $0.ipv4() })
-        binding.setIPv6Hint(many(0...2) { $0.ipv6() })
+        binding.setHint(.ipv4Hint, many(0...2) { .v4($0.ipv4()) })
+        binding.setHint(.ipv6Hint, many(0...2) { .v6($0.ipv6()) })
         return binding
     }
 
