@@ -19,7 +19,6 @@ package enum SpecialNames {
             let hinfo = Record(
                 name: question.name,
                 type: .hinfo,
-                recordClass: .in,
                 ttl: ResolverLimits.localLifetime,
                 data: .opaque([7] + Array("RFC8482".utf8) + [0])
             )
@@ -66,18 +65,7 @@ package enum SpecialNames {
             let zone = privateReverse.first(where: { name.isEqualOrBelow($0) })
         {
             if question.type == .ptr, name == loopbackPointer || name == loopbackPointer6 {
-                return local(
-                    question,
-                    answers: [
-                        Record(
-                            name: name,
-                            type: .ptr,
-                            recordClass: .in,
-                            ttl: ResolverLimits.localLifetime,
-                            data: .ptr(.localhost)
-                        )
-                    ]
-                )
+                return local(question, .ptr(.localhost))
             }
             // An ancestor of an existing name also exists (RFC 8020 §2).
             let leadsToPointer = name != zone && loopbackPointer.isEqualOrBelow(name)
@@ -109,24 +97,16 @@ package enum SpecialNames {
 
     /// Returns the answer for `localhost`: loopback addresses only (RFC 6761 §6.3).
     private static func localhost(_ question: Question) -> Resolution {
-        let data: RecordData
         switch question.type {
-        case .a: data = .a(IPv4Address(value: 0x7F00_0001))
-        case .aaaa: data = .aaaa(IPv6Address(high: 0, low: 1))
-        default: return denial(question, zone: .localhost, rcode: .noError)
+        case .a: local(question, .a(IPv4Address(value: 0x7F00_0001)))
+        case .aaaa: local(question, .aaaa(IPv6Address(high: 0, low: 1)))
+        default: denial(question, zone: .localhost, rcode: .noError)
         }
-        return local(
-            question,
-            answers: [
-                Record(
-                    name: question.name,
-                    type: question.type,
-                    recordClass: .in,
-                    ttl: ResolverLimits.localLifetime,
-                    data: data
-                )
-            ]
-        )
+    }
+
+    private static func local(_ question: Question, _ data: RecordData) -> Resolution {
+        let seconds = ResolverLimits.localLifetime
+        return local(question, answers: [Record(name: question.name, ttl: seconds, data: data)])
     }
 
     private static func denial(
