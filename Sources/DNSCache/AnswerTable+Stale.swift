@@ -118,7 +118,7 @@ extension AnswerTable {
         return answer
     }
 
-    private func sections(_ reference: Int) -> AnswerSections {
+    func sections(_ reference: Int) -> AnswerSections {
         let entry = ring[reference]
         return ring.withParts(reference) { _, ttlOffsets, sections, _ in
             AnswerSections(

@@ -73,15 +73,6 @@ extension AnswerTable {
         }
     }
 
-    func sections(_ reference: Int) -> [UInt8] {
-        ring.withParts(reference) { _, _, sections, _ in
-            var octets: [UInt8] = []
-            octets.reserveCapacity(sections.byteCount)
-            for offset in 0..<sections.byteCount { octets.append(sections.uint8(at: offset)) }
-            return octets
-        }
-    }
-
     func type(_ reference: Int) -> RecordType { RecordType(rawValue: ring[reference].type) }
 
     func source(_ reference: Int) -> (kind: AnswerSource, server: UInt16) {
@@ -92,9 +83,11 @@ extension AnswerTable {
         let header = ring[reference]
         guard let name = name(reference) else { return nil }
         let remaining = header.remaining(now)
+        let question = Question(name: name, type: RecordType(rawValue: header.type))
+        let age = UInt32(clamping: header.age(now))
         return CacheEntry(
             name: name,
-            type: RecordType(rawValue: header.type),
+            type: question.type,
             variant: AnswerVariant(rawValue: header.variant),
             rcode: RCode(rawValue: UInt16(header.rcode)),
             source: AnswerSource(rawValue: header.source) ?? .local,
@@ -106,27 +99,9 @@ extension AnswerTable {
             hits: header.demand.hits,
             isNegative: header.isNegative,
             isAuthentic: header.isAuthentic && header.isFresh(now),
-            message: message(reference, name, now: now)
+            sections: sections(reference).mappingTTLs(of: question) { $0 - min($0, age) }
         )
     }
-
-    /// Returns the reply to a query without EDNS.
-    private func message(_ reference: Int, _ name: Name, now: UInt64) -> [UInt8] {
-        let type = ring[reference].type
-        let age = ring[reference].age(now)
-        var octets: [UInt8] = [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0]
-        octets += name.octets
-        octets += [UInt8(type >> 8), UInt8(type & 0xFF), 0, 1]
-        guard let facts = try? QueryFacts(checking: octets.rawSpan) else { return [] }
-        let limit = max(octets.count + Int(ring[reference].sectionCount), Self.smallestLimit)
-        octets += [UInt8](repeating: 0, count: limit - octets.count)
-        let length = octets.withMutableRawSpan { buffer in
-            write(reference, age: age, facts, in: &buffer, limit: limit)
-        }
-        return Array(octets[..<length])
-    }
-
-    private static var smallestLimit: Int { 512 }
 }
 
 extension RawSpan {

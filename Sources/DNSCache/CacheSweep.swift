@@ -76,7 +76,9 @@ package struct CacheSweep {
         self.init(cache, .remove, youngest: now) { table, reference, _ in
             let header = table.ring[reference]
             let type = table.type(reference)
-            return classify(type, header.server, header.isNegative) { table.sections(reference) }
+            return classify(type, header.server, header.isNegative) {
+                table.sections(reference).octets
+            }
         }
     }
 

@@ -132,8 +132,10 @@ package struct CacheEntry: Sendable, Equatable {
 
     package var isAuthentic: Bool
 
-    /// Reply for a client without EDNS, in wire form.
-    package var message: [UInt8]
+    /// Records with their current TTLs.
+    package var sections: AnswerSections
+
+    package var message: Message? { sections.message(to: Question(name: name, type: type)) }
 }
 
 package struct CacheNumbers: Sendable, Equatable {

@@ -86,7 +86,7 @@ struct AnswerCacheTests {
         #expect(first.hits == 1)
         #expect(!first.isNegative)
         #expect(first.variant == .any)
-        let message = try Message(parsing: first.message)
+        let message = try #require(first.message)
         #expect(message.answers.map(\.ttl) == [50, 50])
         #expect(message.edns == nil)
         #expect(entries[1].isNegative)

@@ -7,7 +7,7 @@ internal import Resolver
 extension CachedEntry {
     init(_ entry: CacheEntry, _ origins: AnswerSourceRegistry) {
         let origin = origins.name(entry.server)
-        let message = try? Message(parsing: entry.message)
+        let message = entry.message
         let records = (message?.answers ?? []) + (message?.authorities ?? [])
         let parts = origin.split(separator: "/", maxSplits: 1).map(String.init)
         let server = parts.count > 1 ? parts[1] : ""

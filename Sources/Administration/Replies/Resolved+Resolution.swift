@@ -29,7 +29,7 @@ extension Resolved {
         self.init(
             Question(name: entry.name, type: entry.type),
             entry.rcode,
-            (try? Message(parsing: entry.message))?.answers ?? [],
+            entry.message?.answers ?? [],
             source: isStale ? .stale : .cache,
             origins.server(entry.server)
         )
