@@ -13,28 +13,25 @@ package struct CostTable: Sendable {
     }
 
     package struct Entry: Sendable, Hashable {
-        package let name: Name
+        package fileprivate(set) var name: Name
 
-        package let route: String
+        package fileprivate(set) var route: String
 
-        package let calls: UInt64
+        package fileprivate(set) var calls: UInt64 = 1
 
         /// Part of `calls` that may belong to replaced names.
-        package let excess: UInt64
+        package fileprivate(set) var excess: UInt64 = 0
 
         /// Upper bound of the units of the latest `calls - excess` requests.
-        package let units: UInt64
+        package fileprivate(set) var units: UInt64
     }
 
     private let limit: Int
 
     private var places: [Name: Int] = [:]
 
-    /// Charged names; the four arrays have the same indexes, and at most `limit` elements.
-    private var charges: [Charge] = []
-    private var counts: [UInt64] = []
-    private var excesses: [UInt64] = []
-    private var units: [UInt64] = []
+    /// Charged names, at most `limit`, in the letter case of the latest charge.
+    private var entries: [Entry] = []
 
     /// Lowest count in the latest search; `hand` is the index where that search ended.
     private var lowest: UInt64 = 0
@@ -47,44 +44,38 @@ package struct CostTable: Sendable {
 
     package mutating func note(_ charge: Charge, units cost: UInt64) {
         if let place = places[charge.name] {
-            charges[place] = charge
-            counts[place] += 1
-            units[place] += cost
-        } else if charges.count < limit {
-            places[charge.name] = charges.count
-            charges.append(charge)
-            counts.append(1)
-            excesses.append(0)
-            units.append(cost)
+            (entries[place].name, entries[place].route) = (charge.name, charge.route)
+            entries[place].calls += 1
+            entries[place].units += cost
+            return
+        }
+        var entry = Entry(name: charge.name, route: charge.route, units: cost)
+        if entries.count < limit {
+            places[charge.name] = entries.count
+            entries.append(entry)
         } else {
             let place = cheapest()
-            places[charges[place].name] = nil
+            places[entries[place].name] = nil
             places[charge.name] = place
-            charges[place] = charge
-            excesses[place] = counts[place]
-            counts[place] += 1
-            units[place] = cost
+            entry.excess = entries[place].calls
+            entry.calls += entry.excess
+            entries[place] = entry
         }
     }
 
     private mutating func cheapest() -> Int {
         for _ in 0...1 {
-            for _ in counts.indices {
-                hand = (hand + 1) % counts.count
-                if counts[hand] == lowest { return hand }
+            for _ in entries.indices {
+                hand = (hand + 1) % entries.count
+                if entries[hand].calls == lowest { return hand }
             }
-            lowest = counts.min() ?? 0
+            lowest = entries.lazy.map(\.calls).min() ?? 0
         }
         return hand
     }
 
     mutating func rename(_ name: (String) -> String) {
-        for place in charges.indices {
-            charges[place] = Charge(
-                name: charges[place].name,
-                route: name(charges[place].route)
-            )
-        }
+        for place in entries.indices { entries[place].route = name(entries[place].route) }
     }
 
     package mutating func removeAll() {
@@ -93,16 +84,8 @@ package struct CostTable: Sendable {
 
     /// Returns the `count` names with the most requests; ties are sorted by name.
     package func top(_ count: Int) -> [Entry] {
-        let order = charges.indices.map { (count: counts[$0], text: "\(charges[$0].name)", $0) }
-            .sorted { ($1.count, $0.text) < ($0.count, $1.text) }
-        return order.prefix(max(0, count)).map { _, _, place in
-            Entry(
-                name: charges[place].name,
-                route: charges[place].route,
-                calls: counts[place],
-                excess: excesses[place],
-                units: units[place]
-            )
-        }
+        let order = entries.map { (entry: $0, text: "\($0.name)") }
+            .sorted { ($1.entry.calls, $0.text) < ($0.entry.calls, $1.text) }
+        return order.prefix(max(0, count)).map(\.entry)
     }
 }
