@@ -81,7 +81,7 @@ struct TrustStoreTests {
             #expect(try await http.send(request, deadline: patience).status == 200)
             #expect(try await isTrusted(by: tls))
         }
-        #expect(http.statistics.connectionsOpened == 20)
+        #expect(http.connectionsOpened == 20)
         #expect(TrustStores.shared.loads(of: .file(file)) == 1)
     }
 

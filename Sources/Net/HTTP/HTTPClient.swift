@@ -42,15 +42,11 @@ package final class HTTPClient: HTTPTransport {
 
     package let limits: Limits
 
-    package var statistics: HTTPStatistics {
-        var statistics = counts
-        statistics.failures = failures
-        return statistics
-    }
+    /// Number of requests in flight.
+    private(set) var inFlight = 0
 
-    /// Statistics without ``failures``, whose changes need run-time exclusivity checks.
-    private var counts = HTTPStatistics()
-    private var failures: [HTTPStatistics.Failure: Int] = [:]
+    /// Number of opened connections, including failed attempts; for tests.
+    private(set) var connectionsOpened = 0
 
     private(set) var providers: [String: HTTPProvider] = [:]
 
@@ -81,8 +77,7 @@ package final class HTTPClient: HTTPTransport {
         deadline: Instant,
         _ completion: @escaping Handler
     ) -> any RequestHandle {
-        counts.requests += 1
-        counts.inFlight += 1
+        inFlight += 1
         let transfer = Transfer(request, of: self, until: deadline, completion)
         do throws(HTTPError) {
             try begin(transfer)
@@ -118,7 +113,7 @@ package final class HTTPClient: HTTPTransport {
 
     private func begin(_ transfer: Transfer) throws(HTTPError) {
         guard transfer.deadline > transfer.started else { throw .timedOut(reused: false) }
-        guard counts.inFlight <= limits.inFlight else {
+        guard inFlight <= limits.inFlight else {
             throw .exhausted("too many requests in flight")
         }
         let group = try provider(of: transfer.request)
@@ -129,16 +124,9 @@ package final class HTTPClient: HTTPTransport {
 
     /// Counts an ended transfer and releases its handle.
     func end(_ transfer: Transfer, _ result: Result<HTTPReply, HTTPError>) {
-        counts.inFlight -= 1
-        counts.connectionsOpened += transfer.connectionsOpened
-        switch result {
-        case .success(let reply):
-            counts.replies += 1
-            if reply.connectionReused { counts.connectionsReused += 1 }
-        case .failure(let error):
-            failures[HTTPStatistics.Failure(error), default: 0] += 1
-            transfer.handle?.forget()
-        }
+        inFlight -= 1
+        connectionsOpened += transfer.connectionsOpened
+        if case .failure = result { transfer.handle?.forget() }
         if let handle = transfer.handle {
             handle.forgetURL()
             handle.received.begin()
