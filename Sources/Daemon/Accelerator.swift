@@ -101,9 +101,7 @@ final class Accelerator: ManagedAccelerator {
         guard !isStopped else { return false }
         let waiter = Waiter()
         delay = waiter
-        let timer = clocks.timer(clocks.now() + time) { waiter.resume(.timedOut) }
-        defer { timer.cancel() }
-        return await waiter.wait(until: nil) == .timedOut
+        return await waiter.wait(until: clocks.now() + time, clocks) == .timedOut
     }
 
     /// Loads the BPF program, then enables the program for `addresses`.

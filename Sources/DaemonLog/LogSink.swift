@@ -96,7 +96,7 @@ package final class LogSink: Sendable {
         case .count(until: nil): return false
         case .count(until: let end?):
             ServiceLoop.task { [self] in
-                try? await ServiceLoop.sleep(until: end)
+                try? await Clocks.system.sleep(end)
                 logSummaries(self.now())
             }
             return false

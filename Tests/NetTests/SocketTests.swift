@@ -118,7 +118,7 @@ struct DatagramSocketTests {
 
         func receive(_ count: Int) async throws {
             while received.count < count {
-                try await ServiceLoop.sleep(until: Clock.now + .milliseconds(1))
+                try await Clocks.system.sleep(Clock.now + .milliseconds(1))
             }
         }
     }

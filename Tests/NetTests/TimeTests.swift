@@ -30,9 +30,9 @@ struct TimeTests {
     @ServiceLoop
     @Test
     func `no sleep ends early, and a deadline in the past ends immediately`() async throws {
-        try await ServiceLoop.sleep(until: Clock.now - .seconds(1))
+        try await Clocks.system.sleep(Clock.now - .seconds(1))
         let until = Clock.now + .milliseconds(20)
-        try await ServiceLoop.sleep(until: until)
+        try await Clocks.system.sleep(until)
         #expect(Clock.now >= until)
     }
 
@@ -123,7 +123,7 @@ struct TimeTests {
         let sleepers = (0..<5000).map { index in
             ServiceLoop.throwingTask {
                 let until = start + .microseconds(20 * index)
-                try await ServiceLoop.sleep(until: until)
+                try await Clocks.system.sleep(until)
                 return Clock.now >= until
             }
         }
@@ -138,7 +138,7 @@ struct TimeTests {
         let sleepers = (0..<5000).map { index in
             Task { @ServiceLoop () -> Bool in
                 let far: Duration = index.isMultiple(of: 100) ? .milliseconds(30) : .seconds(3600)
-                do { try await ServiceLoop.sleep(until: Clock.now + far) } catch { return false }
+                do { try await Clocks.system.sleep(Clock.now + far) } catch { return false }
                 return true
             }
         }
@@ -156,7 +156,7 @@ struct TimeTests {
     func `a sleep in a cancelled task returns immediately`() async {
         let task = Task { @ServiceLoop in
             while !Task.isCancelled { await Task.yield() }
-            try await ServiceLoop.sleep(until: Clock.now + .seconds(3600))
+            try await Clocks.system.sleep(Clock.now + .seconds(3600))
         }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }

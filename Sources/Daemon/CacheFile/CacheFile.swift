@@ -125,29 +125,14 @@ final class CacheFile {
             if let state, changes(since: state) != .none { await write() }
             lock = nil
         }
-        guard await !Self.waits(for: last, until: deadline, clocks) else { return }
+        let waiter = Waiter()
+        ServiceLoop.task {
+            await last.value
+            waiter.resume(.ready)
+        }
+        guard await waiter.wait(until: deadline, clocks) != .ready else { return }
         stopWriting.raise()
         fail("\(numbers.path): the disk does not respond", consequence: "no new snapshot")
-    }
-
-    private static func waits(
-        for task: Task<Void, Never>,
-        until deadline: Instant,
-        _ clocks: Clocks
-    ) async -> Bool {
-        var waiting: CheckedContinuation<Bool, Never>?
-        func end(_ result: Bool) {
-            waiting?.resume(returning: result)
-            waiting = nil
-        }
-        let timeout = clocks.timer(deadline) { end(false) }
-        ServiceLoop.task {
-            await task.value
-            end(true)
-        }
-        let result = await withCheckedContinuation { waiting = $0 }
-        timeout.cancel()
-        return result
     }
 
     private func writeNowAndThen() {

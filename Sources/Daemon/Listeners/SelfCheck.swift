@@ -200,9 +200,7 @@ private final class SelfCheckQuery {
         guard !isAnswered else { return }
         let waiter = Waiter()
         self.waiter = waiter
-        let timer = clocks.timer(deadline) { waiter.resume(.timedOut) }
-        _ = await waiter.wait(until: nil)
-        timer.cancel()
+        _ = await waiter.wait(until: deadline, clocks)
     }
 
     func close() {

@@ -118,9 +118,10 @@ final class EngineLink {
             self.pause = pause
             // A random wait spreads the attempts of machines that lost the server at the same time.
             let factor = Double.random(in: 0.5...1)
-            let timer = clocks.timer(clocks.now() + wait * factor) { pause.resume(.timedOut) }
-            if await pause.wait(until: nil) == .ready { wait = FleetLimits.retry.lowerBound }
-            timer.cancel()
+            let end = clocks.now() + wait * factor
+            if await pause.wait(until: end, clocks) == .ready {
+                wait = FleetLimits.retry.lowerBound
+            }
             wait = min(wait * 2, FleetLimits.retry.upperBound)
         }
     }

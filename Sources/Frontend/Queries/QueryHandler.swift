@@ -169,9 +169,7 @@ package final class QueryHandler {
         guard unanswered > 0 else { return }
         let waiter = Waiter()
         whenDrained = waiter
-        let timer = clocks.timer(deadline) { waiter.resume(.timedOut) }
-        _ = await waiter.wait(until: nil)
-        timer.cancel()
+        _ = await waiter.wait(until: deadline, clocks)
     }
 
     // MARK: - Without waiting

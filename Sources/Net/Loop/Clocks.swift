@@ -35,10 +35,7 @@ extension Clocks {
     /// Suspends until `end`; throws when the task is cancelled.
     @ServiceLoop
     package func sleep(_ end: Instant) async throws(CancellationError) {
-        let waiter = Waiter()
-        let timer = timer(end) { waiter.resume(.timedOut) }
-        defer { timer.cancel() }
-        guard await waiter.wait(until: nil) == .timedOut else { throw CancellationError() }
+        guard await Waiter().wait(until: end, self) == .timedOut else { throw CancellationError() }
     }
 }
 

@@ -45,7 +45,7 @@ package enum ServiceManager {
         while true {
             let passed = await isHealthy()
             if passed { notify("WATCHDOG=1") }
-            try await ServiceLoop.sleep(until: Clock.now + interval / (passed ? 2 : 30))
+            try await Clocks.system.sleep(Clock.now + interval / (passed ? 2 : 30))
         }
     }
 

@@ -28,8 +28,8 @@ package final class Waiter {
     }
 
     /// Suspends until the first outcome or `deadline`; call it once.
-    package func wait(until deadline: Instant?) async -> Outcome {
-        let timer = deadline.map { LoopTimer(at: $0) { self.resume(.timedOut) } }
+    package func wait(until deadline: Instant?, _ clocks: Clocks = .system) async -> Outcome {
+        let timer = deadline.map { clocks.timer($0) { self.resume(.timedOut) } }
         await withTaskCancellationHandler {
             guard outcome == nil else { return }
             await unsafe withUnsafeContinuation { unsafe continuation = $0 }

@@ -108,7 +108,7 @@ package final class StreamListener {
                 try await endpoint.wait(for: .reading, until: nil)
             case EMFILE, ENFILE, ENOBUFS, ENOMEM:
                 onPause?(.last("accept"))
-                do { try await ServiceLoop.sleep(until: Clock.now + Self.pause) } catch {
+                do { try await Clocks.system.sleep(Clock.now + Self.pause) } catch {
                     throw .cancelled
                 }
             case EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP, EFAULT, EPERM:
