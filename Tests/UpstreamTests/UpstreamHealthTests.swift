@@ -15,7 +15,7 @@ struct UpstreamHealthTests {
         var lines: [String] = []
 
         init(_ group: UpstreamGroup) {
-            group.health.report = { [weak self] in self?.lines.append("\($0)") }
+            group.health.report = { [weak self] in self?.lines.append($0.text) }
         }
     }
 

@@ -141,7 +141,7 @@ extension Components {
         upstreamHealth.report = { news in
             logger.log(
                 level: news.isTrouble ? .warning : .notice,
-                "\(news)",
+                "\(news.text)",
                 metadata: [
                     "upstream": "\(news.server.name)", "server": "\(news.server.url)",
                     "event": "\(news.kind)",

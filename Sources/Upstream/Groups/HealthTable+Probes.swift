@@ -136,13 +136,13 @@ extension HealthTable {
                 let isProtected = server.isProtected
                 if page.health.failedProbe(error, isProtected: isProtected, began: began, now: now)
                 {
-                    report(.rests(name: server.name, url: server.label, error))
+                    report(server, "backoff", "backing off: \(error)")
                 }
                 if isProtected, page.health.isDown { probeLater(server, page) }
             } else {
                 if outcome.wasRepeated { page.health.lostDatagram(now: now) }
                 if page.health.passedProbe(now: now) {
-                    report(.recovered(name: server.name, url: server.label))
+                    report(server, "recovered", isTrouble: false, "answers again")
                 }
                 // The probe may include a handshake, so its time is not a round trip.
                 let isSlow = now - began > page.health.patience

@@ -11,18 +11,14 @@ extension Forwarding {
 @ServiceLoop
 package final class HealthTable {
     /// Change of a server's state, for the log.
-    package enum News: Sendable, Hashable {
-        case rests(name: String, url: String, UpstreamError)
+    package struct News: Sendable {
+        package var server: (name: String, url: String)
 
-        case recovered(name: String, url: String)
+        /// Event in one word, which is the key of the limit on repeated log lines.
+        package var kind: String
 
-        /// Queries to the server return to this daemon, so the server is not used.
-        case loops(name: String, url: String)
-
-        /// Messages that match no query arrive from the server's address.
-        case forged(name: String, url: String)
-
-        case loopsNoMore(name: String, url: String)
+        package var isTrouble = true
+        package var text: String
     }
 
     package var report: @ServiceLoop (News) -> Void = { _ in }
@@ -96,6 +92,18 @@ package final class HealthTable {
         pages[ObjectIdentifier(server)] = nil
     }
 
+    func report(
+        _ server: any Forwarding,
+        _ kind: String,
+        isTrouble: Bool = true,
+        _ change: String
+    ) {
+        let text = "upstream \(server.name) (\(server.label)): \(change)"
+        report(
+            News(server: (server.name, server.label), kind: kind, isTrouble: isTrouble, text: text)
+        )
+    }
+
     // MARK: - Pausing
 
     func isPaused(_ server: any Forwarding) -> Bool {
@@ -157,7 +165,12 @@ package final class HealthTable {
     private func reportForgeries(of server: any Forwarding, _ page: Page) {
         guard server.forgeries != page.forgeries else { return }
         page.forgeries = server.forgeries
-        report(.forged(name: server.name, url: server.label))
+        report(
+            server,
+            "forged",
+            "possible forgery, using TCP: messages from its address match no query; use an "
+                + "encrypted upstream"
+        )
     }
 }
 
@@ -190,7 +203,8 @@ extension HealthTable {
             try? await clocks.sleep(end)
             guard probes.removeValue(forKey: label) != nil else { return }
             if update(server, { $0.didNotLoop() }) {
-                report(.loopsNoMore(name: server.name, url: server.label))
+                let text = "no longer forwards queries back to this daemon"
+                report(server, "loop-ended", isTrouble: false, text)
             }
         }
     }
@@ -203,53 +217,13 @@ extension HealthTable {
             let server = probes.removeValue(forKey: Array(octets[1..<17]))
         else { return false }
         if update(server, { $0.looped(now: clocks.now()) }) {
-            report(.loops(name: server.name, url: server.label))
+            report(
+                server,
+                "loops",
+                "forwards queries back to this daemon, ignoring the upstream: use a resolver that "
+                    + "does not forward to this server"
+            )
         }
         return true
-    }
-}
-
-extension HealthTable.News: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .rests(let name, let url, let error):
-            "upstream \(name) (\(url)): backing off: \(error)"
-        case .recovered(let name, let url):
-            "upstream \(name) (\(url)): answers again"
-        case .loops(let name, let url):
-            "upstream \(name) (\(url)): forwards queries back to this daemon, ignoring the "
-                + "upstream: use a resolver that does not forward to this server"
-        case .forged(let name, let url):
-            "upstream \(name) (\(url)): possible forgery, using TCP: messages from its address "
-                + "match no query; use an encrypted upstream"
-        case .loopsNoMore(let name, let url):
-            "upstream \(name) (\(url)): no longer forwards queries back to this daemon"
-        }
-    }
-
-    package var server: (name: String, url: String) {
-        switch self {
-        case .rests(let name, let url, _), .recovered(let name, let url), .loops(let name, let url),
-            .loopsNoMore(let name, let url), .forged(let name, let url):
-            (name, url)
-        }
-    }
-
-    /// Event in one word, which is the key of the limit on repeated log lines.
-    package var kind: String {
-        switch self {
-        case .rests: "backoff"
-        case .recovered: "recovered"
-        case .loops: "loops"
-        case .loopsNoMore: "loop-ended"
-        case .forged: "forged"
-        }
-    }
-
-    package var isTrouble: Bool {
-        switch self {
-        case .rests, .loops, .forged: true
-        case .recovered, .loopsNoMore: false
-        }
     }
 }
