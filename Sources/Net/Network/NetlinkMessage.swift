@@ -4,9 +4,6 @@
 struct NetlinkMessage: Equatable {
     let type: UInt16
 
-    /// Sequence number of the request, 0 for a notification.
-    let sequence: UInt32
-
     let body: Octets
 
     static let headerOctets = 16
@@ -15,26 +12,11 @@ struct NetlinkMessage: Equatable {
 
     /// Parses a datagram; throws if a length is invalid.
     static func all(in datagram: [UInt8]) throws(NetlinkError) -> [NetlinkMessage] {
-        var messages: [NetlinkMessage] = []
-        var rest = datagram[...]
-        while !rest.isEmpty {
-            let length = Int(try rest.number(at: 0) as UInt32)
-            guard length >= headerOctets, length <= rest.count else {
-                throw .length(at: rest.startIndex)
+        try datagram[...].items(head: headerOctets, lengthIn: UInt32.self)
+            .map { item throws(NetlinkError) in
+                NetlinkMessage(type: try item.number(at: 4), body: item.dropFirst(headerOctets))
             }
-            messages.append(
-                NetlinkMessage(
-                    type: try rest.number(at: 4),
-                    sequence: try rest.number(at: 8),
-                    body: rest.prefix(length).dropFirst(headerOctets)
-                )
-            )
-            rest = rest.dropFirst(aligned(length))
-        }
-        return messages
     }
-
-    static func aligned(_ length: Int) -> Int { (length + 3) & ~3 }
 }
 
 struct NetlinkAttribute: Equatable {
@@ -46,24 +28,12 @@ struct NetlinkAttribute: Equatable {
     static func all(
         in octets: NetlinkMessage.Octets
     ) throws(NetlinkError) -> [NetlinkAttribute] {
-        var attributes: [NetlinkAttribute] = []
-        var rest = octets
-        while !rest.isEmpty {
-            let length = Int(try rest.number(at: 0) as UInt16)
-            guard length >= headerOctets, length <= rest.count else {
-                throw .length(at: rest.startIndex)
+        try octets.items(head: headerOctets, lengthIn: UInt16.self)
+            .map { item throws(NetlinkError) in
+                // The two highest bits are flags for nesting and byte order.
+                let type = (try item.number(at: 2) as UInt16) & 0x3FFF
+                return NetlinkAttribute(type: type, value: item.dropFirst(headerOctets))
             }
-            // The two highest bits are flags for nesting and byte order.
-            let type = (try rest.number(at: 2) as UInt16) & 0x3FFF
-            attributes.append(
-                NetlinkAttribute(
-                    type: type,
-                    value: rest.prefix(length).dropFirst(headerOctets)
-                )
-            )
-            rest = rest.dropFirst(NetlinkMessage.aligned(length))
-        }
-        return attributes
     }
 
     var text: String { String(decoding: value.prefix { $0 != 0 }, as: UTF8.self) }
@@ -84,6 +54,24 @@ enum NetlinkError: Error, Hashable {
 }
 
 extension NetlinkMessage.Octets {
+    /// Splits the octets into items, each of which begins with its length and a padding follows.
+    ///
+    /// - Parameter head: minimum length of an item.
+    func items<Length: FixedWidthInteger>(
+        head: Int,
+        lengthIn _: Length.Type
+    ) throws(NetlinkError) -> [Self] {
+        var items: [Self] = []
+        var rest = self
+        while !rest.isEmpty {
+            let length = Int(try rest.number(at: 0) as Length)
+            guard length >= head, length <= rest.count else { throw .length(at: rest.startIndex) }
+            items.append(rest.prefix(length))
+            rest = rest.dropFirst((length + 3) & ~3)
+        }
+        return items
+    }
+
     func number<Number: FixedWidthInteger>(at offset: Int) throws(NetlinkError) -> Number {
         let size = Number.bitWidth / 8
         let start = startIndex + offset

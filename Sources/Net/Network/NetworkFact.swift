@@ -172,16 +172,7 @@ extension NetworkFact.DefaultRoute {
     private static func interfaces(
         in octets: NetlinkMessage.Octets
     ) throws(NetlinkError) -> [Int32] {
-        var interfaces: [Int32] = []
-        var rest = octets
-        while !rest.isEmpty {
-            let length = Int(try rest.number(at: 0) as UInt16)
-            guard length >= hopOctets, length <= rest.count else {
-                throw .length(at: rest.startIndex)
-            }
-            interfaces.append(try rest.number(at: 4))
-            rest = rest.dropFirst(NetlinkMessage.aligned(length))
-        }
-        return interfaces
+        try octets.items(head: hopOctets, lengthIn: UInt16.self)
+            .map { item throws(NetlinkError) in try item.number(at: 4) }
     }
 }
