@@ -107,7 +107,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         )
     }
 
-    package struct Numbers: Sendable, Equatable {
+    package struct Numbers: Sendable {
         package var entries = 0
 
         /// Number of answers of the BPF program until the latest reading of its hit counters.
@@ -115,11 +115,6 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
         package var isSuspended = false
         package var families = (ipv4: false, ipv6: false)
-
-        package static func == (left: Numbers, right: Numbers) -> Bool {
-            left.entries == right.entries && left.answers == right.answers
-                && left.isSuspended == right.isSuspended && left.families == right.families
-        }
     }
 
     package var numbers: Numbers {

@@ -70,7 +70,7 @@ struct ListeningPatienceTests {
             tcp.clock.advance(by: TCPLimits.idleTime - .milliseconds(1))
             await tcp.settle()
         }
-        #expect(tcp.server.connections == 1)
+        #expect(tcp.server.sessions.count == 1)
         tcp.clock.advance(by: .milliseconds(1))
         #expect(try await tcp.isEnded())
     }
@@ -80,7 +80,7 @@ struct ListeningPatienceTests {
     func `a connection without any query is closed after the idle timeout`() async throws {
         let tcp = try await TCPHarness()
         defer { tcp.finish() }
-        while tcp.server.connections == 0 { await Task.yield() }
+        while tcp.server.sessions.isEmpty { await Task.yield() }
         await tcp.settle()
         tcp.clock.advance(by: TCPLimits.idleTime)
         #expect(try await tcp.isEnded())
@@ -167,10 +167,12 @@ struct ListeningPatienceTests {
                 try await client.write(question, deadline: Clock.now + Self.patience)
             }
         }
-        while tcp.server.unreadReplies == 0 { await Task.yield() }
+        while !tcp.server.sessions.values.contains(where: \.session.isBlocked) {
+            await Task.yield()
+        }
         await tcp.settle()
         tcp.clock.advance(by: TCPLimits.writeTime)
-        while tcp.server.connections > 0 {
+        while !tcp.server.sessions.isEmpty {
             await Task.yield()
         }
         client.close()

@@ -176,7 +176,7 @@ struct ListeningSessionTests {
             deadline: Clock.now + Self.patience
         )
         #expect(try await Self.read(1, from: client).count == 1)
-        #expect(server.connections == 1)
+        #expect(server.sessions.count == 1)
         server.stop()
         server.finish()
         #expect(try await Self.read(from: client).isEmpty)
@@ -213,7 +213,7 @@ struct ListeningSessionTests {
         try await last.write(framed(query("www.example.com")), deadline: Clock.now + Self.patience)
         #expect(try await Self.read(1, from: last).count == 1)
         #expect(harness.handler.sessions.evicted == 1)
-        #expect(server.connections == TCPLimits.connectionsPerClient)
+        #expect(server.sessions.count == TCPLimits.connectionsPerClient)
         #expect(try await Self.read(from: first).isEmpty)
     }
 }

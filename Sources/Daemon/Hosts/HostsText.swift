@@ -3,18 +3,13 @@ internal import DNSWire
 internal import Resolver
 
 /// Lines with errors in a hosts file; line numbers begin with 1.
-struct HostsFaults: Equatable {
+struct HostsFaults {
     private(set) var first: (line: Int, reason: String)?
     private(set) var count = 0
 
     mutating func note(_ reason: String, line: Int) {
         if first == nil { first = (line, reason) }
         count += 1
-    }
-
-    static func == (left: HostsFaults, right: HostsFaults) -> Bool {
-        left.count == right.count && left.first?.line == right.first?.line
-            && left.first?.reason == right.first?.reason
     }
 }
 

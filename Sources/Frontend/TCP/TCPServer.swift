@@ -11,11 +11,8 @@ package final class TCPServer {
     private let rules: AccessPolicy
     private let cookies: CookieJar?
     private let clocks: Clocks
-    private var sessions: [ObjectIdentifier: (session: TCPSession, client: SocketAddress)] = [:]
-
-    var connections: Int { sessions.count }
-
-    var unreadReplies: Int { sessions.values.count { $0.session.isBlocked } }
+    private(set) var sessions: [ObjectIdentifier: (session: TCPSession, client: SocketAddress)] =
+        [:]
 
     package let address: SocketAddress
 

@@ -7,25 +7,19 @@
 /// not send these names to these servers.
 struct ResolvedState {
     private enum Service {
-        /// Not queried, because there is no system bus.
-        case unknown
+        /// Does not run or cannot be queried; no reply is in use.
+        case absent
 
         /// May run, but has not replied.
         case silent
-
-        /// Does not run, or cannot be queried; there is no earlier reply.
-        case absent
 
         case running
 
         /// Does not run now; the latest reply has a server of a VPN or with TLS, and stays valid.
         case ended
-
-        /// Does not run now; no server of the latest reply used TLS or belonged to a VPN.
-        case released
     }
 
-    private var service = Service.unknown
+    private var service = Service.absent
 
     private var latest: (manager: BusValue, links: [Int32: BusValue])?
 
@@ -36,10 +30,7 @@ struct ResolvedState {
 
     /// True if the resolv.conf of systemd-resolved may be used.
     var allowsFile: Bool {
-        switch service {
-        case .unknown, .absent, .released: true
-        case .silent, .running, .ended: false
-        }
+        service == .absent
     }
 
     /// Text for the log; nil if there is no problem.
@@ -55,7 +46,7 @@ struct ResolvedState {
             systemd-resolved does not run; its latest servers stay in use, because they require \
             TLS or belong to a VPN
             """
-        case .unknown, .absent, .running, .released: nil
+        case .absent, .running: nil
         }
     }
 
@@ -69,11 +60,7 @@ struct ResolvedState {
     }
 
     mutating func hasStopped() {
-        if latest != nil {
-            service = .ended
-        } else if service != .released {
-            service = .absent
-        }
+        service = latest == nil ? .absent : .ended
     }
 
     /// Returns the settings of the latest reply; nil if there is none.
@@ -93,7 +80,7 @@ struct ResolvedState {
             return list
         }
         self.latest = nil
-        service = .released
+        service = .absent
         return nil
     }
 }
