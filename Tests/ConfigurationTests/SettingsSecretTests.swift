@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Control
 import HTTPDNS
 import TestWorld
 import Testing
@@ -71,7 +72,7 @@ struct SettingsSecretTests {
         }
     }
 
-    private func errors(in text: String) -> [SettingsProblem] {
+    private func errors(in text: String) -> [SettingsComplaint] {
         do throws(SettingsErrors) {
             _ = try Settings(parsing: text, fileName: "f", environment: SettingsEnvironment())
             return []

@@ -233,6 +233,10 @@ struct WireNameTests {
                 + #""message":"unknown key `cahce`"},{"column":0,"file":"httpdnsd.yaml","line":0,"#
                 + #""message":"cannot listen"}],"removed-answers":0,"warnings":[]}"#
         )
+        var reply = Samples.rejected
+        reply.problems[0].describesSecret = true
+        reply.unlistedChanges = 1
+        #expect(try text(reply) == text(Samples.rejected), "fields that are not sent")
         #expect(try text(CheckRequest()) == "{}")
         #expect(try text(CheckRequest(text: "a", file: "b")) == #"{"file":"b","text":"a"}"#)
     }

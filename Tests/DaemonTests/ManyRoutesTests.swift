@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Administration
+import Control
 import Net
 import TestWorld
 import Testing

@@ -134,9 +134,11 @@ struct ControlHandlerTests {
 
         func snapshotLoaded() async {}
 
-        func reload() async -> ReloadOutcome { ReloadOutcome() }
+        func reload() async -> ReloadReply { ReloadReply(applied: false) }
 
-        func check(_: (text: String, file: String)?) async -> ReloadOutcome { ReloadOutcome() }
+        func check(_: (text: String, file: String)?) async -> ReloadReply {
+            ReloadReply(applied: false)
+        }
     }
 
     @Test("after a reload, a stream keeps no former resolver in memory", arguments: [true, false])

@@ -222,14 +222,14 @@ package final class ControlHandler: ControlHandling {
     }
 
     package func reload() async throws(MethodError) -> ReloadReply {
-        ReloadReply(await daemon.reload())
+        await daemon.reload()
     }
 
     package func check(_ request: CheckRequest) async throws(MethodError) -> ReloadReply {
-        ReloadReply(
-            await daemon.check(request.text.map { ($0, request.file ?? "text") }),
-            hidesSecrets: request.text != nil
-        )
+        guard let text = request.text else { return await daemon.check(nil) }
+        var reply = await daemon.check((text, request.file ?? "text"))
+        reply.problems = reply.problems.map { $0.describesSecret ? $0.withoutReason : $0 }
+        return reply
     }
 
     // MARK: - Arguments
@@ -276,5 +276,18 @@ package final class ControlHandler: ControlHandling {
 
     private func seconds(since instant: Instant) -> Int {
         Int((clocks.now() - instant).components.seconds)
+    }
+}
+
+extension SettingsComplaint {
+    /// The problem without text that depends on the content of secret files.
+    fileprivate var withoutReason: SettingsComplaint {
+        SettingsComplaint(
+            file: file,
+            line: line,
+            column: column,
+            message: "the secret is not valid",
+            hint: "to see the reason, run `httpdnsd --config FILE --check` as root"
+        )
     }
 }

@@ -16,8 +16,8 @@ package protocol ManagedDaemon: AnyObject {
     var log: LogSink? { get }
     var isLoadingSnapshot: Bool { get }
     func snapshotLoaded() async
-    func reload() async -> ReloadOutcome
-    func check(_ other: (text: String, file: String)?) async -> ReloadOutcome
+    func reload() async -> ReloadReply
+    func check(_ other: (text: String, file: String)?) async -> ReloadReply
 }
 
 @ServiceLoop

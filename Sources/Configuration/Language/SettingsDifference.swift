@@ -1,38 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+package import Control
+internal import DNSWire
 
-package struct SettingsChange: Sendable, Hashable {
-    package enum Kind: String, Sendable, Hashable {
-        case added, removed, changed
-
-        /// Change of a secret, reported without values.
-        case secret
+extension SettingChange {
+    fileprivate init(_ path: String, from old: String?, to new: String?) {
+        let kind: Kind = old == nil ? .added : new == nil ? .removed : .changed
+        self.init(path: path, kind: kind, old: old, new: new)
     }
 
-    package let kind: Kind
-
-    /// Path of the option, such as `vendors.tencent.timeout` or `routes.example.com.vendors`.
-    ///
-    /// A route is identified by its first domain (`example.com`).
-    package let path: String
-
-    /// Earlier value as YAML; nil if the option is new or a secret.
-    package let old: String?
-
-    /// New value as YAML; nil if the option was removed or is a secret.
-    package let new: String?
-
-    package init(_ path: String, from old: String?, to new: String?) {
-        kind = old == nil ? .added : new == nil ? .removed : .changed
-        self.path = path
-        self.old = old
-        self.new = new
-    }
-
-    package init(secret path: String) {
-        kind = .secret
-        self.path = path
-        old = nil
-        new = nil
+    fileprivate init(secret path: String) {
+        self.init(path: path, kind: .secret, old: nil, new: nil)
     }
 }
 
@@ -40,7 +17,7 @@ extension Settings {
     /// Returns the differences between the effective values, in the order of the manual.
     ///
     /// The order of routes is ignored.
-    package func changes(to new: Settings) -> [SettingsChange] {
+    package func changes(to new: Settings) -> [SettingChange] {
         changes(to: new, listing: .max).listed
     }
 
@@ -48,7 +25,7 @@ extension Settings {
     package func changes(
         to new: Settings,
         listing limit: Int
-    ) -> (listed: [SettingsChange], further: Int) {
+    ) -> (listed: [SettingChange], further: Int) {
         var (before, now) = (self, new)
         RouteSettings.dropUnchanged(&before.routes, &now.routes)
         var comparison = TreeComparison(limit: limit)
@@ -63,16 +40,16 @@ extension Settings {
         return (comparison.changes, comparison.further)
     }
 
-    private func changedSecrets(in new: Settings) -> [SettingsChange] {
+    private func changedSecrets(in new: Settings) -> [SettingChange] {
         typealias Secrets = [(option: String, secret: SecretSetting?)]
-        func changed(_ before: Secrets, _ now: Secrets, at path: String) -> [SettingsChange] {
+        func changed(_ before: Secrets, _ now: Secrets, at path: String) -> [SettingChange] {
             zip(before, now)
                 .filter { old, new in
                     old.secret?.source == new.secret?.source && old.secret != new.secret
                 }
-                .map { _, new in SettingsChange(secret: "\(path).\(new.option)") }
+                .map { _, new in SettingChange(secret: "\(path).\(new.option)") }
         }
-        let ofVendors = new.vendors.flatMap { vendor -> [SettingsChange] in
+        let ofVendors = new.vendors.flatMap { vendor -> [SettingChange] in
             guard let before = vendors.first(where: { $0.name == vendor.name }),
                 before.kind == vendor.kind
             else { return [] }
@@ -83,7 +60,7 @@ extension Settings {
 }
 
 struct TreeComparison {
-    private(set) var changes: [SettingsChange] = []
+    private(set) var changes: [SettingChange] = []
 
     /// Number of changes beyond the limit.
     private(set) var further = 0
@@ -110,7 +87,7 @@ struct TreeComparison {
             let (before, now) = (old?.redacted.inline, new?.redacted.inline)
             add(
                 before == now
-                    ? SettingsChange(secret: path) : SettingsChange(path, from: before, to: now)
+                    ? SettingChange(secret: path) : SettingChange(path, from: before, to: now)
             )
         }
     }
@@ -142,7 +119,7 @@ struct TreeComparison {
         let common = (oldNames.filter { now[$0] != nil }, newNames.filter { before[$0] != nil })
         if common.0 != common.1 {
             add(
-                SettingsChange(
+                SettingChange(
                     path,
                     from: common.0.joined(separator: ", "),
                     to: common.1.joined(separator: ", ")
@@ -172,14 +149,14 @@ struct TreeComparison {
         }
         if added.isEmpty, removed.isEmpty {
             let texts = [old, new].map { "[" + $0.joined(separator: ", ") + "]" }
-            add(SettingsChange(path, from: texts[0], to: texts[1]))
+            add(SettingChange(path, from: texts[0], to: texts[1]))
             return
         }
-        for item in removed { add(SettingsChange(path, from: item, to: nil)) }
-        for item in added { add(SettingsChange(path, from: nil, to: item)) }
+        for item in removed { add(SettingChange(path, from: item, to: nil)) }
+        for item in added { add(SettingChange(path, from: nil, to: item)) }
     }
 
-    mutating func add(_ change: @autoclosure () -> SettingsChange) {
+    mutating func add(_ change: @autoclosure () -> SettingChange) {
         if changes.count < limit { changes.append(change()) } else { further += 1 }
     }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Control
 
 /// Errors, warnings and positions of values, collected while settings are read.
 struct SettingsReading {
     static let maximumProblems = 100
     let files: [String]
     let environment: SettingsEnvironment
-    private var problems: [(place: YAMLPlace, problem: SettingsProblem)] = []
-    private var warnings: [(place: YAMLPlace, problem: SettingsProblem)] = []
+    private var problems: [(place: YAMLPlace, problem: SettingsComplaint)] = []
+    private var warnings: [(place: YAMLPlace, problem: SettingsComplaint)] = []
     private var furtherProblems = 0
 
     /// Vendors and upstreams omitted because of errors.
@@ -191,14 +192,15 @@ extension SettingsReading {
         return SettingsErrors(problems: sorted, warnings: Self.sorted(warnings))
     }
 
-    var sortedWarnings: [SettingsProblem] { Self.sorted(warnings) }
+    var sortedWarnings: [SettingsComplaint] { Self.sorted(warnings) }
 
     private static func sorted(
-        _ problems: [(place: YAMLPlace, problem: SettingsProblem)]
-    ) -> [SettingsProblem] { problems.sorted { $0.place < $1.place }.map(\.problem) }
+        _ problems: [(place: YAMLPlace, problem: SettingsComplaint)]
+    ) -> [SettingsComplaint] { problems.sorted { $0.place < $1.place }.map(\.problem) }
 
-    private func problem(_ place: YAMLPlace, _ message: String, hint: String?) -> SettingsProblem {
-        SettingsProblem(
+    private func problem(_ place: YAMLPlace, _ message: String, hint: String?) -> SettingsComplaint
+    {
+        SettingsComplaint(
             file: files[place.file],
             line: place.line,
             column: place.column,

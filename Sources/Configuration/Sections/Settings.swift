@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import Control
 package import DNSWire
 package import Net
 
@@ -32,7 +33,7 @@ package struct Settings: Sendable, Equatable {
     package var control = ControlSettings()
     package var metrics = MetricsSettings()
     package var log = LogSettings()
-    package var warnings: [SettingsProblem] = []
+    package var warnings: [SettingsComplaint] = []
 }
 
 /// Flag that a comparison of settings ignores, because two flags are always equal.

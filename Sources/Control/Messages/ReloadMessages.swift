@@ -14,28 +14,43 @@ package struct CheckRequest: CallParameters, Equatable {
     package enum CodingKeys: CodingKey, CaseIterable { case text, file }
 }
 
-package struct SettingsComplaint: Codable, Sendable, Equatable {
+/// Error or warning about a settings file.
+package struct SettingsComplaint: Codable, Sendable, Hashable, CustomStringConvertible {
     package var file: String
 
-    /// Line from 1; 0 if the problem has no line.
+    /// Line from 1; 0 if the problem concerns the whole file.
     package var line: Int
+
+    /// Column in Unicode scalars, from 1; 0 if the problem concerns the whole file.
     package var column: Int
 
     /// Error or warning, without values of secrets.
     package var message: String
 
+    /// Proposed correction, such as "did you mean `listen`?".
     package var hint: String?
 
-    package init(file: String, line: Int, column: Int, message: String, hint: String?) {
+    /// True if the message or hint depends on the content of a secret file; never sent.
+    package var describesSecret = false
+
+    private enum CodingKeys: CodingKey { case file, line, column, message, hint }
+
+    package init(file: String, line: Int, column: Int, message: String, hint: String? = nil) {
         self.file = file
         self.line = line
         self.column = column
         self.message = message
         self.hint = hint
     }
+
+    /// Text `file:line:column: message (hint)`.
+    package var description: String {
+        let place = line == 0 ? file : "\(file):\(line):\(column)"
+        return "\(place): \(message)" + (hint.map { " (\($0))" } ?? "")
+    }
 }
 
-package struct SettingChange: Codable, Sendable, Equatable {
+package struct SettingChange: Codable, Sendable, Equatable, CustomStringConvertible {
     package enum Kind: String, Codable, Sendable {
         case added, removed, changed
 
@@ -43,11 +58,16 @@ package struct SettingChange: Codable, Sendable, Equatable {
         case secret
     }
 
+    /// Path of the option, such as `vendors.tencent.timeout` or `routes.example.com.vendors`.
+    ///
+    /// A route is identified by its first domain (`example.com`).
     package var path: String
     package var kind: Kind
 
     /// Earlier value, as one line of YAML; nil if the option is new or a secret.
     package var old: String?
+
+    /// New value, as one line of YAML; nil if the option was removed or is a secret.
     package var new: String?
 
     package init(path: String, kind: Kind, old: String?, new: String?) {
@@ -56,16 +76,35 @@ package struct SettingChange: Codable, Sendable, Equatable {
         self.old = old
         self.new = new
     }
+
+    package var description: String {
+        switch kind {
+        case .secret: "\(path): secret changed"
+        case .added: "\(path): added \(new ?? "")"
+        case .removed: "\(path): removed \(old ?? "")"
+        case .changed: "\(path): \(old ?? "") -> \(new ?? "")"
+        }
+    }
 }
 
 package struct ReloadReply: Codable, Sendable, Equatable {
+    /// True if the settings are in force, except options that need a restart.
     package var applied: Bool
     package var problems: [SettingsComplaint]
     package var warnings: [SettingsComplaint]
     package var changes: [SettingChange]
+
+    /// Number of changes that are not in ``changes``; never sent.
+    package var unlistedChanges = 0
+
+    /// Changed options that are read only at the start.
     package var needsRestart: [String]
     package var removedAnswers: Int
     package var notes: [String]?
+
+    private enum CodingKeys: CodingKey {
+        case applied, problems, warnings, changes, needsRestart, removedAnswers, notes
+    }
 
     package init(
         applied: Bool,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Administration
+internal import Administration
 internal import Configuration
+package import Control
 internal import DNSCache
 internal import DaemonLog
 internal import Frontend
@@ -15,18 +16,18 @@ extension Daemon {
     /// Reloads the settings file; applies all settings or none.
     ///
     /// All steps that can fail come first. One loop iteration then applies the settings.
-    package func reload() async -> ReloadOutcome {
+    package func reload() async -> ReloadReply {
         await reloads.turn { [self] in
             ServiceManager.reloading()
             let outcome = await settingsQueue.turn { [self] in await attempt() }
-            guard !isStopping || outcome.isApplied else {
+            guard !isStopping || outcome.applied else {
                 logger.notice("reload: cancelled because the daemon is stopping")
                 return outcome
             }
             log(outcome)
             life.note(outcome)
             ServiceManager.ready(
-                status: outcome.isApplied
+                status: outcome.applied
                     ? readiness : "\(readiness); the last reload failed, see the log"
             )
             return outcome
@@ -37,7 +38,7 @@ extension Daemon {
     ///
     /// Unlike a reload, does not bind addresses, and does not read hosts files. A check and a
     /// reload do not overlap, because each needs memory for a second set of routes.
-    package func check(_ other: (text: String, file: String)?) async -> ReloadOutcome {
+    package func check(_ other: (text: String, file: String)?) async -> ReloadReply {
         await settingsQueue.turn { [self] in
             let (outcome, discarded) = await checked(other)
             components.forgetOtherUpstreams()
@@ -48,16 +49,19 @@ extension Daemon {
 
     private func checked(
         _ other: (text: String, file: String)?
-    ) async -> (outcome: ReloadOutcome, discarded: OldRoutes?) {
+    ) async -> (outcome: ReloadReply, discarded: OldRoutes?) {
         let source = source
         let read = await read { () throws(SettingsErrors) in
             if let other { try source.check(other.text, other.file) } else { try source.load() }
         }
         switch read {
         case .failure(let errors):
-            return (ReloadOutcome(problems: errors.problems, warnings: errors.warnings), nil)
+            return (
+                ReloadReply(applied: false, problems: errors.problems, warnings: errors.warnings),
+                nil
+            )
         case .success(let wanted):
-            var outcome = ReloadOutcome()
+            var outcome = ReloadReply(applied: false)
             var discarded: OldRoutes?
             do throws(StartError) {
                 let prepared = try await PreparedReload.make(wanted, after: components.settings)
@@ -76,17 +80,17 @@ extension Daemon {
         }
     }
 
-    private func attempt() async -> ReloadOutcome {
+    private func attempt() async -> ReloadReply {
         let source = source
         let wanted: Settings
         switch await read({ () throws(SettingsErrors) in try source.load() }) {
         case .success(let settings): wanted = settings
         case .failure(let errors):
-            return ReloadOutcome(problems: errors.problems, warnings: errors.warnings)
+            return ReloadReply(applied: false, problems: errors.problems, warnings: errors.warnings)
         }
         // Waits until the snapshot is loaded, because loading uses the old settings.
         await cacheFile?.loaded()
-        var outcome = ReloadOutcome()
+        var outcome = ReloadReply(applied: false)
         do throws(StartError) {
             let prepared = try await PreparedReload.make(wanted, after: components.settings)
             outcome = prepared.outcome
@@ -124,7 +128,7 @@ extension Daemon {
             unused = nil
             let sweep = putInForce(new, hosts, renamed)
             scrapePoints.serve(scraped, as: settings.metrics)
-            outcome.isApplied = true
+            outcome.applied = true
             if let sweep { outcome.removedAnswers = await finish(sweep) }
         } catch {
             components.forgetOtherUpstreams()
@@ -156,13 +160,13 @@ extension Daemon {
 
     private static let loggedChanges = 100
 
-    private func problem(_ error: StartError, _ file: String) -> SettingsProblem {
-        SettingsProblem(file: file, line: 0, column: 0, message: "\(error)")
+    private func problem(_ error: StartError, _ file: String) -> SettingsComplaint {
+        SettingsComplaint(file: file, line: 0, column: 0, message: "\(error)")
     }
 
-    private func log(_ outcome: ReloadOutcome) {
+    private func log(_ outcome: ReloadReply) {
         for warning in outcome.warnings { logger.warning("\(warning)") }
-        guard outcome.isApplied else {
+        guard outcome.applied else {
             for problem in outcome.problems { logger.error("\(problem)") }
             logger.error("reload failed, keeping the old configuration")
             return
@@ -175,7 +179,7 @@ extension Daemon {
         for option in outcome.needsRestart {
             logger.warning("reload: \(option) needs a restart, keeping the old value")
         }
-        for note in outcome.notes { logger.info("reload: \(note)") }
+        for note in outcome.notes ?? [] { logger.info("reload: \(note)") }
         logger.notice(
             outcome.changes.isEmpty
                 ? "reloaded \(source.file), nothing changed"
@@ -290,20 +294,9 @@ extension Daemon {
 // MARK: - Text and numbers
 
 extension MetricsReport.Life {
-    fileprivate mutating func note(_ outcome: ReloadOutcome) {
+    fileprivate mutating func note(_ outcome: ReloadReply) {
         reloadProblem =
-            outcome.isApplied ? nil : outcome.problems.first.map { "\($0)" } ?? "see the log"
-        if outcome.isApplied { appliedReloads += 1 } else { failedReloads += 1 }
-    }
-}
-
-extension SettingsChange: CustomStringConvertible {
-    package var description: String {
-        switch kind {
-        case .secret: "\(path): secret changed"
-        case .added: "\(path): added \(new ?? "")"
-        case .removed: "\(path): removed \(old ?? "")"
-        case .changed: "\(path): \(old ?? "") -> \(new ?? "")"
-        }
+            outcome.applied ? nil : outcome.problems.first.map { "\($0)" } ?? "see the log"
+        if outcome.applied { appliedReloads += 1 } else { failedReloads += 1 }
     }
 }

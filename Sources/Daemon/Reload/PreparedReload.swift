@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Administration
 internal import Configuration
+internal import Control
 internal import Locks
 internal import Net
 internal import Resolver
 
 struct PreparedReload: Sendable {
     let settled: SettledRoutes
-    let outcome: ReloadOutcome
+    let outcome: ReloadReply
+
+    /// Maximum number of listed differences; a longer reply would block the service loop.
+    private static let listedChanges = 1_000
 
     /// Compares the settings on a separate thread, because they may have 100,000 routes.
     @ServiceLoop
@@ -19,16 +23,27 @@ struct PreparedReload: Sendable {
     }
 
     private init(_ wanted: Settings, after running: Settings) {
-        let changes = running.changes(to: wanted, listing: ReloadOutcome.listedChanges)
+        let changes = running.changes(to: wanted, listing: Self.listedChanges)
         let (settings, needsRestart) = wanted.takingEffect(after: running)
         settled = SettledRoutes(settings)
-        outcome = ReloadOutcome(
+        var outcome = ReloadReply(
+            applied: false,
             warnings: wanted.warnings,
             changes: changes.listed,
-            unlistedChanges: changes.further,
             needsRestart: needsRestart,
-            usesCredentials: wanted.usesCredentials
+            notes: wanted.usesCredentials ? Self.credentialNotes(changes.listed) : nil
         )
+        outcome.unlistedChanges = changes.further
+        self.outcome = outcome
+    }
+
+    /// Returns a note that systemd copies credentials only when the service starts.
+    static func credentialNotes(_ changes: [SettingChange]) -> [String]? {
+        guard !changes.contains(where: { $0.kind == .secret }) else { return nil }
+        return [
+            "credentials were not reloaded: systemd copies them when the service starts; "
+                + "if you changed a credential, run `systemctl restart httpdnsd`"
+        ]
     }
 }
 

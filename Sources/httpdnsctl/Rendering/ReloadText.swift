@@ -6,7 +6,7 @@ enum ReloadText {
         guard reply.problems.isEmpty else { return "" }
         var text = ""
         for warning in reply.warnings {
-            text += palette.line("warning: \(self.text(warning))", .doubtful)
+            text += palette.line("warning: \(printable("\(warning)"))", .doubtful)
         }
         for change in reply.changes { text += line(change, palette) }
         for option in reply.needsRestart {
@@ -20,7 +20,7 @@ enum ReloadText {
     /// Prints the errors in `reply` and throws a `Failure`; does nothing if `isWell` is true.
     static func complain(_ reply: ReloadReply, _ end: String, unless isWell: Bool) throws(Failure) {
         guard !isWell else { return }
-        for problem in reply.problems { Output.error(text(problem)) }
+        for problem in reply.problems { Output.error(printable("\(problem)")) }
         var failure = Failure(message: end)
         failure.isInReply = true
         throw failure
@@ -45,12 +45,4 @@ enum ReloadText {
         }
     }
 
-    /// Formats an error like `httpdnsd --check`: `file:line:column: message (hint)`.
-    private static func text(_ complaint: SettingsComplaint) -> String {
-        let place =
-            complaint.line == 0
-            ? complaint.file : "\(complaint.file):\(complaint.line):\(complaint.column)"
-        let hint = complaint.hint.map { " (\($0))" } ?? ""
-        return printable("\(place): \(complaint.message)\(hint)")
-    }
 }

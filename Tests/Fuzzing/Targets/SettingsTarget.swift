@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
+import Control
 
 extension FuzzTarget {
     /// Errors have a place in the file, and printed settings are parsed as equal.
@@ -31,7 +32,7 @@ private struct SettingsPlaces {
         columns = lines.map { String(decoding: $0, as: UTF8.self).unicodeScalars.count + 1 }
     }
 
-    func judge(_ problem: SettingsProblem) throws {
+    func judge(_ problem: SettingsComplaint) throws {
         try promise(
             columns.indices.contains(problem.line - 1)
                 && (1...columns[problem.line - 1]).contains(problem.column),
