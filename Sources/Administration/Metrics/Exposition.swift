@@ -72,14 +72,19 @@ package struct Exposition {
         text += lines
     }
 
-    mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: some MetricValue) {
+    mutating func single(
+        _ name: String,
+        _ kind: Kind,
+        _ help: String,
+        _ value: some CustomStringConvertible
+    ) {
         family(name, kind, help) { $0.add([:], value) }
     }
 
     // MARK: - Samples
 
-    mutating func add(_ labels: Labels, _ value: some MetricValue) {
-        line(name, labels.map { ($0.key, $0.value) }, value.metricText)
+    mutating func add(_ labels: Labels, _ value: some CustomStringConvertible) {
+        line(name, labels.map { ($0.key, $0.value) }, "\(value)")
     }
 
     /// Adds a sample for each state in `all`: 1 for `state`, otherwise 0.
@@ -99,7 +104,7 @@ package struct Exposition {
             line(name + "_bucket", [("le", "\(bound)")], "\(count)")
         }
         line(name + "_bucket", [("le", "+Inf")], "\(buckets.count)")
-        line(name + "_sum", [], buckets.sum.metricText)
+        line(name + "_sum", [], "\(buckets.sum)")
         line(name + "_count", [], "\(buckets.count)")
     }
 
@@ -123,24 +128,4 @@ package struct Exposition {
             }
         }.joined()
     }
-}
-
-protocol MetricValue {
-    var metricText: String { get }
-}
-
-extension UInt64: MetricValue {
-    var metricText: String { "\(self)" }
-}
-
-extension Int: MetricValue {
-    var metricText: String { "\(self)" }
-}
-
-extension Double: MetricValue {
-    var metricText: String { "\(self)" }
-}
-
-extension Bool: MetricValue {
-    var metricText: String { self ? "1" : "0" }
 }

@@ -7,7 +7,7 @@ extension MetricsReport {
         let numbers: [Number] = [
             (
                 "fleet_connected", .gauge, "1 if connected to the Redis server of the fleet",
-                fleet.state == .connected
+                fleet.state == .connected ? 1 : 0
             ),
             (
                 "fleet_members", .gauge,

@@ -73,7 +73,9 @@ extension MetricsReport {
 
 extension MetricsReport {
     /// Name (without `httpdnsd_`), kind, help and value of a metric family.
-    typealias Number = (name: String, kind: Exposition.Kind, help: String, value: any MetricValue)
+    typealias Number = (
+        name: String, kind: Exposition.Kind, help: String, value: any CustomStringConvertible
+    )
 
     static func write(_ numbers: [Number], to text: inout Exposition) {
         for number in numbers {
@@ -169,7 +171,7 @@ extension MetricsReport {
                 (
                     "cache_snapshot_failing", .gauge,
                     "1 if the last access to the cache snapshot file failed",
-                    file.lastError != nil
+                    file.lastError != nil ? 1 : 0
                 ),
             ]
         }
@@ -183,7 +185,7 @@ extension MetricsReport {
                 (
                     "acceleration_active", .gauge,
                     "1 if a BPF program in the kernel answers queries from the cache",
-                    kernel.state == .on
+                    kernel.state == .on ? 1 : 0
                 ),
                 (
                     "acceleration_answers", .counter, "Queries answered by the kernel",
@@ -208,7 +210,7 @@ extension MetricsReport {
             (
                 "last_reload_failed", .gauge,
                 "1 if the last reload failed and the old configuration is in force",
-                life.reloadProblem != nil
+                life.reloadProblem != nil ? 1 : 0
             ),
         ]
         if let log = stats.log {
