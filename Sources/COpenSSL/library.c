@@ -3,21 +3,16 @@
 // Lazy loading of OpenSSL, because the dynamic linker needs 2 million instructions to relocate it.
 //
 // A daemon that uses neither TLS nor vendors does not load OpenSSL. Each function here forwards to
-// the library. The definitions have hidden visibility, so that calls in libcurl do not use them.
+// the library.
 #define _GNU_SOURCE
 #include "COpenSSL.h"
-
-#include <dlfcn.h>
-#include <errno.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #define TEXT_OF(value) #value
 #define TEXT(value) TEXT_OF(value)
 
 // libssl depends on libcrypto, so dlsym also finds the functions of libcrypto.
 #define LIBRARY "libssl.so." TEXT(OPENSSL_SHLIB_VERSION)
+#define LAZY(verb) openssl_library_##verb
 
 // Result, name, parameters and arguments of each function.
 #define FUNCTIONS(EACH)                                                                                \
@@ -139,67 +134,12 @@
     EACH(const char *, X509_get_default_cert_file, (void), ())                                         \
     EACH(const char *, X509_verify_cert_error_string, (long n), (n))
 
-struct library {
-#define EACH(result, name, parameters, arguments) __typeof__(name) *name;
-    FUNCTIONS(EACH)
-#undef EACH
-};
-
-static struct library found;
-
-// True once `found` is complete.
-static bool is_loaded = false;
-
-// Loads all functions; false if the library cannot be loaded or lacks a function.
-static bool load(struct library *into) {
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL)
-        return false;
-#define EACH(result, name, parameters, arguments)                                                      \
-    if ((into->name = (__typeof__(name) *)dlsym(library, #name)) == NULL)                              \
-        return false;
-    FUNCTIONS(EACH)
-#undef EACH
-    return true;
-}
-
-const char *openssl_library_load(void) {
-    static _Thread_local char reason[256];
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&lock);
-    bool succeeds = __atomic_load_n(&is_loaded, __ATOMIC_RELAXED);
-    if (!succeeds) {
-        struct library complete;
-        succeeds = load(&complete);
-        if (succeeds) {
-            found = complete;
-            __atomic_store_n(&is_loaded, true, __ATOMIC_RELEASE);
-        } else {
-            const char *why = dlerror();
-            snprintf(reason, sizeof reason, "%s", why == NULL ? "unknown reason" : why);
-        }
-    }
-    pthread_mutex_unlock(&lock);
-    return succeeds ? NULL : reason;
-}
-
-bool openssl_library_is_loaded(void) { return __atomic_load_n(&is_loaded, __ATOMIC_ACQUIRE); }
-
-// Returns the functions; exits like the dynamic linker if the library cannot be loaded.
-static inline const struct library *library(void) {
-    if (openssl_library_is_loaded())
-        return &found;
-    const char *reason = openssl_library_load();
-    if (reason != NULL) {
-        fprintf(stderr, "%s: %s\n", program_invocation_short_name, reason);
-        exit(127);
-    }
-    return &found;
-}
+#include "../CLinux/lazy.h"
 
 #define EACH(result, name, parameters, arguments)                                                      \
-    __attribute__((visibility("hidden"))) result name parameters {                                     \
-        return library()->name arguments;                                                              \
+    STAND_IN result name parameters {                                                                  \
+        need_library();                                                                                \
+        return found.name arguments;                                                                   \
     }
 FUNCTIONS(EACH)
 #undef EACH

@@ -4,18 +4,14 @@
 //
 // A daemon loads libsystemd when it uses D-Bus, and at the start if systemd has started the daemon.
 // Each function here forwards to the library, and returns -ELIBACC if it cannot be loaded.
+#define _GNU_SOURCE
 #include "CSystemd.h"
-
-#include <dlfcn.h>
-#include <errno.h>
-#include <pthread.h>
-#include <stdio.h>
 
 // sd-journal.h also defines a macro with this name.
 #undef sd_journal_sendv
 
 // Result, name, parameters and arguments of each function.
-#define FUNCTIONS(EACH)                                                                                \
+#define RETURNING_STATUS(EACH)                                                                         \
     EACH(int, sd_bus_add_match_async, (sd_bus *bus, sd_bus_slot **slot, const char *match,             \
          sd_bus_message_handler_t callback, sd_bus_message_handler_t install_callback,                 \
          void *userdata), (bus, slot, match, callback, install_callback, userdata))                    \
@@ -55,66 +51,16 @@
     EACH(int, sd_watchdog_enabled, (int unset_environment, uint64_t *usec),                            \
          (unset_environment, usec))
 
-// Type and name of each function that releases an object.
+// Functions that release an object.
 #define RELEASING(EACH)                                                                                \
-    EACH(sd_bus, sd_bus_close_unref)                                                                   \
-    EACH(sd_bus_message, sd_bus_message_unref)                                                         \
-    EACH(sd_bus_slot, sd_bus_slot_unref)
+    EACH(sd_bus *, sd_bus_close_unref, (sd_bus *object), (object))                                     \
+    EACH(sd_bus_message *, sd_bus_message_unref, (sd_bus_message *object), (object))                   \
+    EACH(sd_bus_slot *, sd_bus_slot_unref, (sd_bus_slot *object), (object))
 
-struct library {
-#define EACH(result, name, parameters, arguments) __typeof__(name) *name;
-    FUNCTIONS(EACH)
-#undef EACH
-#define EACH(type, name) __typeof__(name) *name;
-    RELEASING(EACH)
-#undef EACH
-};
-
-static struct library found;
-
-// True once `found` is complete.
-static bool is_loaded = false;
-
-// Loads all functions; false if the library cannot be loaded or lacks a function.
-static bool load(struct library *into) {
-    void *library = dlopen("libsystemd.so.0", RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL)
-        return false;
-#define FIND(name)                                                                                     \
-    if ((into->name = (__typeof__(name) *)dlsym(library, #name)) == NULL)                              \
-        return false;
-#define EACH(result, name, parameters, arguments) FIND(name)
-    FUNCTIONS(EACH)
-#undef EACH
-#define EACH(type, name) FIND(name)
-    RELEASING(EACH)
-#undef EACH
-    return true;
-}
-
-const char *systemd_library_load(void) {
-    static _Thread_local char reason[256];
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&lock);
-    bool succeeds = __atomic_load_n(&is_loaded, __ATOMIC_RELAXED);
-    if (!succeeds) {
-        struct library complete;
-        succeeds = load(&complete);
-        if (succeeds) {
-            found = complete;
-            __atomic_store_n(&is_loaded, true, __ATOMIC_RELEASE);
-        } else {
-            const char *why = dlerror();
-            snprintf(reason, sizeof reason, "%s", why == NULL ? "unknown reason" : why);
-        }
-    }
-    pthread_mutex_unlock(&lock);
-    return succeeds ? NULL : reason;
-}
-
-bool systemd_library_is_loaded(void) { return __atomic_load_n(&is_loaded, __ATOMIC_ACQUIRE); }
-
-#define STAND_IN __attribute__((visibility("hidden")))
+#define FUNCTIONS(EACH) RETURNING_STATUS(EACH) RELEASING(EACH)
+#define LIBRARY "libsystemd.so.0"
+#define LAZY(verb) systemd_library_##verb
+#include "../CLinux/lazy.h"
 
 #define EACH(result, name, parameters, arguments)                                                      \
     STAND_IN result name parameters {                                                                  \
@@ -122,11 +68,11 @@ bool systemd_library_is_loaded(void) { return __atomic_load_n(&is_loaded, __ATOM
             return -ELIBACC;                                                                           \
         return found.name arguments;                                                                   \
     }
-FUNCTIONS(EACH)
+RETURNING_STATUS(EACH)
 #undef EACH
 
 // If there is an object, the library is loaded, because only the library creates objects.
-#define EACH(type, name)                                                                               \
-    STAND_IN type *name(type *object) { return object == NULL ? NULL : found.name(object); }
+#define EACH(result, name, parameters, arguments)                                                      \
+    STAND_IN result name parameters { return object == NULL ? NULL : found.name arguments; }
 RELEASING(EACH)
 #undef EACH
