@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Control
 import DNSWire
 import Glibc
 import TestWorld
@@ -33,7 +34,7 @@ struct SettingsDropInTests {
         )
         #expect(texts(loaded.listen) == ["127.0.0.1:53"])
         #expect(loaded.allow.isEmpty)
-        #expect(loaded.workers == .fixed(3))
+        #expect(loaded.workers == 3)
     }
 
     @Test("the number of patterns has a limit; the error is at the first route above the limit")

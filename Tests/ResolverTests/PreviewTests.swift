@@ -147,7 +147,7 @@ struct PreviewTests {
     @Test("a preview shows the pattern of the route, and each pattern that excludes the name")
     func routes() throws {
         var table = RouteTable()
-        func add(_ place: String, _ pattern: RoutePattern, except: [RoutePattern] = []) {
+        func add(_ place: String, _ pattern: DomainPattern, except: [DomainPattern] = []) {
             let route = Route(
                 place: place,
                 vendors: [],

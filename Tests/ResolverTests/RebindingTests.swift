@@ -20,7 +20,7 @@ struct RebindingTests {
         }
     }
 
-    private static func policy(except: RoutePattern...) -> AnswerPolicy {
+    private static func policy(except: DomainPattern...) -> AnswerPolicy {
         var policy = AnswerPolicy()
         policy.rebinding.protects = true
         policy.rebinding.exceptions = except

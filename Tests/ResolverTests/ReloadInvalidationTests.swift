@@ -19,7 +19,7 @@ struct ReloadInvalidationTests {
         var allowsPrivate = false
         var standard = ["one"]
         var answers = AnswerPolicy()
-        var except: [RoutePattern] = []
+        var except: [DomainPattern] = []
         var parameters: RouteParameters?
         var minimumTTL: UInt32?
     }

@@ -39,7 +39,7 @@ extension ExplainedRoute {
     fileprivate init(_ match: RouteTable.Match, _ plan: Decision.ResolutionPlan) {
         self.init(
             place: match.route.place,
-            pattern: match.pattern.text,
+            pattern: "\(match.pattern)",
             vendors: match.route.vendors.map(\.name),
             silent: plan.vendors.filter(\.isPassedOver).map(\.client.name),
             upstreams: match.route.upstreams?.members.map(\.name) ?? [],
@@ -248,19 +248,7 @@ extension RouteTable.Match {
         return place + ": " + parts.joined(separator: ", ")
     }
 
-    fileprivate var place: String { "\(route.place) `\(pattern.text)`" }
-}
-
-extension RoutePattern {
-    var text: String {
-        let form: DomainPattern.Form =
-            switch self {
-            case .suffix: .suffix
-            case .exact: .exact
-            case .below: .below
-            }
-        return "\(DomainPattern(form, domain))"
-    }
+    fileprivate var place: String { "\(route.place) `\(pattern)`" }
 }
 
 extension Decision.Candidate {

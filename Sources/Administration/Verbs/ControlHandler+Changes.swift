@@ -121,7 +121,7 @@ extension ControlHandler {
         let route = routes.first { "\($0.place)" == match.route.place }.map(RouteEntry.init)
         let reply = RoutesReply(
             routes: [route ?? RouteEntry(ofNetwork: match)],
-            pattern: match.pattern.text
+            pattern: "\(match.pattern)"
         )
         return LongReply(excess: excess) { reply }
     }
@@ -185,7 +185,7 @@ extension RouteEntry {
     fileprivate init(ofNetwork match: RouteTable.Match) {
         self.init(
             place: match.route.place,
-            domains: [match.pattern.text],
+            domains: ["\(match.pattern)"],
             except: [],
             vendors: [],
             upstreams: match.route.upstreams?.members.map(\.name) ?? [],

@@ -98,7 +98,9 @@ extension ControlHandler {
     private func usualName(_ vendor: (settings: VendorSettings, client: VendorClient)) -> Name {
         let domains = daemon.state.settings.routes
             .filter { $0.vendors.contains(vendor.settings.name) }.flatMap(\.domains)
-        let known = domains.first { $0.form != .below && $0.domain.isHostname }
+        let known = domains.first { pattern in
+            if case .below = pattern { false } else { pattern.domain.isHostname }
+        }
         return known?.domain ?? vendor.client.probeName
     }
 }

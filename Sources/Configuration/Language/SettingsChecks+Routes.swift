@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
+internal import DNSWire
 
 extension Settings {
     /// Checks all routes: vendors and upstreams must exist, and no domain can have two routes.

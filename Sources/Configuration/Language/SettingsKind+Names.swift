@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import Control
+internal import Control
 package import DNSWire
-import Net
+internal import Net
 
 extension SettingsKind where Value == SocketAddress {
     static func address(defaultPort: UInt16) -> SettingsKind {
@@ -162,9 +162,10 @@ extension SettingsKind where Value == Name {
             "a name",
             schema: SettingsSchema.string(#"^([-0-9A-Z_a-z]|\\[!-~])([-./0-9A-Z_a-z]|\\[!-~])*$"#),
             read: { text throws(Mismatch) in
-                let pattern = try DomainPattern(reading: text)
-                guard pattern.form == .suffix, !pattern.domain.isRoot else { throw Mismatch() }
-                return pattern.domain
+                guard case .suffix(let name) = try DomainPattern(reading: text), !name.isRoot else {
+                    throw Mismatch()
+                }
+                return name
             },
             write: { .text($0.text) }
         )
@@ -185,23 +186,18 @@ extension SettingsKind where Value == UpstreamURL {
     }
 }
 
-extension SettingsKind where Value == WorkerCount {
+extension SettingsKind where Value == Int? {
     static func workers(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
             "`auto` or a whole number from \(range.lowerBound) to \(range.upperBound)",
             schema: SettingsSchema.number(range, pattern: "^(auto|[0-9]+)$"),
             read: { text throws(Mismatch) in
-                if text == "auto" { return .automatic }
+                if text == "auto" { return nil }
                 guard text.utf8.allSatisfy(\.isDigit), let count = Int(text), range.contains(count)
                 else { throw Mismatch(hint: DidYouMean.hint(for: text, among: ["auto"])) }
-                return .fixed(count)
+                return count
             },
-            write: { workers in
-                switch workers {
-                case .automatic: .text("auto")
-                case .fixed(let count): .text("\(count)")
-                }
-            }
+            write: { .text($0.map { "\($0)" } ?? "auto") }
         )
     }
 }
@@ -247,11 +243,10 @@ extension SettingsKind where Value == String {
             "a host name",
             schema: SettingsSchema.string(#"^[A-Za-z0-9_][A-Za-z0-9_.-]*$"#),
             read: { text throws(Mismatch) in
-                let name = try DomainPattern(reading: text)
-                guard name.form == .suffix, name.domain.isHostname, IPAddress(text) == nil else {
-                    throw Mismatch()
-                }
-                return name.domain.text
+                guard case .suffix(let name) = try DomainPattern(reading: text), name.isHostname,
+                    IPAddress(text) == nil
+                else { throw Mismatch() }
+                return name.text
             },
             write: { .text($0) }
         )

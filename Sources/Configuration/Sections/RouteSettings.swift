@@ -12,7 +12,7 @@ package struct RouteSettings: Sendable, Equatable {
 
     package var vendors: [String] = []
     package var fallback = Fallback.upstream
-    package var fallbackAfter = FallbackDelay.after(.milliseconds(400))
+    package var fallbackAfter: Duration? = .milliseconds(400)
     package var upstreams: [String] = []
     package var privateAnswers = PrivateAnswers.drop
 

@@ -14,7 +14,8 @@ package struct Settings: Sendable, Equatable {
     /// Rate limit for DNS clients on other machines; nil means no limit.
     package var rateLimit: RateLimitSettings? = RateLimitSettings()
 
-    package var workers = WorkerCount.automatic
+    /// Number of threads for each address; nil: one per CPU core.
+    package var workers: Int?
     package var accelerate = AccelerateSettings()
     package var vendors: [VendorSettings] = []
     package var routes: [RouteSettings] = []
@@ -40,11 +41,6 @@ package struct Settings: Sendable, Equatable {
 package struct DefaultMark: Sendable, Equatable {
     package var isDefault: Bool
     package static func == (left: DefaultMark, right: DefaultMark) -> Bool { true }
-}
-
-package enum WorkerCount: Sendable, Hashable {
-    case automatic
-    case fixed(Int)
 }
 
 // MARK: - Reading

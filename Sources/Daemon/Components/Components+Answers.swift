@@ -14,7 +14,7 @@ extension AnswerPolicy {
             }
         if answers.order == .fastest {
             order = .fastest(
-                answers.probe.map { ProbeRule(names: RoutePattern($0.domain), port: $0.port) }
+                answers.probe.map { ProbeRule(names: $0.domain, port: $0.port) }
             )
         }
         suppressesA = answers.a == .suppress
@@ -27,6 +27,6 @@ extension AnswerPolicy {
             }
         if case .prefix(let prefix) = settings.nat64 { nat64 = prefix }
         rebinding.protects = protection.protect
-        rebinding.exceptions = protection.except.map(RoutePattern.init)
+        rebinding.exceptions = protection.except
     }
 }

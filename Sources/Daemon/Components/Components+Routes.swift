@@ -110,7 +110,7 @@ struct RoutingPlan: Sendable {
             options.isPrefetched = route.prefetch
             options.isShared = route.isShared
             options.families = route.families
-            options.fallbackAfter = route.fallbackAfter.delay
+            options.fallbackAfter = route.fallbackAfter
             options.parameters = RouteParameters(
                 clientSubnet: route.clientSubnet,
                 sdns: route.sdns
@@ -125,8 +125,8 @@ struct RoutingPlan: Sendable {
                     servesStale: route.stale,
                     options: options
                 ),
-                for: route.domains.map(RoutePattern.init),
-                except: route.except.map(RoutePattern.init)
+                for: route.domains,
+                except: route.except
             )
         }
         return Routing(
@@ -141,15 +141,4 @@ struct Routing: Sendable {
     let table: RouteTable
     let names: RouteNames
     let comparison: RouteTable.Comparison?
-}
-
-extension RoutePattern {
-    init(_ pattern: DomainPattern) {
-        self =
-            switch pattern.form {
-            case .suffix: .suffix(pattern.domain)
-            case .exact: .exact(pattern.domain)
-            case .below: .below(pattern.domain)
-            }
-    }
 }

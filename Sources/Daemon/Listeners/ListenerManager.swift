@@ -50,11 +50,7 @@ final class ListenerManager {
     private(set) var closed = (queries: QuerySums(), hits: LatencySum())
 
     init(_ settings: Settings, logger: Logger) {
-        workersPerAddress =
-            switch settings.workers {
-            case .automatic: WorkerThread.processors
-            case .fixed(let count): count
-            }
+        workersPerAddress = settings.workers ?? WorkerThread.processors
         rules = AccessPolicy(AccessPolicy.Snapshot(settings))
         self.logger = logger
     }

@@ -53,10 +53,10 @@ package struct AnswerPolicy: Sendable {
 
     /// Names for which connection times to servers are measured, and the TCP port to connect to.
     package struct ProbeRule: Sendable {
-        package var names: RoutePattern
+        package var names: DomainPattern
         package var port: UInt16
 
-        package init(names: RoutePattern, port: UInt16) {
+        package init(names: DomainPattern, port: UInt16) {
             self.names = names
             self.port = port
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import DNSWire
+package import DNSWire
 
 /// DNS rebinding protection: removes private addresses of public names from upstreams' answers.
 ///
@@ -9,7 +9,7 @@ package struct Rebinding: Sendable, Equatable {
     package var protects = false
 
     /// Patterns of names for which private addresses are allowed.
-    package var exceptions: [RoutePattern] = []
+    package var exceptions: [DomainPattern] = []
 
     /// True if private addresses must be removed from answers for `name`.
     func guards(_ name: Name, _ match: RouteTable.Match?) -> Bool {

@@ -27,7 +27,7 @@ struct SettingsDigest {
         }
     }
 
-    mutating func add(_ pattern: RoutePattern) {
+    mutating func add(_ pattern: DomainPattern) {
         let kind: UInt64 =
             switch pattern {
             case .suffix: 0

@@ -72,23 +72,7 @@ package struct Route: Sendable {
     }
 }
 
-/// Pattern in a route's `domains`.
-package enum RoutePattern: Hashable, Sendable {
-    /// `example.com`: the name and all names below it.
-    case suffix(Name)
-
-    /// `=www.example.com`: this name only.
-    case exact(Name)
-
-    /// `*.example.com`: all names below, without the name itself.
-    case below(Name)
-
-    package var domain: Name {
-        switch self {
-        case .suffix(let domain), .exact(let domain), .below(let domain): domain
-        }
-    }
-
+extension DomainPattern {
     func covers(_ name: Name) -> Bool {
         switch self {
         case .suffix(let domain): name.isEqualOrBelow(domain)
@@ -106,7 +90,7 @@ package struct RouteTable: Sendable {
     package final class Match: Sendable {
         fileprivate let entry: Entry
 
-        package let pattern: RoutePattern
+        package let pattern: DomainPattern
 
         package var route: Route { entry.route }
 
@@ -115,9 +99,9 @@ package struct RouteTable: Sendable {
         /// Index of the route's ``Sources``; routes with equal sources share an index.
         var sources: Int { entry.sources }
 
-        fileprivate var exceptions: [RoutePattern] { entry.exceptions }
+        fileprivate var exceptions: [DomainPattern] { entry.exceptions }
 
-        fileprivate init(_ entry: Entry, _ pattern: RoutePattern) {
+        fileprivate init(_ entry: Entry, _ pattern: DomainPattern) {
             self.entry = entry
             self.pattern = pattern
         }
@@ -147,9 +131,9 @@ package struct RouteTable: Sendable {
         let route: Route
         let number: Int
         let sources: Int
-        let exceptions: [RoutePattern]
+        let exceptions: [DomainPattern]
 
-        init(_ route: Route, number: Int, sources: Int, except exceptions: [RoutePattern]) {
+        init(_ route: Route, number: Int, sources: Int, except exceptions: [DomainPattern]) {
             self.route = route
             self.number = number
             self.sources = sources
@@ -201,8 +185,8 @@ package struct RouteTable: Sendable {
     /// Adds a route; patterns of earlier routes have precedence over equal patterns.
     package mutating func add(
         _ route: Route,
-        for patterns: [RoutePattern],
-        except: [RoutePattern]
+        for patterns: [DomainPattern],
+        except: [DomainPattern]
     ) {
         let key = Sources(route)
         let number = sources[key] ?? sources.count

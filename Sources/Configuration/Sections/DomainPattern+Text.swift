@@ -1,54 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-package struct DomainPattern: Sendable, Hashable {
-    package enum Form: Sendable, Hashable {
-        /// `example.com`: the domain and all names below.
-        case suffix
-
-        /// `=example.com`: the domain only.
-        case exact
-
-        /// `*.example.com`: names below the domain only.
-        case below
-    }
-
-    package let form: Form
-    package let domain: Name
-
-    package init(_ form: Form, _ domain: Name) {
-        self.form = form
-        self.domain = domain
-    }
-}
-
-// MARK: - Text
-
-extension DomainPattern: CustomStringConvertible {
+extension DomainPattern {
     init(reading text: String) throws(Mismatch) {
-        let name: Substring
         if text.hasPrefix("=") {
-            form = .exact
-            name = text.dropFirst()
+            self = .exact(try Self.domain(text.dropFirst(), of: text))
         } else if text == "*" || text == "*." {
             throw Mismatch(hint: "use `.` for every name")
         } else if text.hasPrefix("*.") {
-            form = .below
-            name = text.dropFirst(2)
+            self = .below(try Self.domain(text.dropFirst(2), of: text))
         } else if text.hasPrefix(".") && text.count > 1 {
             throw Mismatch(hint: "did you mean \"*\(text.shortened)\"?")
         } else {
-            form = .suffix
-            name = text[...]
-        }
-        domain = try Self.domain(name, of: text)
-    }
-
-    package var description: String {
-        switch form {
-        case .suffix: domain.text
-        case .exact: "=\(domain.text)"
-        case .below: "*.\(domain.text)"
+            self = .suffix(try Self.domain(text[...], of: text))
         }
     }
 
@@ -155,20 +119,10 @@ extension DomainPattern: CustomStringConvertible {
 extension DomainPattern {
     /// Returns true if one of `patterns` matches every name of this pattern.
     func isCovered(byAnyOf patterns: Set<DomainPattern>) -> Bool {
-        let own: [Form] =
-            switch form {
-            case .suffix: [.suffix]
-            case .exact: [.suffix, .exact]
-            case .below: [.suffix, .below]
-            }
-        if own.contains(where: { patterns.contains(DomainPattern($0, domain)) }) { return true }
+        if patterns.contains(.suffix(domain)) || patterns.contains(self) { return true }
         var ancestor = domain.parent
         while let name = ancestor {
-            if patterns.contains(DomainPattern(.suffix, name))
-                || patterns.contains(DomainPattern(.below, name))
-            {
-                return true
-            }
+            if patterns.contains(.suffix(name)) || patterns.contains(.below(name)) { return true }
             ancestor = name.parent
         }
         return false
