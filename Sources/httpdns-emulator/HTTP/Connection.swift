@@ -21,7 +21,7 @@ struct Connection: Sendable {
                 guard try await deliver(reply, keepsAlive: request.keepsAlive) else { break }
             }
         } catch let failure as Request.Failure {
-            var response = Response(status: failure.status)
+            var response = Response(status: failure.rawValue)
             response.headers = []
             _ = try? await deliver(Reply(response: response), keepsAlive: false)
             await drain()

@@ -23,27 +23,18 @@ struct Request: Sendable {
 // MARK: - Reading
 
 extension Request {
-    enum Failure: Error {
-        /// Status 400: malformed request line, field or length.
-        case malformed
-        /// Status 431.
-        case headTooLong
-        /// Status 413.
-        case bodyTooLong
-        /// Status 411, because chunked content is not supported.
-        case lengthRequired
-        /// Status 505: neither HTTP/1.0 nor 1.1.
-        case version
+    /// Status of the reply.
+    enum Failure: Int, Error {
+        /// Malformed request line, field or length.
+        case malformed = 400
+        case headTooLong = 431
+        case bodyTooLong = 413
 
-        var status: Int {
-            switch self {
-            case .malformed: 400
-            case .headTooLong: 431
-            case .bodyTooLong: 413
-            case .lengthRequired: 411
-            case .version: 505
-            }
-        }
+        /// Chunked content is not supported.
+        case lengthRequired = 411
+
+        /// Neither HTTP/1.0 nor 1.1.
+        case version = 505
     }
 
     init(head: some Collection<UInt8>, peer: String) throws(Failure) {
