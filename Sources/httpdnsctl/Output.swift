@@ -25,31 +25,21 @@ enum Output {
     ///
     /// - Throws: a write error; if the reader has closed the pipe, an error with the status `ok`.
     static func write(_ text: String) throws(Failure) {
-        guard !text.isEmpty, let fault = write(text, to: STDOUT_FILENO) else { return }
+        guard !text.isEmpty, let fault = writeAll(Array(text.utf8), to: STDOUT_FILENO)
+        else { return }
         guard fault != EPIPE else { throw Failure(message: "output closed", status: .ok) }
         throw Failure(message: "cannot write the output: \(systemMessage(fault))")
     }
 
     static func error(_ message: String) {
-        _ = write(message.hasSuffix("\n") ? message : message + "\n", to: STDERR_FILENO)
+        _ = writeAll(
+            Array((message.hasSuffix("\n") ? message : message + "\n").utf8),
+            to: STDERR_FILENO
+        )
     }
 
-    static func progress(_ message: String) { _ = write("\r\u{1B}[K" + message, to: STDERR_FILENO) }
-
-    private static func write(_ text: String, to descriptor: Int32) -> Int32? {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            // SAFETY: write(2) reads at most the count of the buffer.
-            let count = unsafe rest.withUnsafeBytes { buffer in
-                unsafe Glibc.write(descriptor, buffer.baseAddress, buffer.count)
-            }
-            if count < 0 {
-                if errno == EINTR { continue }
-                return errno
-            }
-            rest = rest.dropFirst(count)
-        }
-        return nil
+    static func progress(_ message: String) {
+        _ = writeAll(Array(("\r\u{1B}[K" + message).utf8), to: STDERR_FILENO)
     }
 
     private static func environment(_ name: String) -> String {
@@ -81,19 +71,11 @@ enum JSONOutput {
     ///
     /// JSON has these characters only in strings, where this escape is valid.
     private static func escaped(_ json: String) -> String {
-        let isScalarPlain = { scalar in scalar == "\n" || isPrintable(scalar) }
-        guard !json.unicodeScalars.allSatisfy(isScalarPlain) else { return json }
-        var text = ""
-        for scalar in json.unicodeScalars {
-            if isScalarPlain(scalar) {
-                text.unicodeScalars.append(scalar)
-            } else {
-                for unit in String(scalar).utf16 {
-                    let digits = String(unit, radix: 16)
-                    text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-                }
-            }
+        httpdnsctl.escaped(json, unless: { $0 == "\n" || isPrintable($0) }) { scalar in
+            String(scalar).utf16.map { unit in
+                let digits = String(unit, radix: 16)
+                return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }.joined()
         }
-        return text
     }
 }

@@ -108,7 +108,7 @@ struct ControlConnection: ~Copyable {
     private mutating func send(_ message: [UInt8]) throws(Failure) {
         var rest = message[...]
         while !rest.isEmpty {
-            try wait(for: Int16(POLLOUT))
+            try wait(for: POLLOUT)
             // SAFETY: send(2) reads no more than the count of the buffer it is given.
             let count = unsafe rest.withUnsafeBytes { buffer in
                 unsafe Glibc.send(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
@@ -128,7 +128,7 @@ struct ControlConnection: ~Copyable {
         do {
             while true {
                 if let message = try decoder.next() { return try read(message) }
-                try wait(for: Int16(POLLIN))
+                try wait(for: POLLIN)
                 let wanted = min(buffer.count, decoder.room)
                 // SAFETY: recv(2) writes at most `wanted` octets, which the buffer has.
                 let count = unsafe buffer.withUnsafeMutableBytes {
@@ -150,25 +150,14 @@ struct ControlConnection: ~Copyable {
         }
     }
 
-    private mutating func wait(for events: Int16) throws(Failure) {
+    private mutating func wait(for events: Int32) throws(Failure) {
         while true {
-            var milliseconds: Int64 = -1
-            if let deadline, let timeout {
-                let left = ContinuousClock.now.duration(to: deadline)
-                guard left > .zero else {
-                    guard let onSilence else { throw Unreachable.silent(path, after: timeout) }
-                    try onSilence()
-                    self.deadline = .now.advanced(by: timeout)
-                    continue
-                }
-                let parts = left.components
-                milliseconds = parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000 + 1
-            }
-            var entry = pollfd(fd: descriptor, events: events, revents: 0)
-            // SAFETY: poll(2) reads and writes one entry.
-            let count = unsafe poll(&entry, 1, Int32(clamping: milliseconds))
-            if count > 0 { return }
-            if count < 0, errno != EINTR { throw Unreachable.talking(to: path, error: errno) }
+            let result = Readiness.wait(descriptor, for: events, until: deadline)
+            if let result, result != 0 { throw Unreachable.talking(to: path, error: result) }
+            guard result == nil, let timeout else { return }
+            guard let onSilence else { throw Unreachable.silent(path, after: timeout) }
+            try onSilence()
+            deadline = .now.advanced(by: timeout)
         }
     }
 }

@@ -23,12 +23,6 @@ struct Gatherer {
     static let limit = Duration.seconds(10)
     private let deadline = ContinuousClock.now.advanced(by: Self.limit)
 
-    init(tree: FileTree, client: ControlClient, options: Options) {
-        self.tree = tree
-        self.client = client
-        self.options = options
-    }
-
     func facts() throws(Failure) -> MachineFacts {
         var machine = MachineFacts()
         machine.isRoot = geteuid() == 0

@@ -144,15 +144,8 @@ extension FileTree {
         let descriptor = unsafe open(place, flags, 0o600)
         guard descriptor >= 0 else { throw Self.fault("write", path, errno) }
         defer { close(descriptor) }
-        var rest = state.octets[...]
-        while !rest.isEmpty {
-            // SAFETY: write(2) reads at most the count of the buffer.
-            let count = unsafe rest.withUnsafeBytes { bytes in
-                unsafe write(descriptor, bytes.baseAddress, bytes.count)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw Self.fault("write", path, errno) }
-            rest = rest.dropFirst(count)
+        if let error = writeAll(state.octets, to: descriptor) {
+            throw Self.fault("write", path, error)
         }
         guard fchown(descriptor, state.user, state.group) == 0,
             fchmod(descriptor, state.mode) == 0

@@ -121,21 +121,12 @@ struct FileTree: Sendable {
         let descriptor = unsafe open(root + real, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard descriptor >= 0 else { throw Self.fault("open", path, errno) }
         defer { close(descriptor) }
-        var octets: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            // SAFETY: read(2) writes at most the count of the buffer.
-            let count = unsafe buffer.withUnsafeMutableBytes { bytes in
-                unsafe read(descriptor, bytes.baseAddress, bytes.count)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw Self.fault("read", path, errno) }
-            guard count > 0 else { return octets }
-            octets += buffer[..<count]
-            guard octets.count <= Self.maximumOctets else {
-                throw Failure(message: "\(path) is too large")
-            }
+        let (octets, error) = readAll(descriptor, limit: Self.maximumOctets)
+        guard error == 0 else { throw Self.fault("read", path, error) }
+        guard octets.count <= Self.maximumOctets else {
+            throw Failure(message: "\(path) is too large")
         }
+        return octets
     }
 
     func names(in path: String) -> [String] {

@@ -41,7 +41,9 @@ enum Probe {
         if transport == .tcp {
             octets = [UInt8(octets.count >> 8), UInt8(octets.count & 0xFF)] + octets
         }
-        guard Readiness.wait(descriptor, for: POLLOUT, until: deadline) else { return .silence }
+        guard Readiness.wait(descriptor, for: POLLOUT, until: deadline) == 0 else {
+            return .silence
+        }
         // SAFETY: send(2) reads at most the count of the array.
         guard unsafe send(descriptor, octets, octets.count, Int32(MSG_NOSIGNAL)) >= 0
         else { return .fault(systemMessage(errno)) }
@@ -60,7 +62,7 @@ enum Probe {
     ) -> Outcome {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         var received: [UInt8] = []
-        while Readiness.wait(descriptor, for: POLLIN, until: deadline) {
+        while Readiness.wait(descriptor, for: POLLIN, until: deadline) == 0 {
             // SAFETY: recv(2) writes at most the count of the array.
             let count = unsafe recv(descriptor, &buffer, buffer.count, 0)
             if count < 0, errno == EINTR || errno == EAGAIN { continue }

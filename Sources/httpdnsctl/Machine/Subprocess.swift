@@ -84,7 +84,9 @@ enum Subprocess {
     ) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 1 << 14)
         while true {
-            guard Readiness.wait(descriptor, for: POLLIN, until: deadline) else { return false }
+            guard Readiness.wait(descriptor, for: POLLIN, until: deadline) == 0 else {
+                return false
+            }
             // SAFETY: read(2) writes at most the count of the buffer.
             let count = unsafe buffer.withUnsafeMutableBytes { bytes in
                 unsafe Glibc.read(descriptor, bytes.baseAddress, bytes.count)
@@ -92,26 +94,6 @@ enum Subprocess {
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return true }
             if output.count < maximumOctets { output += buffer[..<count] }
-        }
-    }
-}
-
-enum Readiness {
-    static func wait(
-        _ descriptor: Int32,
-        for events: Int32,
-        until deadline: ContinuousClock.Instant
-    ) -> Bool {
-        while true {
-            let left = ContinuousClock.now.duration(to: deadline)
-            guard left > .zero else { return false }
-            let parts = left.components
-            let milliseconds = parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000 + 1
-            var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
-            // SAFETY: poll(2) reads and writes one entry.
-            let count = unsafe poll(&entry, 1, Int32(clamping: milliseconds))
-            if count > 0 { return true }
-            if count < 0, errno != EINTR { return false }
         }
     }
 }

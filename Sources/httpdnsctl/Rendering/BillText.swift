@@ -24,19 +24,13 @@ enum BillText {
                 units.today.map(Units.count) ?? "unknown",
                 units.month.map(Units.count) ?? "unknown",
                 vendor.cost.map(Units.money) ?? "unknown",
-                range(units),
+                Units.range(units),
                 notes: [rules(vendor.rules)] + saved(vendor.saved)
                     + (vendor.counted.map { [counted($0)] } ?? [])
                     + (vendor.problem.map { [$0] } ?? [])
             )
         }
         return table.text(palette)
-    }
-
-    private static func range(_ units: BilledUnits) -> String {
-        units.atLeast == units.atMost
-            ? Units.count(units.atMost)
-            : "\(Units.count(units.atLeast)) to \(Units.count(units.atMost))"
     }
 
     private static func rules(_ rules: BillRules) -> String {

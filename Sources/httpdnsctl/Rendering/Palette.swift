@@ -4,11 +4,6 @@ struct Palette {
     let isEnabled: Bool
     var width: Int?
 
-    init(isEnabled: Bool, width: Int? = nil) {
-        self.isEnabled = isEnabled
-        self.width = width
-    }
-
     enum Tone: String {
         case plain = ""
         case heading = "1"

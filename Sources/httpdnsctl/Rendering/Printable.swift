@@ -4,16 +4,16 @@
 ///
 /// Attackers can choose names and error texts.
 func printable(_ text: String) -> String {
-    guard !text.unicodeScalars.allSatisfy(isPrintable) else { return text }
-    var result = ""
-    for scalar in text.unicodeScalars {
-        if isPrintable(scalar) {
-            result.unicodeScalars.append(scalar)
-        } else {
-            result += "\\u{" + String(scalar.value, radix: 16) + "}"
-        }
-    }
-    return result
+    escaped(text, unless: isPrintable) { "\\u{" + String($0.value, radix: 16) + "}" }
+}
+
+func escaped(
+    _ text: String,
+    unless isPlain: (Unicode.Scalar) -> Bool,
+    _ escape: (Unicode.Scalar) -> String
+) -> String {
+    guard !text.unicodeScalars.allSatisfy(isPlain) else { return text }
+    return text.unicodeScalars.map { isPlain($0) ? String($0) : escape($0) }.joined()
 }
 
 /// Returns true if a character cannot control the terminal.

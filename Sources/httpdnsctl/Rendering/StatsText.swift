@@ -251,10 +251,7 @@ enum StatsText {
     }
 
     private static func connections(_ opened: UInt64, _ reused: UInt64) -> [String] {
-        guard opened > 0 || reused > 0 else { return [] }
-        return [
-            "connections: \(Units.count(opened)) opened, \(Units.count(reused, "reuse", "reuses"))"
-        ]
+        opened > 0 || reused > 0 ? [Units.connections(opened, reused)] : []
     }
 
     private static func breakdown(_ title: String, _ counts: Counts) -> [String] {

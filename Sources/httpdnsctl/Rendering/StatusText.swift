@@ -133,10 +133,7 @@ enum StatusText {
         if let units = vendor.units { notes.append(VendorText.units(units, vendor.cost)) }
         if let client = vendor.clientAddress { notes.append("client address: \(client)") }
         if vendor.connectionsOpened > 0 {
-            notes.append(
-                "connections: \(Units.count(vendor.connectionsOpened)) opened,"
-                    + " \(Units.count(vendor.connectionsReused, "reuse", "reuses"))"
-            )
+            notes.append(Units.connections(vendor.connectionsOpened, vendor.connectionsReused))
         }
         if let refresh = vendor.refresh { notes.append(VendorText.refresh(refresh)) }
         return notes

@@ -39,6 +39,16 @@ enum Units {
         count(units, "unit", "units") + (cost.map { " (\(money($0)))" } ?? "")
     }
 
+    /// Formats the lower and the upper bound.
+    static func range(_ units: BilledUnits) -> String {
+        units.atLeast == units.atMost
+            ? count(units.atMost) : "\(count(units.atLeast)) to \(count(units.atMost))"
+    }
+
+    static func connections(_ opened: UInt64, _ reused: UInt64) -> String {
+        "connections: \(count(opened)) opened, \(count(reused, "reuse", "reuses"))"
+    }
+
     static func octets(_ value: UInt64) -> String {
         guard value >= 1024 else { return "\(value) B" }
         var amount = Double(value) / 1024

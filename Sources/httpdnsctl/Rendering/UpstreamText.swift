@@ -81,9 +81,6 @@ enum UpstreamText {
         let opened = servers.reduce(0) { $0 &+ $1.connectionsOpened }
         guard opened > 0 else { return [] }
         let reused = servers.reduce(0) { $0 &+ $1.connectionsReused }
-        return [
-            "connections: \(Units.count(opened)) opened,"
-                + " \(Units.count(reused, "reuse", "reuses"))"
-        ]
+        return [Units.connections(opened, reused)]
     }
 }

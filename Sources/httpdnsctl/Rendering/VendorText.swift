@@ -43,10 +43,7 @@ enum VendorText {
     private static func calls(_ number: UInt64) -> String { Units.count(number, "call", "calls") }
 
     static func units(_ units: BilledUnits, _ cost: BilledCost?) -> String {
-        let bounds =
-            units.atLeast == units.atMost
-            ? Units.count(units.atMost)
-            : "\(Units.count(units.atLeast)) to \(Units.count(units.atMost))"
+        let bounds = Units.range(units)
         guard let today = units.today, let month = units.month else {
             return "units: \(bounds) counted; units of the day and the month unknown"
         }

@@ -83,25 +83,13 @@ struct CheckVerb: Verb {
         let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure(message: "\(file): \(systemMessage(errno))") }
         defer { close(descriptor) }
-        var octets: [UInt8] = []
-        var block = [UInt8](repeating: 0, count: 16 * 1024)
-        while true {
-            // SAFETY: read(2) writes at most the count of the buffer.
-            let count = unsafe block.withUnsafeMutableBytes { buffer in
-                unsafe read(descriptor, buffer.baseAddress, buffer.count)
-            }
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw Failure(message: "\(file): \(systemMessage(errno))")
-            }
-            guard count > 0 else { break }
-            octets += block[..<count]
-            guard octets.count <= ControlLimits.callOctets else {
-                throw Failure(
-                    message: "\(file) is too long to send to the daemon",
-                    hint: "use httpdnsd --config \(file) --check"
-                )
-            }
+        let (octets, error) = readAll(descriptor, limit: ControlLimits.callOctets)
+        guard error == 0 else { throw Failure(message: "\(file): \(systemMessage(error))") }
+        guard octets.count <= ControlLimits.callOctets else {
+            throw Failure(
+                message: "\(file) is too long to send to the daemon",
+                hint: "use httpdnsd --config \(file) --check"
+            )
         }
         guard let text = String(validating: octets, as: UTF8.self) else {
             throw Failure(message: "\(file) is not UTF-8")
