@@ -16,8 +16,13 @@ package final class LogSink: Sendable {
     private let recorder = FlightRecorder()
     private let destination: LogDestination
 
-    /// Writer thread; nil until ``startWriter()``.
-    private let writer = Lock<LogWriter?>(nil)
+    /// Maximum number of queued entries, in addition to up to 4,096 entries that are being written.
+    static let entryLimit = 4_096
+
+    private typealias Queue = BackgroundQueue<(entry: LogEntry, format: LogFormat)>
+
+    /// Queue of the writer thread; nil until ``startWriter()``.
+    private let queue = Lock<Queue?>(nil)
     private let dropped = Atomic<UInt64>(0)
     private let now: @Sendable () -> Instant
 
@@ -109,8 +114,11 @@ package final class LogSink: Sendable {
 
     private func put(_ entry: LogEntry) {
         let format = format.withLock { $0 }
-        if let writer = writer.withLock({ $0 }) {
-            if !writer.add(entry, format) { dropped.add(1, ordering: .relaxed) }
+        if let queue = queue.withLock({ $0 }) {
+            let octets = entry.fields.reduce(entry.message.utf8.count) {
+                $0 + $1.name.utf8.count + $1.value.utf8.count
+            }
+            if !queue.add((entry, format), octets: octets) { dropped.add(1, ordering: .relaxed) }
         } else {
             _ = counted.put(entry, format)
         }
@@ -127,16 +135,28 @@ package final class LogSink: Sendable {
 
     // MARK: - Writing
 
-    /// Starts a writer thread, so that a slow log reader blocks no other thread.
+    /// Starts a writer thread, because a write can block without limit, as on a failed disk.
     ///
-    /// If the writer thread cannot be started, each thread writes its own entries, and can block.
+    /// Entries that exceed the limits of the queue are dropped and counted. If the writer thread
+    /// cannot be started, each thread writes its own entries, and can block.
     package func startWriter() {
-        let made = try? LogWriter(to: counted)
-        writer.withLock { $0 = made }
+        let destination = counted
+        let made = try? Queue(named: "log", itemLimit: Self.entryLimit, octetLimit: 1 << 20) {
+            items,
+            dropped in
+            for item in items { _ = destination.put(item.entry, item.format) }
+            guard dropped > 0 else { return }
+            let text = "log: \(dropped) lines were dropped, because the log reader was too slow"
+            _ = destination.put(
+                LogEntry(level: .warning, message: text),
+                items.last?.format ?? .text
+            )
+        }
+        queue.withLock { $0 = made }
     }
 
-    /// Waits until queued entries are written, for at most `LogWriter.flushTime`.
-    package func flush() { writer.withLock { $0 }?.flush() }
+    /// Waits until queued entries are written, for at most 500 ms.
+    package func flush() { queue.withLock { $0 }?.flush(within: .milliseconds(500)) }
 
     // MARK: - Recording
 

@@ -242,11 +242,11 @@ struct LogSinkTests {
         log.logger.error("first")
         reader.wait()
         // The writer thread holds the first line, so the queue is empty.
-        for _ in 0..<LogWriter.entryLimit { log.logger.error("queued") }
+        for _ in 0..<LogSink.entryLimit { log.logger.error("queued") }
         #expect(log.droppedLines == 0)
         for _ in 0..<3 { log.logger.error("dropped") }
         #expect(log.droppedLines == 3)
-        for _ in 0..<LogWriter.entryLimit + 2 { release.signal() }
+        for _ in 0..<LogSink.entryLimit + 2 { release.signal() }
         log.flush()
     }
 
