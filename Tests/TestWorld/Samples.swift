@@ -128,14 +128,12 @@ package enum Samples {
         stats.queries.bySource = ["cache": 900, "vendor": 60, "upstream": 40]
         stats.queries.byRcode = ["noerror": 950, "nxdomain": 50]
         stats.queries.byTransport = ["udp": 999, "tcp": 1]
-        stats.latency.client = LatencyQuantiles(
-            count: 1000,
-            p50Us: 90,
-            p90Us: 400,
-            p99Us: 25_000,
-            p999Us: 80_000,
-            maxUs: 1_250_000
-        )
+        stats.latency.client.count = 1000
+        stats.latency.client.p50Us = 90
+        stats.latency.client.p90Us = 400
+        stats.latency.client.p99Us = 25_000
+        stats.latency.client.p999Us = 80_000
+        stats.latency.client.maxUs = 1_250_000
         stats.cache.entries = 55
         stats.cache.octets = 10_240
         stats.cache.limitOctets = 67_108_864
@@ -359,26 +357,12 @@ package enum Samples {
     )
 
     package static func counts(_ kind: TopRequest.Kind) -> TopReply<QueryCount> {
-        TopReply(
-            kind: kind,
-            sinceSeconds: 75,
-            total: 4,
-            entries: [
-                QueryCount(
-                    name: kind == .clients ? "127.0.0.1" : "www.example.com.",
-                    queries: 3,
-                    misses: 2,
-                    fallbackEmpty: 1,
-                    fallbackFailed: 1,
-                    slowestUs: 48_200
-                ),
-                QueryCount(
-                    name: kind == .clients ? "192.0.2.7" : "a.example.com.",
-                    queries: 1,
-                    slowestUs: 12
-                ),
-            ]
-        )
+        var first = QueryCount(name: kind == .clients ? "127.0.0.1" : "www.example.com.")
+        (first.queries, first.misses, first.slowestUs) = (3, 2, 48_200)
+        (first.fallbackEmpty, first.fallbackFailed) = (1, 1)
+        var second = QueryCount(name: kind == .clients ? "192.0.2.7" : "a.example.com.")
+        (second.queries, second.slowestUs) = (1, 12)
+        return TopReply(kind: kind, sinceSeconds: 75, total: 4, entries: [first, second])
     }
 
     package static var bill: BillReply {

@@ -8,14 +8,13 @@ internal import Upstream
 
 extension LatencyQuantiles {
     init(_ sum: LatencySum) {
-        self.init(
-            count: sum.count,
-            p50Us: sum.quantile(0.5),
-            p90Us: sum.quantile(0.9),
-            p99Us: sum.quantile(0.99),
-            p999Us: sum.quantile(0.999),
-            maxUs: sum.longest
-        )
+        self.init()
+        count = sum.count
+        p50Us = sum.quantile(0.5)
+        p90Us = sum.quantile(0.9)
+        p99Us = sum.quantile(0.99)
+        p999Us = sum.quantile(0.999)
+        maxUs = sum.longest
     }
 }
 

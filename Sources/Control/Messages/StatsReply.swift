@@ -102,20 +102,4 @@ package struct LatencyQuantiles: Codable, Sendable, Equatable {
     package var p999Us: UInt64 = 0
     package var maxUs: UInt64 = 0
     package init() {}
-
-    package init(
-        count: UInt64,
-        p50Us: UInt64,
-        p90Us: UInt64,
-        p99Us: UInt64,
-        p999Us: UInt64,
-        maxUs: UInt64
-    ) {
-        self.count = count
-        self.p50Us = p50Us
-        self.p90Us = p90Us
-        self.p99Us = p99Us
-        self.p999Us = p999Us
-        self.maxUs = maxUs
-    }
 }

@@ -75,32 +75,18 @@ package struct QueryCount: Codable, Sendable, Equatable {
     /// Queried name, or IP address of a client.
     package var name: String
 
-    package var queries: UInt64
-    package var misses: UInt64
+    package var queries: UInt64 = 0
+    package var misses: UInt64 = 0
 
     /// Number of upstream answers after an empty answer of the vendor.
-    package var fallbackEmpty: UInt64
+    package var fallbackEmpty: UInt64 = 0
 
     /// Number of upstream answers after a failure or delay of the vendor.
-    package var fallbackFailed: UInt64
+    package var fallbackFailed: UInt64 = 0
 
-    package var slowestUs: UInt32
+    package var slowestUs: UInt32 = 0
 
-    package init(
-        name: String,
-        queries: UInt64 = 0,
-        misses: UInt64 = 0,
-        fallbackEmpty: UInt64 = 0,
-        fallbackFailed: UInt64 = 0,
-        slowestUs: UInt32 = 0
-    ) {
-        self.name = name
-        self.queries = queries
-        self.misses = misses
-        self.fallbackEmpty = fallbackEmpty
-        self.fallbackFailed = fallbackFailed
-        self.slowestUs = slowestUs
-    }
+    package init(name: String) { self.name = name }
 }
 
 package struct NameCost: Codable, Sendable, Equatable {
