@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-private import CLinux
-internal import Glibc
 private import Locks
 private import Synchronization
 
@@ -8,8 +6,6 @@ private import Synchronization
 ///
 /// A file system can stop responding, for example while it is frozen for a backup, or after the
 /// loss of a network disk.
-// SAFETY: the system calls use one pollfd and eight octets.
-@safe
 package final class FileThread: Sendable {
     package static let shared = FileThread()
 
@@ -20,8 +16,7 @@ package final class FileThread: Sendable {
     ///
     /// If nil, each access runs on the caller's thread.
     private let queue: BackgroundQueue<@Sendable () -> Void>?
-    private let done: Int32
-
+    private let done = try? Gate()
     private let isBusy = Atomic(false)
 
     package init() {
@@ -31,7 +26,6 @@ package final class FileThread: Sendable {
         // Ignores an error, because the daemon also drops the capabilities of other threads, and
         // reports the error of that call.
         queue?.add { try? OwnProcess.dropCapabilities() }
-        done = linux_eventfd()
     }
 
     /// Runs `body` on the thread, and waits for its result.
@@ -40,7 +34,7 @@ package final class FileThread: Sendable {
     /// ends, further calls return nil immediately.
     @ServiceLoop
     func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) -> Value? {
-        guard let queue, done >= 0 else { return body() }
+        guard let queue, let done else { return body() }
         guard !isBusy.exchange(true, ordering: .acquiringAndReleasing) else { return nil }
         let result = Lock<Value?>(nil)
         queue.add { [self] in
@@ -48,22 +42,15 @@ package final class FileThread: Sendable {
             // Cleared before the result is set, because the caller may then start another access.
             isBusy.store(false, ordering: .releasing)
             result.withLock { $0 = value }
-            _ = linux_eventfd_signal(done)
+            done.open()
         }
         let end = Clock.now + Self.patience
         while true {
             if let value = result.withLock({ $0 }) { return value }
             let left = end - Clock.now
             guard left > .zero else { return nil }
-            wait(left)
+            // Also returns at the end of an earlier access.
+            done.close(after: left)
         }
-    }
-
-    /// Waits up to `time` until an access ends; also returns at the end of an earlier access.
-    private func wait(_ time: Duration) {
-        var event = pollfd(fd: done, events: Int16(POLLIN), revents: 0)
-        var count: UInt64 = 0
-        unsafe poll(&event, 1, Int32(time.millisecondsRoundedUp))
-        _ = unsafe Glibc.read(done, &count, MemoryLayout<UInt64>.size)
     }
 }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import CLinux
-internal import Glibc
 internal import Locks
 
 /// Bounded queue with a thread for a handler that may block; drops and counts excess items.
@@ -18,7 +16,7 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
 
     private let state = Lock(State())
 
-    private let descriptor: OwnedDescriptor
+    private let added: Gate
     private let itemLimit: Int
     private let octetLimit: Int
 
@@ -32,14 +30,14 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
         octetLimit: Int = .max,
         _ handler: @escaping Handler
     ) throws(SocketError) {
-        descriptor = try OwnedDescriptor(linux_eventfd(), from: "eventfd")
+        added = try Gate()
         self.itemLimit = itemLimit
         self.octetLimit = octetLimit
         _ = try WorkerThread(named: name) { [self] in
             while true {
                 let (items, dropped) = take()
                 guard !items.isEmpty || dropped > 0 else {
-                    wait()
+                    added.close(after: nil)
                     continue
                 }
                 handler(items, dropped)
@@ -60,7 +58,7 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
             state.octets += octets
             return (true, state.items.count == 1)
         }
-        if wasEmpty { _ = linux_eventfd_signal(descriptor.raw) }
+        if wasEmpty { added.open() }
         return isAdded
     }
 
@@ -79,13 +77,5 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
             defer { state = State(taken: state.items.count) }
             return (state.items, state.dropped)
         }
-    }
-
-    private func wait() {
-        var event = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
-        var count: UInt64 = 0
-        // SAFETY: one pollfd and eight octets are written.
-        unsafe poll(&event, 1, -1)
-        _ = unsafe read(descriptor.raw, &count, MemoryLayout<UInt64>.size)
     }
 }

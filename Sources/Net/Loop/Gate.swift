@@ -2,7 +2,7 @@
 internal import CLinux
 internal import Glibc
 
-/// Gate that blocks threads until it is opened; it stays open.
+/// Gate that blocks threads until it is opened; it stays open, except after ``close(after:)``.
 package final class Gate: Sendable {
     private let descriptor: OwnedDescriptor
 
@@ -18,5 +18,16 @@ package final class Gate: Sendable {
         var event = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
         // SAFETY: one pollfd is written.
         while unsafe poll(&event, 1, -1) < 1 {}
+    }
+
+    /// Blocks the calling thread until the gate is open or `time` has passed, and closes the gate.
+    ///
+    /// May return early.
+    func close(after time: Duration?) {
+        var event = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
+        var count: UInt64 = 0
+        // SAFETY: one pollfd and eight octets are written.
+        unsafe poll(&event, 1, time.map { Int32($0.millisecondsRoundedUp) } ?? -1)
+        _ = unsafe read(descriptor.raw, &count, MemoryLayout<UInt64>.size)
     }
 }
