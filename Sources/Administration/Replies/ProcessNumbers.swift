@@ -2,6 +2,7 @@
 internal import Configuration
 internal import Control
 internal import Glibc
+internal import Net
 
 enum ProcessNumbers {
     /// Current numbers of this process; a value that cannot be read is 0.

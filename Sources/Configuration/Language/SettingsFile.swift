@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
+internal import Net
 
 struct SettingsFile: Sendable {
     /// Path from the command line, or path of the drop-in.

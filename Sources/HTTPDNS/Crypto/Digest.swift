@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 import DNSWire
+private import Net
 
 package enum Digest {
     /// Returns the MD5 digest (RFC 1321), which is broken but needed by older vendor APIs.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
-private import Glibc
+private import Net
 
 /// Key or token that descriptions do not show, and that is wiped before its memory is freed.
 // SAFETY: the storage is written once in init, then only read, and freed in deinit when no
@@ -105,23 +105,4 @@ extension Redacted where Self: Vendor {
 
 extension Secret: Redacted {
     package var description: String { "(secret)" }
-}
-
-// MARK: - Wiping
-
-extension [UInt8] {
-    /// Overwrites and removes all octets; copies of the array are not overwritten.
-    package mutating func wipe() {
-        // SAFETY: base and count describe the array's storage, which is valid during the closure.
-        unsafe withUnsafeMutableBytes { unsafe $0.wipe() }
-        removeAll()
-    }
-}
-
-extension UnsafeMutableRawBufferPointer {
-    /// Overwrites the octets with a function of libc, because OpenSSL is possibly not loaded.
-    fileprivate func wipe() {
-        // SAFETY: base and count describe the buffer.
-        if let baseAddress { unsafe explicit_bzero(baseAddress, count) }
-    }
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-private import Glibc
 
 /// Reader of `/etc/group`; does not use NSS, which may send queries to this daemon.
 package enum GroupFile {
@@ -10,8 +9,9 @@ package enum GroupFile {
     ///
     /// If no group has the name, a numeric `name` is the number of the group.
     package static func number(of name: String, path: String = "/etc/group") -> UInt32? {
-        let text = read(path) ?? ""
-        return number(of: name, in: text) ?? (name.allSatisfy(\.isNumber) ? UInt32(name) : nil)
+        let octets = (try? RegularFile(path).read(atMost: maximumOctets)) ?? []
+        return number(of: name, in: String(decoding: octets, as: UTF8.self))
+            ?? (name.allSatisfy(\.isNumber) ? UInt32(name) : nil)
     }
 
     static func number(of name: String, in text: String) -> UInt32? {
@@ -23,25 +23,5 @@ package enum GroupFile {
             return UInt32(Substring(fields[2]))
         }
         return nil
-    }
-
-    private static func read(_ path: String) -> String? {
-        // SAFETY: the path ends with NUL.
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var content: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 4096)
-        while true {
-            // SAFETY: read(2) writes at most the size of the buffer.
-            let count = unsafe chunk.withUnsafeMutableBytes {
-                unsafe Glibc.read(descriptor, $0.baseAddress, $0.count)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { return nil }
-            guard count > 0 else { return String(decoding: content, as: UTF8.self) }
-            content += chunk[..<count]
-            guard content.count <= maximumOctets else { return nil }
-        }
     }
 }

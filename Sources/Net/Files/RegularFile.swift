@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-import Glibc
-import HTTPDNS
+package import Glibc
 
 package struct RegularFile: ~Copyable {
     private let descriptor: CInt
-    let mode: mode_t
+    package let mode: mode_t
 
     /// True if only the user root or the group root can read the file.
-    let isOnlyForRoot: Bool
+    package let isOnlyForRoot: Bool
 
     /// Opens `path` for reading; does not block on a pipe.
     package init(_ path: String) throws(FileError) {
@@ -63,7 +62,7 @@ package struct RegularFile: ~Copyable {
 
 package enum FileError: Error, Hashable {
     /// True if there is no file or directory with the path.
-    var isAbsence: Bool { self == .system(ENOENT) || self == .system(ENOTDIR) }
+    package var isAbsence: Bool { self == .system(ENOENT) || self == .system(ENOTDIR) }
 
     case system(CInt)
     case notRegular(Kind)
@@ -101,5 +100,24 @@ package enum FileError: Error, Hashable {
             "is longer than " + (limit >= 1 << 20 ? "\(limit >> 20) MiB" : "\(limit) octets")
         case .tooMany(let limit): "contains more than \(limit) drop-ins"
         }
+    }
+}
+
+// MARK: - Wiping
+
+extension [UInt8] {
+    /// Overwrites and removes all octets; copies of the array are not overwritten.
+    package mutating func wipe() {
+        // SAFETY: base and count describe the array's storage, which is valid during the closure.
+        unsafe withUnsafeMutableBytes { unsafe $0.wipe() }
+        removeAll()
+    }
+}
+
+extension UnsafeMutableRawBufferPointer {
+    /// Overwrites the octets with a function of libc, because OpenSSL is possibly not loaded.
+    package func wipe() {
+        // SAFETY: base and count describe the buffer.
+        if let baseAddress { unsafe explicit_bzero(baseAddress, count) }
     }
 }
