@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Configuration
+internal import HTTPDNS
 internal import Logging
 internal import Net
 
@@ -48,7 +49,7 @@ extension Components {
     fileprivate var needsHTTP: Bool { http != nil || upstreamHTTP != nil }
 
     fileprivate var trustsSystem: Bool {
-        settings.vendors.contains { $0.caFile == nil && $0.account.usesTLS }
+        settings.vendors.contains { $0.client.certificateFile == nil && $0.account.usesTLS }
             || settings.upstreams.contains { $0.caFile == nil && $0.url.scheme.isProtected }
     }
 }

@@ -102,8 +102,8 @@ struct SettingsContractTests {
         #expect(vendor.tencent.token?.value.copy == [UInt8]("1234567".utf8))
         #expect(vendor.tencent.key?.value.count == 16)
         #expect(texts(vendor.servers) == ["119.29.29.99:443", "119.28.28.99:443"])
-        #expect(vendor.timeout == .seconds(2))
-        #expect(vendor.retriesBeforeSwitch == 3)
+        #expect(vendor.client.timeout == .seconds(2))
+        #expect(vendor.client.retriesBeforeSwitch == 3)
         let alibaba = loaded.vendors[1]
         #expect(alibaba.alibaba.account == "100000")
         #expect(alibaba.alibaba.secret?.source == .credential("alibaba-secret"))

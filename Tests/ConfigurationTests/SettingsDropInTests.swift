@@ -2,6 +2,7 @@
 import Control
 import DNSWire
 import Glibc
+import HTTPDNS
 import TestWorld
 import Testing
 
@@ -115,7 +116,7 @@ struct SettingsDropInTests {
             "vendors: {b: {\(json)}, a: {timeout: 1s, servers: [192.0.2.2]}}"
         )
         #expect(loaded.vendors.map(\.name) == ["a", "b"])
-        #expect(loaded.vendors.map(\.timeout) == [.seconds(1), .seconds(2)])
+        #expect(loaded.vendors.map(\.client.timeout) == [.seconds(1), .seconds(2)])
         #expect(loaded.vendors.map { texts($0.servers) } == [["192.0.2.2:443"], ["192.0.2.1:443"]])
         #expect(loaded.vendors.map(\.place.description) == ["f:2", "g:1"])
     }

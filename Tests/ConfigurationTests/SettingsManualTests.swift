@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
+import HTTPDNS
+import Net
 import TestWorld
 import Testing
 
@@ -68,7 +70,7 @@ struct SettingsManualTests {
             loaded.vendors.first.map { texts($0.servers) }
                 == ["119.29.29.99:443", "119.28.28.99:443"]
         )
-        #expect(texts(loaded.vendors.compactMap(\.clientSubnet)) == ["203.0.113.7"])
+        #expect(texts(loaded.vendors.compactMap(\.client.clientSubnet)) == ["203.0.113.7"])
         #expect(
             loaded.routes.first.map { texts($0.domains) }
                 == ["example.com", "=only.this.example", "*.below.example"]

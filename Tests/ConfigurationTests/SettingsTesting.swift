@@ -76,7 +76,6 @@ extension Settings {
         copy.warnings = []
         for index in copy.routes.indices { copy.routes[index].place = SettingsPlace() }
         for index in copy.vendors.indices { copy.vendors[index].place = SettingsPlace() }
-        for index in copy.upstreams.indices { copy.upstreams[index].place = SettingsPlace() }
         return copy
     }
 }

@@ -141,7 +141,7 @@ struct SettingsVendorTests {
         #expect(vendor.baidu.account == "7")
         #expect(vendor.baidu.secret?.value.count == 32)
         #expect(vendor.baidu.tlsName == Baidu.defaultTLSName)
-        #expect(vendor.timeout == .seconds(1))
+        #expect(vendor.client.timeout == .seconds(1))
     }
 
     @Test("Tencent's region selects the servers")
@@ -207,14 +207,12 @@ struct SettingsVendorTests {
             )
         )
         let vendor = try #require(loaded.vendors.first)
-        let client = VendorClient.Settings(vendor)
+        let client = vendor.client
         #expect(client.proxy?.description == "[2001:db8::1]:3128")
         #expect(client.concurrentCalls == 4)
         #expect(client.batching == .together)
         #expect(client.budget == Budget.Rule(callsPerDay: 1000, onExceeded: .warn))
-        #expect(
-            VendorClient.Settings(VendorSettings(name: "", place: SettingsPlace())).proxy == nil
-        )
+        #expect(VendorSettings(name: "", place: SettingsPlace()).client.proxy == nil)
     }
 
     @Test("a proxy is an HTTP proxy with an IP address and a port")

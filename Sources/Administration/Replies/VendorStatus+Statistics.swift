@@ -31,7 +31,7 @@ extension VendorStatus {
         units = BilledUnits(statistics)
         cost = BilledCost(statistics)
         clientAddress = statistics.clientAddress.map { "\($0)" }
-        clientSubnet = settings.clientSubnet.map { "\($0)" }
+        clientSubnet = settings.client.clientSubnet.map { "\($0)" }
         if statistics.refreshesAddresses {
             refresh = AddressRefresh(
                 count: statistics.refreshes,

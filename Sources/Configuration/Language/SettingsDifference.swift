@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Control
 internal import DNSWire
+internal import HTTPDNS
 
 extension SettingChange {
     fileprivate init(_ path: String, from old: String?, to new: String?) {
@@ -242,21 +243,10 @@ extension VendorSettings {
     }
 
     package var answerValues: String {
-        let standard = VendorSettings(name: name, place: place)
         var values = self
-        values.timeout = standard.timeout
-        values.retriesBeforeSwitch = standard.retriesBeforeSwitch
-        values.hedgeAfter = standard.hedgeAfter
-        values.returnToPrimaryAfter = standard.returnToPrimaryAfter
-        values.caFile = standard.caFile
-        values.http = standard.http
-        values.proxy = standard.proxy
-        values.concurrentCalls = standard.concurrentCalls
-        values.callsPerSecond = standard.callsPerSecond
-        values.batching = standard.batching
-        values.budget = standard.budget
-        values.price = standard.price
-        values.families = standard.families
+        values.client = VendorClient.Settings()
+        values.client.clientSubnet = client.clientSubnet
+        values.price = nil
         return "\(kind) \(table.write(values).inline)"
     }
 }
@@ -264,7 +254,6 @@ extension VendorSettings {
 extension UpstreamSettings {
     package func hasSameServers(as other: UpstreamSettings) -> Bool {
         var other = other
-        other.place = place
         other.only = only
         return self == other
     }

@@ -18,10 +18,10 @@ package struct SettingsEnvironment: Sendable {
     ///
     /// At the start of the daemon, always returns true, because a slow disk must not delay the
     /// start.
-    package var mayBeDirectory: @Sendable (String) -> Bool
+    package var mayBeDirectory: @Sendable (String) -> Bool = { _ in true }
 
     /// Returns true if a path is known to be a directory; at the start of the daemon always false.
-    package var isDirectory: @Sendable (String) -> Bool
+    package var isDirectory: @Sendable (String) -> Bool = { _ in false }
 
     /// Returns false if a path is known not to exist; at the start of the daemon always true.
     package var mayExist: @Sendable (String) -> Bool = { _ in true }
@@ -32,15 +32,11 @@ package struct SettingsEnvironment: Sendable {
     package init(
         credentialsDirectory: String? = nil,
         hasHTTP3: Bool? = nil,
-        isLocal: @escaping @Sendable (SocketAddress) -> Bool = { _ in false },
-        mayBeDirectory: @escaping @Sendable (String) -> Bool = { _ in true },
-        isDirectory: @escaping @Sendable (String) -> Bool = { _ in false }
+        isLocal: @escaping @Sendable (SocketAddress) -> Bool = { _ in false }
     ) {
         self.credentialsDirectory = credentialsDirectory
         self.hasHTTP3 = hasHTTP3
         self.isLocal = isLocal
-        self.mayBeDirectory = mayBeDirectory
-        self.isDirectory = isDirectory
     }
 
     package static var process: SettingsEnvironment {

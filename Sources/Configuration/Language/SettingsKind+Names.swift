@@ -8,8 +8,7 @@ extension SettingsKind where Value == SocketAddress {
         .scalar(
             "IP:PORT or [IPv6]:PORT (port \(defaultPort) if left out)",
             schema: SettingsSchema.address,
-            read: { text throws(Mismatch) in try .literal(text, defaultPort: defaultPort) },
-            write: { .text($0.description) }
+            read: { text throws(Mismatch) in try .literal(text, defaultPort: defaultPort) }
         )
     }
 
@@ -36,8 +35,7 @@ extension SettingsKind where Value == IPAddress {
             read: { text throws(Mismatch) in
                 guard let address = IPAddress(text) else { throw Mismatch() }
                 return address
-            },
-            write: { .text($0.description) }
+            }
         )
     }
 }
@@ -137,8 +135,7 @@ extension SettingsKind where Value == IPPrefix {
                     message: "`\(text.shortened)` has host bits set",
                     hint: "did you mean `\(meant)`?"
                 )
-            },
-            write: { .text($0.description) }
+            }
         )
     }
 }
@@ -150,8 +147,7 @@ extension SettingsKind where Value == DomainPattern {
             schema: SettingsSchema.string(
                 #"^(\.|(=|\*\.)?([-0-9A-Z_a-z]|\\[!-~])([-./0-9A-Z_a-z]|\\[!-~])*)$"#
             ),
-            read: { text throws(Mismatch) in try DomainPattern(reading: text) },
-            write: { .text($0.description) }
+            read: { text throws(Mismatch) in try DomainPattern(reading: text) }
         )
     }
 }
@@ -216,8 +212,7 @@ extension SettingsKind where Value == String {
                     )
                 }
                 return text
-            },
-            write: { .text($0) }
+            }
         )
     }
 
@@ -233,8 +228,7 @@ extension SettingsKind where Value == String {
                     throw Mismatch(hint: "add the name of the file after the last `/`")
                 }
                 return text
-            },
-            write: { .text($0) }
+            }
         )
     }
 
@@ -247,8 +241,7 @@ extension SettingsKind where Value == String {
                     IPAddress(text) == nil
                 else { throw Mismatch() }
                 return name.text
-            },
-            write: { .text($0) }
+            }
         )
     }
 
@@ -261,8 +254,7 @@ extension SettingsKind where Value == String {
                     !text.contains(where: { ": /".contains($0) })
                 else { throw Mismatch() }
                 return text
-            },
-            write: { .text($0) }
+            }
         )
     }
 }

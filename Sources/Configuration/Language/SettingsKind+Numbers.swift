@@ -140,8 +140,7 @@ extension SettingsKind where Value == String {
                     throw Mismatch(hint: currencyCode(of: text).map { "did you mean `\($0)`?" })
                 }
                 return text
-            },
-            write: { .text($0) }
+            }
         )
     }
 
@@ -158,6 +157,23 @@ extension SettingsKind where Value == String {
     }
 }
 
+extension SettingsKind where Value: FixedWidthInteger {
+    static func integer(_ range: ClosedRange<Int>) -> SettingsKind {
+        .scalar(
+            range.upperBound == .max
+                ? "a whole number from \(range.lowerBound)"
+                : "a whole number from \(range.lowerBound) to \(range.upperBound)",
+            schema: SettingsSchema.number(range, pattern: "^[0-9]+$"),
+            read: { text throws(Mismatch) in
+                guard text.utf8.allSatisfy(\.isDigit), let number = Int(text),
+                    range.contains(number)
+                else { throw Mismatch() }
+                return Value(number)
+            }
+        )
+    }
+}
+
 extension SettingsKind where Value == Int {
     static func size(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
@@ -170,22 +186,6 @@ extension SettingsKind where Value == Int {
                 return octets
             },
             write: { .text(Scale.size.write($0)) }
-        )
-    }
-
-    static func integer(_ range: ClosedRange<Int>) -> SettingsKind {
-        .scalar(
-            range.upperBound == .max
-                ? "a whole number from \(range.lowerBound)"
-                : "a whole number from \(range.lowerBound) to \(range.upperBound)",
-            schema: SettingsSchema.number(range, pattern: "^[0-9]+$"),
-            read: { text throws(Mismatch) in
-                guard text.utf8.allSatisfy(\.isDigit), let number = Int(text),
-                    range.contains(number)
-                else { throw Mismatch() }
-                return number
-            },
-            write: { .text("\($0)") }
         )
     }
 

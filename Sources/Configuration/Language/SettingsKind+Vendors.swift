@@ -15,8 +15,7 @@ extension SettingsKind where Value == String {
                     (1...longest).contains(text.utf8.count)
                 else { throw Mismatch() }
                 return text
-            },
-            write: { .text($0) }
+            }
         )
     }
 
@@ -28,8 +27,7 @@ extension SettingsKind where Value == String {
                 if IPAddress(text) != nil { return text }
                 guard let name = try? Name(text), name.isHostname else { throw Mismatch() }
                 return name.text
-            },
-            write: { .text($0) }
+            }
         )
     }
 }

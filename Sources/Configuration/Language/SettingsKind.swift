@@ -31,7 +31,7 @@ extension SettingsKind {
         _ expected: String,
         schema: YAMLNode = SettingsSchema.string(),
         read: @escaping @Sendable (String) throws(Mismatch) -> Value,
-        write: @escaping @Sendable (Value) -> YAMLNode
+        write: @escaping @Sendable (Value) -> YAMLNode = { .text("\($0)") }
     ) -> SettingsKind {
         SettingsKind(
             expected: expected,

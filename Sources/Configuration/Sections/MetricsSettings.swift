@@ -72,8 +72,7 @@ extension SettingsKind where Value == MetricsPlace {
                 }
                 guard text.utf8.count <= octets else { throw Mismatch() }
                 return .path(text)
-            },
-            write: { .text("\($0)") }
+            }
         )
     }
 }

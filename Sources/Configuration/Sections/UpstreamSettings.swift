@@ -5,7 +5,6 @@ package import Net
 /// Resolver for queries that no vendor answers.
 package struct UpstreamSettings: Sendable, Equatable {
     package var name: String
-    package var place: SettingsPlace
     package var url = UpstreamURL(literal: "udp://127.0.0.53")
 
     /// Source of the servers, instead of `url`.
@@ -24,13 +23,10 @@ package struct UpstreamSettings: Sendable, Equatable {
 
     package var timeout = Duration.seconds(2)
 
-    init(name: String, place: SettingsPlace) {
-        self.name = name
-        self.place = place
-    }
+    init(name: String, place _: SettingsPlace) { self.name = name }
 
     package init(name: String, url: UpstreamURL, addresses: [String] = []) {
-        self.init(name: name, place: SettingsPlace())
+        self.name = name
         self.url = url
         self.addresses = addresses.compactMap { SocketAddress($0, defaultPort: 0) }
     }

@@ -29,8 +29,7 @@ extension SettingsKind where Value == UpstreamSource {
                     throw Mismatch(hint: DidYouMean.hint(for: text, among: ["network"]))
                 }
                 return .file(text)
-            },
-            write: { .text($0.description) }
+            }
         )
     }
 }

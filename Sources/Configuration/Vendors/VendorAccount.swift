@@ -190,7 +190,7 @@ extension VendorSettings {
     }
 
     static func batching(_ names: Int) -> SettingsOption<VendorSettings> {
-        .option("batching", \.batching, .choice()) {
+        .option("batching", \.client.batching, .choice()) {
             """
             Batching of up to \(names) names into one call. `waiting`: only of names that wait \
             because of `concurrent-calls`. `together`: also of names that are queried at the same \

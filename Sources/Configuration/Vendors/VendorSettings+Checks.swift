@@ -4,7 +4,7 @@ internal import HTTPDNS
 extension VendorSettings {
     func checkBudget(_ path: String, _ reading: inout SettingsReading) {
         let limits = ["calls-per-day", "units-per-day", "units-per-month"]
-        guard budget != nil, !reading.isDamaged("\(path).budget"),
+        guard client.budget != nil, !reading.isDamaged("\(path).budget"),
             !limits.contains(where: { reading.has("\(path).budget.\($0)") })
         else { return }
         reading.report(
@@ -31,7 +31,8 @@ extension VendorSettings {
                 )
             }
         }
-        guard let budget, budget.onExceeded == .fallback, !reading.isDamaged("\(path).budget"),
+        guard let budget = client.budget, budget.onExceeded == .fallback,
+            !reading.isDamaged("\(path).budget"),
             let page = try? account.vendor().price
         else { return }
         let weight = price?.applied(to: page).weight ?? page.weight

@@ -20,7 +20,7 @@ extension VendorSettings {
             case .baidu(let account): [account.account]
             case .volcengine(let account): [account.account]
             }
-        let subnet = clientSubnet.map { "\($0)" } ?? ""
+        let subnet = client.clientSubnet.map { "\($0)" } ?? ""
         let protection = account.any.isProtected ? "protected" : "unprotected"
         return ([account.kind.rawValue, protection, subnet] + parts).joined(separator: "\n")
     }

@@ -27,7 +27,7 @@ extension VendorSettings {
                 query: VendorQuery(
                     names: names ?? [name],
                     families: families,
-                    clientSubnet: client ?? clientSubnet
+                    clientSubnet: client ?? self.client.clientSubnet
                 )
             )
             proof.isReadable = isReadable

@@ -10,7 +10,7 @@ extension VendorSettings {
             savings += account.savings
         }
         if price.item == .family {
-            if families == .both {
+            if client.families == .both {
                 // With `both`, each call requests A and AAAA, and the vendor bills both.
                 savings.append(.families)
             } else if !hasIPv6, settings.answers.aaaa == .keep {

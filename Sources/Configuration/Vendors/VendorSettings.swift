@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-package import DNSWire
 package import HTTPDNS
 package import Net
 
@@ -9,39 +8,13 @@ package struct VendorSettings: Sendable, Equatable {
     package var account = Account.tencent(TencentSettings())
     package var servers: [SocketAddress] = []
 
-    /// Client address for which the vendor selects answers; if nil, the source address of calls.
-    package var clientSubnet: IPAddress?
-
-    package var timeout = Duration.seconds(2)
-
-    /// Consecutive failures after which the calls go to another server.
-    package var retriesBeforeSwitch = 3
-
-    package var hedgeAfter = Duration.milliseconds(300)
-    package var returnToPrimaryAfter = Duration.seconds(600)
-    package var caFile: String?
-    package var http = HTTPVersion.automatic
-
-    /// Proxy; environment variables such as `https_proxy` are ignored.
-    package var proxy: SocketAddress?
-
-    package var concurrentCalls = Self.standardConcurrentCalls
-    static let standardConcurrentCalls = 32
-    package var callsPerSecond: Int?
-    package var batching = VendorClient.Batching.waiting
-    package var budget: BudgetSettings?
-    package var families = FamilyChoice.automatic
+    package var client = VendorClient.Settings()
 
     /// Access key to read the vendor's own count of calls.
     package var billing: BillingSettings?
 
     /// Price rules that replace those of the vendor's public price page.
     package var price: PriceSettings?
-
-    init(name: String, place: SettingsPlace) {
-        self.name = name
-        self.place = place
-    }
 }
 
 /// Read-only access key of the account API.
@@ -90,14 +63,6 @@ extension PriceSettings {
     }
 }
 
-/// Limits on calls and billed units; nil means no limit.
-package struct BudgetSettings: Sendable, Equatable {
-    package var callsPerDay: Int?
-    package var unitsPerDay: Int?
-    package var unitsPerMonth: Int?
-    package var onExceeded = Budget.Excess.fallback
-}
-
 // MARK: - Kinds
 
 extension VendorSettings {
@@ -116,31 +81,5 @@ extension VendorSettings {
             }
         }
         for index in servers.indices where servers[index].port == 0 { servers[index].port = port }
-    }
-}
-
-extension VendorClient.Settings {
-    package init(_ settings: VendorSettings) {
-        self.init()
-        timeout = settings.timeout
-        retriesBeforeSwitch = settings.retriesBeforeSwitch
-        hedgeAfter = settings.hedgeAfter
-        returnToPrimaryAfter = settings.returnToPrimaryAfter
-        clientSubnet = settings.clientSubnet
-        certificateFile = settings.caFile
-        version = settings.http
-        proxy = settings.proxy
-        concurrentCalls = settings.concurrentCalls
-        callsPerSecond = settings.callsPerSecond
-        batching = settings.batching
-        families = settings.families
-        budget = settings.budget.map { budget in
-            Budget.Rule(
-                callsPerDay: budget.callsPerDay.map { UInt64($0) },
-                unitsPerDay: budget.unitsPerDay.map { UInt64($0) },
-                unitsPerMonth: budget.unitsPerMonth.map { UInt64($0) },
-                onExceeded: budget.onExceeded
-            )
-        }
     }
 }

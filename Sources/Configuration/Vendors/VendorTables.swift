@@ -90,7 +90,7 @@ extension VendorSettings {
     private static let commonOptions: [SettingsOption<VendorSettings>] = [
         .option(
             "client-subnet",
-            \.clientSubnet,
+            \.client.clientSubnet,
             .ip,
             // 203.0.113.7, a documentation address.
             example: .v4(IPv4Address(value: 0xCB00_7107))
@@ -100,19 +100,23 @@ extension VendorSettings {
             the calls.
             """
         },
-        .option("timeout", \.timeout, .duration(SettingsLimits.timeout)) {
+        .option("timeout", \.client.timeout, .duration(SettingsLimits.timeout)) {
             """
             Time limit for one call, including connect and TLS handshake. All calls for one query \
             together take at most 3s.
             """
         },
-        .option("retries-before-switch", \.retriesBeforeSwitch, .integer(SettingsLimits.retries)) {
+        .option(
+            "retries-before-switch",
+            \.client.retriesBeforeSwitch,
+            .integer(SettingsLimits.retries)
+        ) {
             """
             Number of consecutive failures of the preferred server after which the next server is \
             preferred.
             """
         },
-        .option("hedge-after", \.hedgeAfter, .duration(SettingsLimits.hedge)) {
+        .option("hedge-after", \.client.hedgeAfter, .duration(SettingsLimits.hedge)) {
             """
             Time without an answer after which the next server also gets the call. The first \
             answer is used.
@@ -120,7 +124,7 @@ extension VendorSettings {
         },
         .option(
             "return-to-primary-after",
-            \.returnToPrimaryAfter,
+            \.client.returnToPrimaryAfter,
             .duration(SettingsLimits.returnToPrimary)
         ) {
             """
@@ -128,26 +132,31 @@ extension VendorSettings {
             first server answers, it is preferred again.
             """
         },
-        .option("ca-file", \.caFile, .certificates, example: "/etc/httpdnsd/ca.pem") {
+        .option("ca-file", \.client.certificateFile, .certificates, example: "/etc/httpdnsd/ca.pem")
+        {
             """
             PEM file of trusted CA certificates, instead of the system's. A changed file takes \
             effect for new connections, without a reload.
             """
         },
-        .option("http", \.http, .httpVersion) {
+        .option("http", \.client.version, .httpVersion) {
             """
             HTTP version. `auto`: HTTP/2 if TLS negotiates it, otherwise HTTP/1.1. `2`: as `auto`, \
             but HTTP/2 also without TLS. `3` requires a libcurl with HTTP/3.
             """
         },
-        .option("proxy", \.proxy, .proxy, example: .exampleProxy) {
+        .option("proxy", \.client.proxy, .proxy, example: .exampleProxy) {
             """
             HTTP proxy for all calls. For calls over https, the daemon uses CONNECT. An error \
             response of the proxy counts as a response of the vendor. The daemon ignores proxy \
             environment variables.
             """
         },
-        .option("concurrent-calls", \.concurrentCalls, .integer(SettingsLimits.concurrentCalls)) {
+        .option(
+            "concurrent-calls",
+            \.client.concurrentCalls,
+            .integer(SettingsLimits.concurrentCalls)
+        ) {
             """
             Maximum number of calls in flight; further names wait. If the value of a vendor \
             exceeds the default, the values of all vendors together can be at most 128. One client \
@@ -157,7 +166,7 @@ extension VendorSettings {
         },
         .option(
             "calls-per-second",
-            \.callsPerSecond,
+            \.client.callsPerSecond,
             .integer(SettingsLimits.callsPerSecond),
             example: 100
         ) {
@@ -168,7 +177,7 @@ extension VendorSettings {
             part is reserved for clients whose addresses cannot be forged.
             """
         },
-        .option("families", \.families, .choice()) {
+        .option("families", \.client.families, .choice()) {
             """
             Address families that a call requests. `auto`: A and AAAA if both cost as much as one, \
             or if the machine has IPv6 and clients recently queried both for the name; otherwise, \
@@ -176,7 +185,7 @@ extension VendorSettings {
             effect: only the queried family.
             """
         },
-        .section("budget", \.budget, budgetTable, fresh: BudgetSettings()) {
+        .section("budget", \.client.budget, budgetTable, fresh: Budget.Rule()) {
             """
             Limits on the calls and the billed units. The counts are in the file usage.state: they \
             survive restarts, and all daemons of the machine share them. The daemon logs when a \
@@ -213,7 +222,7 @@ extension VendorSettings {
         }
     )
 
-    private static let budgetTable = SettingsTable<BudgetSettings>(
+    private static let budgetTable = SettingsTable<Budget.Rule>(
         .option(
             "calls-per-day",
             \.callsPerDay,
@@ -293,13 +302,13 @@ extension Settings {
 
     /// Checks the sum of `concurrent-calls`, unless no vendor has more than the default.
     private func checkConcurrentCalls(_ reading: inout SettingsReading) {
-        let sum = vendors.reduce(0) { $0 + $1.concurrentCalls }
+        let sum = vendors.reduce(0) { $0 + $1.client.concurrentCalls }
         let most = SettingsLimits.concurrentCallsTogether
         let largest = vendors.indices.max {
-            vendors[$0].concurrentCalls < vendors[$1].concurrentCalls
+            vendors[$0].client.concurrentCalls < vendors[$1].client.concurrentCalls
         }
         guard sum > most, let largest,
-            vendors[largest].concurrentCalls > VendorSettings.standardConcurrentCalls
+            vendors[largest].client.concurrentCalls > VendorClient.Settings().concurrentCalls
         else { return }
         reading.report(
             reading.place(of: "vendors[\(largest)].concurrent-calls"),
@@ -311,7 +320,7 @@ extension Settings {
 
 extension VendorSettings {
     fileprivate func checkHTTP(_ path: String, _ reading: inout SettingsReading) {
-        guard http == .http3, !reading.isDamaged("\(path).http") else { return }
+        guard client.version == .http3, !reading.isDamaged("\(path).http") else { return }
         let place = reading.place(of: "\(path).http")
         if !account.any.usesTLS {
             reading.report(
@@ -319,7 +328,7 @@ extension VendorSettings {
                 "HTTP/3 requires TLS, and \(account.channel) calls do not use TLS"
             )
         }
-        if proxy != nil {
+        if client.proxy != nil {
             reading.report(place, "HTTP/3 does not work through a proxy", hint: "set `http: auto`")
         }
     }

@@ -20,7 +20,7 @@ extension Components {
         } catch {
             throw .vendor(settings.name, "\(error)")
         }
-        var clientSettings = VendorClient.Settings(settings)
+        var clientSettings = settings.client
         clientSettings.budget?.isShared = sharesBudget
         clientSettings.price = settings.price?.applied(to: vendor.price)
         return VendorClient(
