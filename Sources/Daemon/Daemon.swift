@@ -110,7 +110,7 @@ package final class Daemon {
             signals = try Self.signals()
             try listenerManager.takePassed()
             let bound = try listenerManager.bind(components.settings)
-            let socket = try controlSocket()
+            let socket = try firstControlSocket()
             try accelerator.load(components.settings, in: dependencies)
             dropCapabilities()
             // Hosts files are read before the first query, because their answers have priority.
@@ -237,33 +237,52 @@ package final class Daemon {
         for query in queries { QueryLog.log(query, to: logger) }
     }
 
-    /// Opens the control socket.
+    /// Opens the control socket at the start; only another process at the socket stops the daemon.
     ///
-    /// At the start, this function runs before `dropCapabilities`, because only a privileged
-    /// process can give the socket to any group.
-    private func controlSocket() throws(StartError) -> ControlSocket {
-        let settings = components.settings.control
+    /// This function runs before `dropCapabilities`, because only a privileged process can give
+    /// the socket to any group.
+    private func firstControlSocket() throws(StartError) -> ControlSocket? {
         do throws(SocketError) {
-            return try ControlSocket.open(
-                path: settings.socket,
-                mode: UInt32(settings.mode),
-                group: settings.group
-            )
+            return try controlSocket()
+        } catch .pathInUse(let path) {
+            throw .controlInUse(.pathInUse(path))
         } catch {
-            throw .control(settings.socket, error)
+            report(error)
+            return nil
         }
     }
 
-    private func startControl(at socket: ControlSocket) -> Task<Void, Never> {
+    private func controlSocket() throws(SocketError) -> ControlSocket {
+        let settings = components.settings.control
+        return try ControlSocket.open(
+            path: settings.socket,
+            mode: UInt32(settings.mode),
+            group: settings.group
+        )
+    }
+
+    private func report(_ error: SocketError) {
+        let path = components.settings.control.socket
+        logger.error(
+            """
+            cannot open the control socket \(path): \(error); check `control.socket`; the daemon \
+            retries every 30 s, until then httpdnsctl cannot connect
+            """,
+            metadata: ["error": "\(error)"]
+        )
+    }
+
+    private func startControl(at socket: ControlSocket?) -> Task<Void, Never> {
         let handler = ControlHandler(self)
         `operator` = handler
         return ServiceLoop.task { [self] in await serveControl(at: socket, handler) }
     }
 
-    private func serveControl(at first: ControlSocket, _ handler: ControlHandler) async {
+    private func serveControl(at first: ControlSocket?, _ handler: ControlHandler) async {
         let path = components.settings.control.socket
-        var socket = first
-        while true {
+        var next = first
+        if first == nil { next = await reopenedControlSocket(after: .seconds(1)) }
+        while let socket = next {
             if let warning = socket.warning { logger.warning("\(warning)") }
             let server = ControlServer(
                 listener: socket.listener,
@@ -274,7 +293,7 @@ package final class Daemon {
                 ),
                 logger: logger
             )
-            let check: @ServiceLoop () -> Void = { [socket] in
+            let check: @ServiceLoop () -> Void = {
                 if !socket.isInPlace { socket.listener.close() }
             }
             let watch = FileWatch(path, check)
@@ -295,31 +314,27 @@ package final class Daemon {
                 )
             }
             withExtendedLifetime(watch) {}
-            guard let next = await reopenedControlSocket() else { return }
-            socket = next
+            next = await reopenedControlSocket()
         }
     }
 
     /// Opens the control socket again, and repeats a failed attempt after 1 s to 30 s.
     ///
     /// - Returns: nil if the daemon stops.
-    private func reopenedControlSocket() async -> ControlSocket? {
-        var pause = Duration.seconds(1)
+    private func reopenedControlSocket(after first: Duration = .zero) async -> ControlSocket? {
+        var pause = first
         while !Task.isCancelled {
-            do throws(StartError) {
-                return try controlSocket()
-            } catch {
-                logger.error(
-                    "\(error); the daemon retries every 30 s, until then httpdnsctl cannot connect",
-                    metadata: ["error": "\(error)"]
-                )
-            }
             do throws(CancellationError) {
                 try await Clocks.system.sleep(Clock.now + pause)
             } catch {
                 return nil
             }
-            pause = min(pause * 2, .seconds(30))
+            do throws(SocketError) {
+                return try controlSocket()
+            } catch {
+                report(error)
+            }
+            pause = min(max(pause * 2, .seconds(1)), .seconds(30))
         }
         return nil
     }

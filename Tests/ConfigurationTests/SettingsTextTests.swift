@@ -225,6 +225,31 @@ struct SettingsTextTests {
         expectErrors(try warnings("/missing/cache.snapshot"), ["f:2:19: /missing `auto`"])
     }
 
+    @Test("a control socket that cannot be opened is a warning")
+    func controlSocket() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("not a socket", to: "control.sock")
+        func warnings(_ path: String, _ environment: SettingsEnvironment) throws -> [String] {
+            let text = isp + "control: {socket: \(path), group: root}\n"
+            return try settings(of: text, environment: environment).warnings.map { "\($0)" }
+        }
+        for environment in [SettingsEnvironment.check, .reload] {
+            expectErrors(try warnings(file, environment), ["f:2:19: \(file) not a socket"])
+            expectErrors(
+                try warnings("\(file).d/c.sock", environment),
+                ["f:2:19: \(file).d does not exist"]
+            )
+            #expect(try warnings("\(file).new", environment).isEmpty)
+        }
+        // Without a check, the start does not wait for the disk.
+        #expect(try warnings(file, .process).isEmpty)
+        // The directory of the default path exists only while the service runs.
+        var environment = SettingsEnvironment()
+        environment.mayBeDirectory = { _ in false }
+        #expect(try warnings("/run/httpdnsd/control.sock", environment).isEmpty)
+        withExtendedLifetime(folder) {}
+    }
+
     @Test("--check warns about a file that only root can read", .enabled(if: geteuid() == 0))
     func onlyForRoot() throws {
         let folder = try TemporaryFolder()

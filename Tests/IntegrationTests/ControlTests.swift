@@ -55,6 +55,26 @@ struct ControlTests {
         try harness.daemon.stop()
     }
 
+    @Test("without a usable control socket, the daemon starts, answers, and retries to open it")
+    func unusableSocket() throws {
+        let scratch = try Scratch()
+        let directory = scratch.file("missing")
+        let daemon = try TestDaemon(
+            "hosts: {records: {one.example.com: [192.0.2.1]}}\n\(unusedUpstream)",
+            controlledAt: directory + "/control.sock"
+        )
+        #expect(try daemon.dig("one.example.com", "A").data("A") == ["192.0.2.1"])
+        try FileManager.default.createDirectory(
+            atPath: directory,
+            withIntermediateDirectories: false
+        )
+        while !FileManager.default.fileExists(atPath: daemon.socket) { sched_yield() }
+        #expect(try daemon.control("version").status == 0)
+        let end = try daemon.program.stop()
+        #expect(end.status == 0)
+        #expect(end.errors.contains("cannot open the control socket \(daemon.socket): "))
+    }
+
     @Test("version lists the libraries, and stats prints text")
     func version() throws {
         let harness = try ProgramHarness()

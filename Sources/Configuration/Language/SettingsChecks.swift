@@ -138,9 +138,7 @@ extension Settings {
                 "`\(minimum)` is greater than `\(maximum)`"
             )
         }
-        guard case .file(let path) = cache.snapshot, let slash = path.lastIndex(of: "/") else {
-            return
-        }
+        guard case .file(let path) = cache.snapshot else { return }
         guard !reading.environment.isDirectory(path) else {
             return reading.report(
                 reading.place(of: "cache.snapshot"),
@@ -148,7 +146,7 @@ extension Settings {
                 hint: "add a file name, for example \(path)/cache.snapshot"
             )
         }
-        let directory = slash == path.startIndex ? "/" : String(path[..<slash])
+        let directory = Self.directory(of: path)
         guard !reading.environment.mayBeDirectory(directory) else { return }
         reading.warn(
             reading.place(of: "cache.snapshot"),
@@ -157,14 +155,44 @@ extension Settings {
         )
     }
 
+    /// Directory of an absolute path.
+    private static func directory(of path: String) -> String {
+        let parent = path.prefix(through: path.lastIndex(of: "/") ?? path.startIndex).dropLast()
+        return parent.isEmpty ? "/" : String(parent)
+    }
+
     private func checkControl(_ reading: inout SettingsReading) {
         checkGroup(control.group, "control.group", &reading)
+        checkControlSocket(&reading)
         guard control.mode & 0o002 != 0 else { return }
         reading.warn(
             reading.place(of: "control.mode"),
             "every user of this machine may connect to the control socket",
             hint: "set \"0660\", and add the administrators to the group `\(control.group)`"
         )
+    }
+
+    private func checkControlSocket(_ reading: inout SettingsReading) {
+        guard reading.has("control.socket"), !reading.isDamaged("control.socket") else { return }
+        let (path, directory) = (control.socket, Self.directory(of: control.socket))
+        let effect = "the daemon would run without its control socket"
+        if !reading.environment.mayBeSocket(path) {
+            reading.warn(
+                reading.place(of: "control.socket"),
+                "\(path) is a file, but not a socket: \(effect)",
+                hint: "remove the file, or use another path"
+            )
+        } else if directory != Self.directory(of: ControlSettings().socket),
+            !reading.environment.mayBeDirectory(directory)
+        {
+            // systemd creates the directory of the default socket when the service starts.
+            reading.warn(
+                reading.place(of: "control.socket"),
+                "the directory \(directory) does not exist: \(effect)",
+                hint: "create the directory for the daemon's user, or use "
+                    + ControlSettings().socket
+            )
+        }
     }
 
     private func checkGroup(_ group: String?, _ path: String, _ reading: inout SettingsReading) {

@@ -26,6 +26,11 @@ package struct SettingsEnvironment: Sendable {
     /// Returns false if a path is known not to exist; at the start of the daemon always true.
     package var mayExist: @Sendable (String) -> Bool = { _ in true }
 
+    /// Returns false if a path is known to be a file other than a socket.
+    ///
+    /// At the start of the daemon, always returns true.
+    package var mayBeSocket: @Sendable (String) -> Bool = { _ in true }
+
     /// Returns false if a group is known not to exist; at the start of the daemon always true.
     package var mayBeGroup: @Sendable (String) -> Bool = { _ in true }
 
@@ -52,12 +57,24 @@ package struct SettingsEnvironment: Sendable {
         )
     }
 
-    /// Environment for `--check`, with checks of files, directories and groups.
+    /// Environment for `--check`, which can run outside the unit.
     package static var check: SettingsEnvironment {
-        var environment = process
+        var environment = reload
         environment.passesOverCredentials = true
+        return environment
+    }
+
+    /// Environment for reloads and checks by the daemon: also checks files, directories and groups.
+    package static var reload: SettingsEnvironment {
+        var environment = process
         environment.mayBeDirectory = { RegularFile.fault(of: $0)?.isAbsence == false }
         environment.mayExist = { RegularFile.fault(of: $0)?.isAbsence != true }
+        environment.mayBeSocket = {
+            switch RegularFile.fault(of: $0) {
+            case nil, .notRegular: false
+            default: true
+            }
+        }
         environment.mayBeGroup = { GroupFile.number(of: $0) != nil }
         environment.isDirectory = { RegularFile.fault(of: $0) == .notRegular(.directory) }
         return environment

@@ -67,7 +67,7 @@ extension Settings {
         let main = SettingsFile(name: name, octets: [UInt8](text.utf8))
         return try Settings(
             parsing: [main] + SettingsFile.dropIns(of: file, after: main.size),
-            environment: .process
+            environment: .reload
         )
     }
 

@@ -164,7 +164,10 @@ package enum StartError: Error, CustomStringConvertible {
     case passedElsewhere(SocketAddress, [SocketAddress])
 
     case passed(SocketError)
-    case control(String, SocketError)
+
+    /// Another process, probably another daemon, listens at the control socket.
+    case controlInUse(SocketError)
+
     case metrics(MetricsListenError)
 
     /// The system refuses the address space for a cache of this size.
@@ -187,12 +190,10 @@ package enum StartError: Error, CustomStringConvertible {
     package var exitCode: Int32 {
         switch self {
         case .listen(_, let error): error.isForbidden ? 78 : 1
-        case .control(_, .pathInUse): 1
-        case .control(_, let error): error.isAddressInUse ? 1 : 78
         case .listenBeside, .passedElsewhere, .passed, .metrics, .acceleration, .vendor, .upstream,
             .fleet:
             78
-        case .stopping, .system, .cache, .library, .openSSL: 1
+        case .controlInUse, .stopping, .system, .cache, .library, .openSSL: 1
         }
     }
 
@@ -221,7 +222,7 @@ package enum StartError: Error, CustomStringConvertible {
                 + " for this service; add \(address) to the socket unit instead (`systemctl edit "
                 + "httpdnsd.socket`, after an empty ListenDatagram= and ListenStream=)"
         case .passed(let error): "\(error); check the unit httpdnsd.socket"
-        case .control(let path, let error): "cannot open the control socket \(path): \(error)"
+        case .controlInUse(let error): "cannot open the control socket \(error)"
         case .metrics(let error): "\(error)"
         case .cache(let octets):
             "cannot create the cache: the system refuses \(octets) octets of address space; "

@@ -14,7 +14,9 @@ package struct SettingsSource: Sendable {
 
     package init(file: String) {
         self.file = file
-        load = { () throws(SettingsErrors) in try Settings.load(file: file) }
+        load = { () throws(SettingsErrors) in
+            try Settings.load(file: file, environment: .reload)
+        }
         check = { text, name throws(SettingsErrors) in
             try Settings.load(text, named: name, insteadOf: file)
         }

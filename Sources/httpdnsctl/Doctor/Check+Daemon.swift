@@ -163,7 +163,10 @@ extension Check {
                     + few,
                 fix: isForReload
                     ? "httpdnsctl check shows the changes, httpdnsctl reload applies them"
-                    : "systemctl restart httpdnsd"
+                    : settingsCheck.warnings.isEmpty
+                        ? "systemctl restart httpdnsd"
+                        : "httpdnsctl check shows warnings: read them before you run systemctl "
+                            + "restart httpdnsd"
             )
         }
         return .ok("\(machine.settingsPath) is valid and in force")
