@@ -140,6 +140,47 @@ struct InstallTests {
         #expect(tree.exists("usr/local/sbin/httpdnsd"))
     }
 
+    @Test("a changed unit is copied before it is replaced or removed")
+    func editedUnits() throws {
+        let tree = try Tree()
+        let units = "etc/systemd/system"
+        try tree.install()
+        #expect(try !tree.install().output.contains(".before-install"))
+        // An unchanged unit of an earlier version has the recorded checksum.
+        let service = "\(units)/httpdnsd.service"
+        let record = "usr/local/share/httpdnsd/units.sha256"
+        let sums = try tree.text(record)
+        let socket = try tree.text("\(units)/httpdnsd.socket")
+        let edited = socket + "# ListenStream=192.0.2.1:53\n"
+        try tree.write(edited, to: "\(units)/httpdnsd.socket")
+        let run = try tree.install()
+        #expect(run.output.contains("systemctl edit httpdnsd.socket"))
+        #expect(try tree.text("\(units)/httpdnsd.socket.before-install") == edited)
+        #expect(try tree.text("\(units)/httpdnsd.socket") == socket)
+        #expect(try tree.text(record) == sums)
+        #expect(!tree.exists(service + ".before-install"))
+
+        let earlier = "# an earlier version\n"
+        try tree.write(earlier, to: service)
+        let sum = try Run(
+            URL(filePath: "/usr/bin/sha256sum"),
+            [tree.root.appending(path: service).path]
+        )
+        let line = "\(sum.output.prefix(64)) httpdnsd.service\n"
+        try tree.write(line, to: record)
+        try tree.install()
+        #expect(!tree.exists(service + ".before-install"))
+
+        try tree.write(edited, to: service)
+        try tree.install("--uninstall")
+        #expect(
+            try tree.files == [
+                settings, service + ".before-install", "\(units)/httpdnsd.socket.before-install",
+            ]
+        )
+        #expect(try tree.text(service + ".before-install") == edited)
+    }
+
     @Test("installing keeps existing settings")
     func keeps() throws {
         let tree = try Tree()
