@@ -14,7 +14,7 @@ extension ControlInterface {
         # can cost money; see Denied.
         interface io.httpdnsd.Control
 
-        # ready: all vendors and upstreams are healthy or paused by an operator
+        # ready: all vendors and upstreams are healthy, or paused by an operator while others answer
         # degraded: the daemon answers queries, and `problems` lists faults
         type State (ready, degraded, starting, stopping)
 

@@ -4,6 +4,7 @@ import DNSCache
 import DNSWire
 import Daemon
 import DaemonLog
+import HTTPDNS
 import Locks
 import Resolver
 import TestWorld
@@ -52,6 +53,35 @@ struct ControlHandlerTests {
         let status = try await ServiceLoop.throwingTask { try await handler.status() }.value
         #expect(status.resolvConf.nameservers == ["192.0.2.1"])
         #expect(isOnLoop.withLock(\.self) == [false])
+    }
+
+    @Test("pauses that leave names without any server are problems, other pauses are not")
+    @ServiceLoop
+    func pauses() async throws {
+        let one = try ScenarioHarness(try Files.scenario("pause-upstream.rpl"))
+        _ = try await one.operator.pause(.upstream("one"))
+        let half = try await one.operator.status()
+        #expect(!half.problems.contains { $0.contains("paused") }, "\(half.problems)")
+        _ = try await one.operator.pause(.upstream("two"))
+        let none = try await one.operator.status()
+        #expect(none.state == .degraded)
+        #expect(none.problems.contains { $0.hasPrefix("all upstreams are paused: ") })
+
+        let only = try ScenarioHarness(
+            try Files.scenario("fallback-none-unknown-name-is-nodata.rpl")
+        )
+        _ = try await only.operator.pause(.vendor("tencent"))
+        let route = try await only.operator.status()
+        #expect(route.problems.contains { $0.contains("paused, and `fallback` is `none`") })
+        withExtendedLifetime((one, only)) {}
+
+        let harness = try ScenarioHarness(try Files.scenario("pause-vendor.rpl"))
+        for vendor in harness.daemon.state.vendors {
+            _ = try await harness.operator.pause(.vendor(vendor.client.name))
+        }
+        let other = try await harness.operator.status()
+        #expect(!other.problems.contains { $0.contains("paused") }, "\(other.problems)")
+        withExtendedLifetime(harness) {}
     }
 
     @Test("settings and routes of more than 16 MiB cause an error that names the file")

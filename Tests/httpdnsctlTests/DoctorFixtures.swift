@@ -286,6 +286,9 @@ struct Fixture: Sendable, CustomTestStringConvertible {
                 $0.upstreams[0].state = .down
             }
         },
+        Fixture("paused", .upstreams, .warning, "doh is paused by the operator") {
+            $0.daemon = status { $0.upstreams[0].state = .paused }
+        },
         Fixture("forged replies", .upstreams, .warning, "12 messages from its address") {
             $0.daemon = status { $0.upstreams[0].foreignReplies = 12 }
         },

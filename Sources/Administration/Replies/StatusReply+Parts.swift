@@ -34,6 +34,7 @@ extension StatusReply {
             [reload, snapshot, portal, fleet.problem, resolvConf.problem].compactMap(\.self)
             + absent
             + vendors.compactMap(\.problem) + upstreams.compactMap(\.problem)
+            + state.pauseProblems(vendors, upstreams)
         self.init(
             state: problems.isEmpty ? .ready : .degraded,
             version: Product.version,

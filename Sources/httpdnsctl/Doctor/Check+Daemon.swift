@@ -297,7 +297,12 @@ extension Check {
             }
             let error = upstream.lastError.map { ": \($0)" } ?? ""
             switch upstream.state {
-            case .up, .paused:
+            case .paused:
+                return .warning(
+                    "\(upstream.name) is paused by the operator",
+                    fix: "httpdnsctl resume \(upstream.name)"
+                )
+            case .up:
                 let how = upstream.protected ? "" : ", unprotected: its answers can be forged"
                 return .ok("\(upstream.name) is up\(how)")
             case .degraded, .down:

@@ -12,7 +12,8 @@ struct StatusVerb: Verb {
             of a vendor. For a vendor, also shows the reason and the end of a suspension, the spent \
             budget, and the refresh of its server addresses.
 
-            Exits with 4 if the daemon is degraded; a vendor paused by the operator does not count.
+            Exits with 4 if the daemon is degraded. A vendor or upstream paused by the operator \
+            counts only if the pause leaves names without any vendor and upstream.
 
             EXAMPLES
               httpdnsctl status
