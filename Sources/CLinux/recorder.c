@@ -3,6 +3,7 @@
 #include "CLinux.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -59,6 +60,19 @@ size_t recorder_line(const struct recorder *recorder, size_t number, const char 
 
 static struct sigaction actions[NSIG];
 
+// Maximum seconds until the end of a process that crashed.
+static const unsigned last_seconds = 2;
+
+// Ends the process by SIGALRM if a reader of standard error has stopped, and so blocks a write.
+static void limit_time(void) {
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    signal(SIGALRM, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+    alarm(last_seconds);
+}
+
 static void put(const char *text, size_t octets) {
     if (write(STDERR_FILENO, text, octets) < 0)
         return;
@@ -72,6 +86,7 @@ static void crashed(int signal, siginfo_t *info, void *context) {
     const int error = errno;
     sigaction(signal, &actions[signal], NULL);
     if (!__atomic_test_and_set(&is_told, __ATOMIC_SEQ_CST)) {
+        limit_time();
         put(head, sizeof head - 1);
         for (size_t number = 0; number < recorder_count(black_box); number++) {
             const char *text;

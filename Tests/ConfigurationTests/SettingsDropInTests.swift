@@ -74,6 +74,22 @@ struct SettingsDropInTests {
         expectErrors(errors?.problems.map(\.description) ?? [], ["\(main).d/b.yaml: 16 MiB"])
     }
 
+    @Test("a file with the suffix .yml is ignored with a warning")
+    func misnamed() throws {
+        let folder = try TemporaryFolder()
+        let main = try folder.write(isp, to: "f.yaml")
+        try #require(mkdir("\(main).d", 0o700) == 0)
+        defer { rmdir("\(main).d") }
+        let names = ["a.yml", "b.yaml", "c.txt"]
+        defer { for name in names { unlink("\(main).d/\(name)") } }
+        for name in names { _ = try folder.write("workers: 2\n", to: "f.yaml.d/\(name)") }
+        _ = try folder.write("workers: 3\n", to: "f.yaml.d/a.yml")
+        let loaded = try Settings.load(file: main, environment: SettingsEnvironment())
+        #expect(loaded.workers == .fixed(2))
+        expectErrors(loaded.warnings.map(\.description), ["\(main).d/a.yml: ignored .yaml rename"])
+        withExtendedLifetime(folder) {}
+    }
+
     @Test("options of a section are set individually")
     func sections() throws {
         let loaded = try settings(

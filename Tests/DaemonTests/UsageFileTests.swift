@@ -105,6 +105,16 @@ struct UsageFileTests {
         #expect(add(5, of: "a", to: file)?.unitsToday == 12)
     }
 
+    @Test("the counts of a deleted file are written again by a running daemon")
+    func deleted() throws {
+        let file = try file()
+        _ = add(5, of: "a", to: file)
+        _ = add(7, of: "b", to: file)
+        try FileManager.default.removeItem(atPath: path)
+        #expect(add(1, of: "a", to: file)?.unitsToday == 6)
+        #expect(add(1, of: "b", to: try self.file())?.unitsToday == 8)
+    }
+
     @Test("a damaged file has no counts until the file is reset")
     func reset() throws {
         let file = try file()
@@ -119,7 +129,7 @@ struct UsageFileTests {
         #expect(file.problem == nil)
         #expect(add(5, of: "a", to: file)?.unitsToday == 5)
         try FileManager.default.removeItem(atPath: path)
-        #expect(add(5, of: "a", to: file)?.unitsToday == 5)
+        #expect(add(5, of: "a", to: file)?.unitsToday == 10)
         #expect(FileManager.default.fileExists(atPath: path))
     }
 

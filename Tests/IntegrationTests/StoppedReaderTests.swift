@@ -18,17 +18,34 @@ struct StoppedReaderTests {
         try daemon.stop()
     }
 
-    @Test("a stopped reader of the query log on standard error blocks no query")
-    func log() throws {
+    /// Starts a daemon with a query log that is not read after the start.
+    private func unread(_ environment: [String: String] = [:]) throws -> TestDaemon {
         let script = """
             exec 3>&2
             exec "$@" 2> >(sed -u '/answering on/q' >&3
                 exec tail --pid=$$ -s 0.1 -f /dev/null 3>&- >/dev/null 2>&1)
             """
-        let daemon = try TestDaemon(
+        return try TestDaemon(
             "log: {queries: true}\n\(unusedUpstream)",
+            environment: environment,
             under: ["bash", "-c", script, "bash"]
         )
+    }
+
+    @Test(
+        "a daemon with a stopped reader of standard error ends after a crash",
+        .disabled(if: Child.isWatched, "a sanitizer handles crashes itself")
+    )
+    func crash() throws {
+        let daemon = try unread(["SWIFT_BACKTRACE": "enable=no"])
+        try ask(2_000, of: daemon)
+        daemon.program.send(SIGSEGV)
+        #expect(try daemon.program.end().status == 128 + SIGALRM)
+    }
+
+    @Test("a stopped reader of the query log on standard error blocks no query")
+    func log() throws {
+        let daemon = try unread()
         try ask(2_000, of: daemon)
         // A worker may count a query after its answer, so one more query follows the 2,000.
         _ = try daemon.dig("localhost", "A")

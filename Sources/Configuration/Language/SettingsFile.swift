@@ -9,6 +9,9 @@ struct SettingsFile: Sendable {
     private let content: Result<[UInt8], Unreadable>
     private(set) var isOnlyForRoot = false
 
+    /// True if the file is not read, because its name has the suffix .yml of YAML files.
+    private(set) var isMisnamed = false
+
     init(name: String, octets: [UInt8]) {
         self.name = name
         content = .success(octets)
@@ -24,6 +27,11 @@ struct SettingsFile: Sendable {
         } catch {
             content = .failure(Unreadable(error, path, isFirst: earlier == 0))
         }
+    }
+
+    private init(misnamed path: String) {
+        self.init(name: path, octets: [])
+        isMisnamed = true
     }
 
     private init(directory: String, failure: FileError) {
@@ -67,7 +75,9 @@ extension SettingsFile {
     /// Suffix of drop-ins; other files and hidden files are ignored.
     static let suffix = ".yaml"
 
-    /// Returns the drop-ins of `file` in byte order of their names.
+    private static let wrongSuffix = ".yml"
+
+    /// Returns the drop-ins of `file` in byte order of their names, also misnamed files.
     static func dropIns(of file: String, after earlier: Int) -> [SettingsFile] {
         let directory = file + directorySuffix
         let names: [String]
@@ -79,6 +89,9 @@ extension SettingsFile {
         }
         var read = earlier
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { name in
+            guard name.hasSuffix(suffix) else {
+                return SettingsFile(misnamed: "\(directory)/\(name)")
+            }
             let file = SettingsFile(reading: "\(directory)/\(name)", after: read)
             read += file.size
             return file
@@ -100,7 +113,8 @@ extension SettingsFile {
             let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { octets in
                 unsafe String(decoding: octets.prefix { $0 != 0 }, as: UTF8.self)
             }
-            guard name.hasSuffix(suffix), !name.hasPrefix(".") else { continue }
+            guard name.hasSuffix(suffix) || name.hasSuffix(wrongSuffix), !name.hasPrefix(".")
+            else { continue }
             names.append(name)
             guard names.count <= SettingsLimits.dropIns else {
                 throw .tooMany(limit: SettingsLimits.dropIns)

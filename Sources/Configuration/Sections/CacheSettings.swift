@@ -44,7 +44,8 @@ extension CacheSettings {
         .option("size", \.size, .size(SettingsLimits.cacheSize)) {
             """
             Memory limit of the cache; answers that were not queried recently are evicted first. \
-            64MiB holds about 500,000 answers. A change requires a restart.
+            64MiB holds about 500,000 answers. If you raise the limit, set MemoryMax= of the \
+            systemd unit to twice this size plus 472 MiB. A change requires a restart.
             """
         },
         .option("minimum-ttl", \.minimumTTL, .duration(SettingsLimits.ttl)) {

@@ -108,6 +108,13 @@ extension Settings {
                     hint: "run `chmod 644 \(file.name)`; secrets belong in credentials"
                 )
             }
+            if file.isMisnamed {
+                reading.warn(
+                    YAMLPlace(file: index, line: 0, column: 0),
+                    "the file is ignored, because its name does not end in \(SettingsFile.suffix)",
+                    hint: "rename the file"
+                )
+            }
             for complaint in text.complaints {
                 reading.report(complaint.place, complaint.message, hint: complaint.hint)
             }

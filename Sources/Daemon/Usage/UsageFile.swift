@@ -23,11 +23,14 @@ final class UsageFile: UsageStore {
     private(set) var problem: String?
     private nonisolated static let header = "httpdnsd usage 1"
 
+    /// Content of a new file.
+    private nonisolated static let new = octets([:])
+
     /// Maximum number in a record, so that sums do not overflow.
     private nonisolated static let largestNumber: UInt64 = 1 << 60
 
     nonisolated init(directory: String) {
-        file = SharedFile(directory + "/usage.state", initial: Self.octets([:]))
+        file = SharedFile(directory + "/usage.state", initial: Self.new)
     }
 
     func update(
@@ -42,7 +45,10 @@ final class UsageFile: UsageStore {
                 let (known, knownRecords) = latest.withLock { $0 }
                 // Before the first write, `known` is empty. An empty file is damaged, and must not
                 // match `known`.
-                let isKnown = !known.isEmpty && octets.elementsEqual(known)
+                // A new file replaces a deleted file, so the known counts are written again.
+                let isKnown =
+                    !known.isEmpty
+                    && (octets.elementsEqual(known) || octets.elementsEqual(Self.new))
                 guard var records = isKnown ? knownRecords : Self.records(octets) else {
                     return (nil, nil)
                 }
