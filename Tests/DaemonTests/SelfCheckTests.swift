@@ -68,6 +68,31 @@ struct SelfCheckTests {
         _ = thread
     }
 
+    @ServiceLoop
+    private final class Ports { var areFree = true }
+
+    @Test
+    func `an address passes if no socket can be opened for the check`() async throws {
+        let log = LogRecorder()
+        let ports = Ports()
+        let check = SelfCheck(asking: own, clocks: .system, logger: log.logger) {
+            (target, receiver) throws(SocketError) in
+            if !ports.areFree { throw .noPort }
+            return try DatagramSocket(connectedTo: target, receiver: receiver)
+        }
+        let thread = try answerOnce()
+        #expect(await check.passes([listeners], within: .seconds(60)))
+        ports.areFree = false
+        for _ in 0..<2 {
+            #expect(await check.passes([listeners], within: .milliseconds(10)))
+        }
+        #expect(log.all.count == 2)
+        #expect(log.all.last?.contains("connect: no free local port; ") == true)
+        ports.areFree = true
+        #expect(await !check.passes([listeners], within: .milliseconds(100)))
+        _ = thread
+    }
+
     private final class Worker: Sendable {
         private let isOver = Atomic(false)
         private let thread: Lock<WorkerThread?> = Lock(nil)

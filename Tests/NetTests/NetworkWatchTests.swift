@@ -5,7 +5,7 @@ import Testing
 
 @testable import Net
 
-private final class PrivateNetwork: Sendable {
+final class PrivateNetwork: Sendable {
     static let complaint: String? =
         getuid() != 0
         ? "a network namespace needs root"
@@ -42,7 +42,7 @@ private final class PrivateNetwork: Sendable {
         try run(["-batch", directory.path("batch")])
     }
 
-    func setting(_ name: String, _ value: Int) throws {
+    func setting(_ name: String, _ value: some CustomStringConvertible) throws {
         let program = try Program(
             "nsenter",
             ["--net=\(path)", "sysctl", "-qw", "\(name)=\(value)"],

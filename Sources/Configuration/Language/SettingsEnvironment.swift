@@ -49,11 +49,7 @@ package struct SettingsEnvironment: Sendable {
         let directory = unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) }
         return SettingsEnvironment(
             credentialsDirectory: directory,
-            isLocal: { address in
-                var address = address
-                address.port = 0
-                return (try? DatagramListener(binding: address, shared: false)) != nil
-            }
+            isLocal: { $0.isLocal }
         )
     }
 

@@ -71,6 +71,7 @@ final class SelfCheck {
     private let question: OwnQuery
     private let clocks: Clocks
     private let logger: Logger
+    private let open: Opening
     private var standings: [SocketAddress: Standing] = [:]
     private var random = RandomPool()
 
@@ -85,10 +86,24 @@ final class SelfCheck {
     /// Maximum attempts per query, because a flood may fill the socket buffer.
     private static let attempts = 10
 
-    init(asking question: OwnQuery, clocks: Clocks, logger: Logger) {
+    init(
+        asking question: OwnQuery,
+        clocks: Clocks,
+        logger: Logger,
+        open: @escaping Opening = SelfCheck.open
+    ) {
         self.question = question
         self.clocks = clocks
         self.logger = logger
+        self.open = open
+    }
+
+    /// Opens a socket for check queries to an address.
+    typealias Opening =
+        @ServiceLoop (SocketAddress, any DatagramReceiving) throws(SocketError) -> DatagramSocket
+
+    nonisolated static let open: Opening = { (target, receiver) throws(SocketError) in
+        try DatagramSocket(connectedTo: target, receiver: receiver)
     }
 
     /// Queries all listen addresses; returns true if all addresses pass within `time`.
@@ -110,7 +125,7 @@ final class SelfCheck {
             checks.append(
                 Check(
                     listeners: listener,
-                    query: SelfCheckQuery(messages, to: target),
+                    query: SelfCheckQuery(messages, to: target, open),
                     batches: listener.datagrams.map { $0.batches.load(ordering: .relaxed) },
                     fullBuffers: listener.datagrams.map { $0.fullBuffers.load(ordering: .relaxed) }
                 )
@@ -135,6 +150,10 @@ final class SelfCheck {
         // An address can become unreachable, for example because IPv6 was switched off. A restart
         // of the daemon by the watchdog would not help.
         guard !check.query.isUnreachable else { return true }
+        if let shortage = check.query.shortage {
+            warn(of: shortage, at: address)
+            return true
+        }
         let before = standings[address]
         switch (before, check.query.isAnswered) {
         case (.silent, true), (.overloaded, true):
@@ -175,6 +194,16 @@ final class SelfCheck {
         }
         return standings[address] != .silent
     }
+
+    private func warn(of shortage: SocketError, at address: SocketAddress) {
+        logger.warning(
+            """
+            listener \(address): cannot be checked for the watchdog: \(shortage); find the process \
+            that holds many sockets with `ss -aup`
+            """,
+            metadata: ["listener": "\(address)"]
+        )
+    }
 }
 
 @ServiceLoop
@@ -183,9 +212,9 @@ private final class SelfCheckQuery {
     private var open: [OneQuestion]
     private var waiter: Waiter?
 
-    init(_ messages: [[UInt8]], to target: SocketAddress) {
+    init(_ messages: [[UInt8]], to target: SocketAddress, _ connect: @escaping SelfCheck.Opening) {
         self.target = target
-        open = messages.map(OneQuestion.init)
+        open = messages.map { OneQuestion($0, connect) }
         for question in open { question.query = self }
     }
 
@@ -193,6 +222,11 @@ private final class SelfCheckQuery {
 
     /// True if this machine has no address or route for a query to the target.
     var isUnreachable: Bool { open.contains(where: \.isUnreachable) }
+
+    /// Reason if sockets could not be opened for all queries without a reply, at least for a time.
+    var shortage: SocketError? {
+        open.allSatisfy { $0.shortage != nil } ? open.first?.shortage : nil
+    }
 
     func ask() { for question in open { question.ask(target) } }
 
@@ -221,15 +255,24 @@ private final class OneQuestion: DatagramReceiving {
     private var socket: DatagramSocket?
     private(set) var isUnreachable = false
 
-    init(_ message: [UInt8]) { self.message = message }
+    /// Latest lack of ports, descriptors or memory.
+    private(set) var shortage: SocketError?
+
+    private let open: SelfCheck.Opening
+
+    init(_ message: [UInt8], _ open: @escaping SelfCheck.Opening) {
+        self.message = message
+        self.open = open
+    }
 
     /// Sends the query; a retry uses the same port, and so reaches the same worker.
     func ask(_ target: SocketAddress) {
         do throws(SocketError) {
-            if socket == nil { socket = try DatagramSocket(connectedTo: target, receiver: self) }
+            if socket == nil { socket = try open(target, self) }
             try socket?.send(message)
         } catch {
             isUnreachable = error.isAddressMissing || error.isUnreachable
+            if error.isShortage { shortage = error }
             close()
         }
     }

@@ -97,3 +97,18 @@ package final class DatagramListener: Sendable {
         if result < 0 { throw .system(call: call, code: -result) }
     }
 }
+
+extension SocketAddress {
+    /// True if this machine has the address.
+    package var isLocal: Bool {
+        var address = self
+        address.port = 0
+        do throws(SocketError) {
+            _ = try DatagramListener(binding: address, shared: false)
+            return true
+        } catch {
+            // The machine has the address, but no free port.
+            return error.isAddressInUse
+        }
+    }
+}

@@ -49,9 +49,7 @@ package final class DatagramSocket {
         for receiver: any DatagramReceiving
     ) throws(SocketError) {
         precondition(!isOpen, "the socket is open")
-        let opened = try OwnedDescriptor.socket(peer.isIPv6 ? AF_INET6 : AF_INET, SOCK_DGRAM)
-        let error = opened.connect(to: peer)
-        guard error == 0 else { throw .system(call: "connect", code: error) }
+        let opened = try OwnedDescriptor.datagrams(to: peer)
         if let watch {
             try watch.resume(on: opened.raw)
         } else {
@@ -134,6 +132,33 @@ package final class DatagramSocket {
             guard closings == self.closings else { return }
             ArrivalBuffers.read(slot) { receiver.received($0) }
         }
+    }
+}
+
+extension OwnedDescriptor {
+    /// Opens a UDP socket with a random port, connected to `peer`.
+    static func datagrams(to peer: SocketAddress) throws(SocketError) -> OwnedDescriptor {
+        let socket = try socket(peer.isIPv6 ? AF_INET6 : AF_INET, SOCK_DGRAM)
+        var error = socket.connect(to: peer)
+        if error == EAGAIN {
+            // A local user can hold all ports of `ip_local_port_range`.
+            try socket.bindToRandomPort(isIPv6: peer.isIPv6)
+            error = socket.connect(to: peer)
+        }
+        guard error == 0 else { throw .system(call: "connect", code: error) }
+        return socket
+    }
+
+    /// Binds to a random port that needs no privilege; throws ``SocketError/noPort`` after 8 tries.
+    private func bindToRandomPort(isIPv6: Bool) throws(SocketError) {
+        let octets = [UInt8](repeating: 0, count: isIPv6 ? 16 : 4)
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<8 {
+            let port = UInt16.random(in: 1024 ... .max, using: &random)
+            guard let address = SocketAddress(octets: octets, port: port) else { break }
+            if (try? bind(to: address)) != nil { return }
+        }
+        throw .noPort
     }
 }
 
