@@ -61,7 +61,11 @@ final class UDPExchanger {
             try slot.send(exchange, for: attempt, of: transport)
             alarm.bring(forward: attempt.deadline)
         } catch {
-            attempt.end(.failure(UpstreamError(error)))
+            let failure = UpstreamError(error)
+            guard error == .noPort else { return attempt.end(.failure(failure)) }
+            // A local user can hold all UDP ports. An error over TCP is no failure of the server,
+            // because the server may serve only UDP.
+            transport.repeatOverStream(attempt) { _ in attempt.end(.failure(failure)) }
         }
     }
 
