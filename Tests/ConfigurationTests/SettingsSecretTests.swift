@@ -87,7 +87,9 @@ struct SettingsSecretTests {
         let eight = try folder.write("testkey1", to: "8")
         let nine = try folder.write("testkey12", to: "9")
         let sixteen = try folder.write("1234567890123456\n", to: "16")
-        let des = try settings(of: vendor("channel: des, id: 1, key: {file: \(eight)}"))
+        let des = try settings(
+            of: vendor("channel: des, id: 1, key: {file: \(eight)}, calls-per-second: 1")
+        )
         #expect(
             des.warnings.map(\.message) == [
                 "DES can be broken, and its answers can be forged; they are labelled as unprotected"
@@ -164,7 +166,8 @@ struct SettingsSecretTests {
     func withoutCredentials() throws {
         let text =
             isp + "routes: [{domains: [example.com], vendors: [t]}]\n"
-            + "vendors: {t: {kind: tencent, token: {credential: tencent.token}}}\n"
+            + "vendors: {t: {kind: tencent, token: {credential: tencent.token},"
+            + " calls-per-second: 1}}\n"
         var environment = SettingsEnvironment()
         #expect(problems(in: text, environment: environment).count == 1)
         environment.passesOverCredentials = true

@@ -147,7 +147,10 @@ struct SettingsVendorTests {
     @Test("Tencent's region selects the servers")
     func region() throws {
         let loaded = try settings(
-            of: text("kind: tencent, region: international, channel: des, id: 1, key: $eight")
+            of: text(
+                "kind: tencent, region: international, channel: des, id: 1, key: $eight, "
+                    + "calls-per-second: 1"
+            )
         )
         #expect(loaded.vendors.map { texts($0.servers) } == [["43.132.55.55:80"]])
         #expect(
@@ -370,7 +373,9 @@ struct SettingsVendorTests {
             messages("kind: alibaba, account: 1, encryption: cbc, aes-key: $hex, api: v1"),
             ["`api: v1` `encryption: none`"]
         )
-        let odd = try settings(of: text("kind: alibaba, account: 1, scheme: http, aes-key: $hex"))
+        let odd = try settings(
+            of: text("kind: alibaba, account: 1, scheme: http, aes-key: $hex, calls-per-second: 1")
+        )
         #expect(
             odd.warnings.map(\.message) == [
                 "answers over plain HTTP can be forged; they are labelled as unprotected",
@@ -378,9 +383,27 @@ struct SettingsVendorTests {
             ]
         )
         let good = try settings(
-            of: text("kind: alibaba, account: 1, scheme: http, encryption: gcm, aes-key: $hex")
+            of: text(
+                "kind: alibaba, account: 1, scheme: http, encryption: gcm, aes-key: $hex, "
+                    + "calls-per-second: 1"
+            )
         )
         #expect(good.warnings == [])
+    }
+
+    @Test(
+        "a billed vendor without a limit of calls causes a warning",
+        arguments: [
+            ("kind: alibaba, account: 1", true),
+            ("kind: alibaba, account: 1, price: {weight: 0}", false),
+            ("kind: alibaba, account: 1, calls-per-second: 100", false),
+            ("kind: alibaba, account: 1, budget: {units-per-month: 1000}", false),
+            ("kind: json, url: \"https://dns.example/\", servers: [192.0.2.1]", false),
+        ]
+    )
+    func unlimitedCosts(vendor: String, isWarned: Bool) throws {
+        let warnings = try settings(of: text(vendor)).warnings.map(\.description)
+        expectErrors(warnings, isWarned ? ["f:3: `v` random names costs `budget`"] : [])
     }
 
     @Test("secrets must have the form of their vendor kind")

@@ -14,6 +14,22 @@ extension VendorSettings {
         )
     }
 
+    /// Warns if nothing limits the number of billed calls.
+    func checkCost(_ path: String, _ reading: inout SettingsReading) {
+        guard budget == nil, callsPerSecond == nil,
+            !reading.isDamaged("\(path).budget"), !reading.isDamaged("\(path).calls-per-second"),
+            let vendor = try? account.vendor(), vendor.facts.isBillable,
+            price?.applied(to: vendor.price).weight ?? vendor.price.weight > 0
+        else { return }
+        reading.warn(
+            reading.place(of: path),
+            "the vendor `\(name)` has no limit of billed calls: clients that query random names "
+                + "can cause unlimited costs",
+            hint:
+                "set `budget`, for example `budget: {calls-per-day: 100000}`, or `calls-per-second`"
+        )
+    }
+
     func checkPrice(_ path: String, _ reading: inout SettingsReading) {
         if !reading.isDamaged("\(path).price") {
             let (amount, currency) = ("\(path).price.per-10000", "\(path).price.currency")

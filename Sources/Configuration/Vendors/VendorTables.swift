@@ -295,6 +295,8 @@ extension Settings {
                     reading.place(of: path),
                     "the vendor `\(vendor.name)` is unused: no route names it"
                 )
+            } else {
+                vendor.checkCost(path, &reading)
             }
         }
         checkConcurrentCalls(&reading)
