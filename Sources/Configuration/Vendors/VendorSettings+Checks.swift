@@ -16,7 +16,7 @@ extension VendorSettings {
 
     /// Warns if nothing limits the number of billed calls.
     func checkCost(_ path: String, _ reading: inout SettingsReading) {
-        guard budget == nil, callsPerSecond == nil,
+        guard client.budget == nil, client.callsPerSecond == nil,
             !reading.isDamaged("\(path).budget"), !reading.isDamaged("\(path).calls-per-second"),
             let vendor = try? account.vendor(), vendor.facts.isBillable,
             price?.applied(to: vendor.price).weight ?? vendor.price.weight > 0
