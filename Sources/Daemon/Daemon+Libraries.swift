@@ -25,15 +25,32 @@ extension Daemon {
     }
 
     func reportCertificates() {
-        TrustStores.shared.observer = { [logger] notice in
-            switch notice {
-            case .reloaded(let source):
-                logger.notice("certificates: reloaded \(source), which has changed")
-            case .failed(let source, let error):
-                let fault = "cannot use \(source), which has changed: \(error)"
-                logger.error("certificates: \(fault), keeping the old certificates")
-            }
+        TrustStores.shared.observer = { [weak self] in self?.take($0) }
+    }
+
+    func take(_ notice: TrustStores.Notice) {
+        switch notice {
+        case .reloaded(let source):
+            certificateFaults[source] = nil
+            logger.notice("certificates: reloaded \(source), which has changed")
+        case .failed(let source, let error):
+            let fault =
+                "cannot use \(source), which has changed: \(error), keeping the old certificates"
+            certificateFaults[source] = fault
+            logger.error("certificates: \(fault)")
+        case .absent(let source, let error):
+            let fault =
+                "cannot use \(source): \(error); if no other CA certificates are installed, all "
+                + "servers over TLS fail: install the CA certificates of the system"
+            certificateFaults[source] = fault
+            logger.error("certificates: \(fault)")
         }
+    }
+
+    /// Ends the faults of `ca-file`, because a reload fails if a file in the settings is invalid.
+    func forgetCertificateFaults(of old: Settings) {
+        let files = old.vendors.map(\.caFile) + old.upstreams.map(\.caFile) + [old.fleet?.caFile]
+        for file in files.compactMap(\.self) { certificateFaults[file] = nil }
     }
 }
 

@@ -10,7 +10,7 @@ extension Daemon: ManagedDaemon {
     package func snapshotLoaded() async { await cacheFile?.loaded() }
 
     package var state: DaemonState {
-        DaemonState(
+        var state = DaemonState(
             settings: components.settings,
             clocks: components.clocks,
             cache: components.cache,
@@ -34,5 +34,7 @@ extension Daemon: ManagedDaemon {
             reloadProblem: life.reloadProblem,
             droppedLogLines: log?.droppedLines
         )
+        state.fileProblems = certificateFaults.values.sorted().map { "certificates: \($0)" }
+        return state
     }
 }

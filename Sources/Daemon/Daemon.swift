@@ -45,6 +45,11 @@ package final class Daemon {
     }
 
     var life = MetricsReport.Life()
+
+    /// Faults of trusted certificates, by source.
+    var certificateFaults: [String: String] = [:] {
+        didSet { network.portal.canVerify = certificateFaults.isEmpty }
+    }
     var starter: WorkerThread?
 
     /// Task that starts acceleration; ``drain()`` waits for its end.
@@ -105,6 +110,7 @@ package final class Daemon {
         let control: Task<Void, Never>
         let signals: AsyncStream<Int32>
         let misses: MissQueue
+        reportCertificates()
         do throws(StartError) {
             SpareDescriptors.keep()
             signals = try Self.signals()
@@ -145,7 +151,6 @@ package final class Daemon {
                 }
             }
         }
-        reportCertificates()
         prepareHTTP()
         network.followResolvers(dependencies)
         network.startTranslation()

@@ -26,6 +26,9 @@ final class PortalDetection {
     /// True if ``probation`` has ended without an answer.
     private var isBlocked = false
 
+    /// False while trusted certificates are missing; then an invalid certificate is no sign.
+    var canVerify = true
+
     private let clocks: Clocks
 
     /// Returns the number of answers of vendors and protected upstreams.
@@ -73,7 +76,8 @@ final class PortalDetection {
 
     func failed(_ error: VendorError) {
         switch error {
-        case .transport(.tls), .unreadable, .serverStatus(300...399, code: _),
+        case .transport(.tls): if canVerify { suspect() }
+        case .unreadable, .serverStatus(300...399, code: _),
             .serverStatus(511, code: _):
             suspect()
         case .transport: if announcement != nil { suspect() }
@@ -83,7 +87,7 @@ final class PortalDetection {
 
     func failed(_ error: UpstreamError) {
         switch error {
-        case .untrusted: suspect()
+        case .untrusted: if canVerify { suspect() }
         case .timedOut, .unreachable, .broken: if announcement != nil { suspect() }
         default: break
         }

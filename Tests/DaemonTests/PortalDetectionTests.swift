@@ -48,6 +48,21 @@ struct PortalDetectionTests {
 
     @Test
     @ServiceLoop
+    func `without trusted certificates, an invalid certificate indicates no portal`() {
+        let world = World()
+        world.portal.canVerify = false
+        world.portal.failed(UpstreamError.untrusted("unable to get local issuer certificate"))
+        world.portal.failed(VendorError.transport(.tls("unable to get local issuer certificate")))
+        world.clock.advance(by: 60)
+        #expect(world.changes == [])
+        world.portal.canVerify = true
+        world.portal.failed(UpstreamError.untrusted("self-signed certificate"))
+        world.clock.advance(by: 5)
+        #expect(world.changes == [true])
+    }
+
+    @Test
+    @ServiceLoop
     func `timeouts indicate a portal only if the router has announced a portal`() {
         let world = World()
         world.portal.failed(UpstreamError.timedOut)

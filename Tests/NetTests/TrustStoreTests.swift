@@ -122,4 +122,49 @@ struct TrustStoreTests {
         #expect(try await isTrusted(by: TLSClient(certificateFile: file)))
         #expect(TrustStores.shared.loads(of: .file(file)) == 2)
     }
+
+    @ServiceLoop
+    @Test
+    func `a lost or damaged file of the system leaves the previous certificates in force`()
+        async throws
+    {
+        try trust(try authority)
+        await #expect(processExitsWith: .success) {
+            [port = nginx.secure.port as UInt16, file = file as String] in
+            setenv("SSL_CERT_FILE", file, 1)
+            setenv("SSL_CERT_DIR", file + ".none", 1)
+            try await Self.damage(file, trustedBy: port)
+        }
+    }
+
+    @ServiceLoop
+    private static func damage(_ file: String, trustedBy port: UInt16) async throws {
+        let server = try #require(SocketAddress("127.0.0.1:\(port)"))
+        let (client, stores) = (HTTPClient(), TrustStores.shared)
+        var request = HTTPRequest(url: "https://\(Certificates.name)/hello", server: server)
+        request.wantsFreshConnection = true
+        var notices: [String] = []
+        stores.observer = { notice in
+            switch notice {
+            case .reloaded: notices.append("reloaded")
+            case .failed: notices.append("failed")
+            case .absent: notices.append("absent")
+            }
+        }
+        let good = try String(contentsOfFile: file, encoding: .utf8)
+        try #require(try await client.send(request, deadline: patience).status == 200)
+        for content in [nil, "", String(good.prefix(200)), good] {
+            let loads = stores.loads(of: .system)
+            if let content {
+                try content.write(toFile: file, atomically: true, encoding: .utf8)
+            } else {
+                try #require(unlink(file) == 0)
+            }
+            while stores.loads(of: .system) == loads {
+                try #require(try await client.send(request, deadline: patience).status == 200)
+            }
+            try #require(try await client.send(request, deadline: patience).status == 200)
+        }
+        try #require(notices == ["failed", "failed", "failed", "reloaded"])
+    }
 }

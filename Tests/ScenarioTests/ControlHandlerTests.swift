@@ -2,7 +2,6 @@
 import Control
 import DNSCache
 import DNSWire
-import Daemon
 import DaemonLog
 import HTTPDNS
 import Locks
@@ -12,6 +11,7 @@ import Testing
 
 @testable import Administration
 @testable import Configuration
+@testable import Daemon
 @testable import Net
 
 @Suite("Control handler of a daemon")
@@ -122,6 +122,25 @@ struct ControlHandlerTests {
         defer { withExtendedLifetime(harness) {} }
         let status = try await harness.operator.status()
         #expect(status.problems == ["upstream network: the network offers no DNS server"])
+    }
+
+    @Test("status names CA certificates that cannot be reloaded, until they can be")
+    @ServiceLoop
+    func certificates() async throws {
+        let harness = try harness()
+        defer { withExtendedLifetime(harness) {} }
+        let daemon = harness.daemon
+        daemon.take(.failed(source: "/etc/ca.pem", .setup("/etc/ca.pem: no certificate")))
+        #expect(!daemon.network.portal.canVerify)
+        #expect(
+            try await harness.operator.status().problems == [
+                "certificates: cannot use /etc/ca.pem, which has changed: "
+                    + "TLS: /etc/ca.pem: no certificate, keeping the old certificates"
+            ]
+        )
+        daemon.take(.reloaded(source: "/etc/ca.pem"))
+        #expect(daemon.network.portal.canVerify)
+        #expect(try await harness.operator.status().problems == [])
     }
 
     /// Daemon with a reload that replaces only the resolver.

@@ -32,7 +32,7 @@ extension StatusReply {
         let fleet = FleetStatus(state.resolver.vendors.fleet, state.clocks)
         let problems =
             [reload, snapshot, portal, fleet.problem, resolvConf.problem].compactMap(\.self)
-            + absent
+            + state.fileProblems + absent
             + vendors.compactMap(\.problem) + upstreams.compactMap(\.problem)
             + state.pauseProblems(vendors, upstreams)
         self.init(

@@ -60,6 +60,9 @@ package struct DaemonState {
     package var reloadProblem: String?
     package var droppedLogLines: UInt64?
 
+    /// Faults of files that the daemon reads again after changes.
+    package var fileProblems: [String] = []
+
     package var recent: [RecentQueries] {
         workers.map(\.recent) + [handler.recent, accelerator.recent]
     }

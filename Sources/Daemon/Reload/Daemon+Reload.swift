@@ -210,6 +210,7 @@ extension Daemon {
             hosts: newHosts?.table ?? old.resolver.hosts,
             sameVendors: Set(kept.map(\.name))
         )
+        forgetCertificateFaults(of: old.settings)
         new.comeIntoForce(dependencies, logger)
         new.reportUpstreams(to: logger, after: old) { [weak self] in
             self?.network.portal.failed($0)

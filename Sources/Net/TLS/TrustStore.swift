@@ -9,10 +9,13 @@ private import Glibc
 final class TrustStore: @unchecked Sendable {
     let raw: OpaquePointer
 
+    /// Reason why the system's file has no certificates; set before other threads get the store.
+    private(set) var fault: TLSError?
+
     /// Parses the certificates of `source`; callable from any thread.
     ///
-    /// Throws if a configured file is unreadable or has no certificate. Files of the system may be
-    /// missing, as in OpenSSL.
+    /// Throws if a configured file is unreadable or has no certificate. Without the system's file,
+    /// ``fault`` is set, because the system's directories can have certificates.
     init(_ source: TrustSource) throws(TLSError) {
         OpenSSLErrors.clear()
         guard let made = unsafe X509_STORE_new() else {
@@ -22,9 +25,13 @@ final class TrustStore: @unchecked Sendable {
         for file in source.files {
             // SAFETY: the text ends with NUL and lives during the call.
             let isLoaded = unsafe X509_STORE_load_file(raw, file) == 1
-            guard isLoaded || source == .system else {
-                throw .setup("\(file): \(OpenSSLErrors.take() ?? "no certificates to trust")")
-            }
+            if isLoaded { continue }
+            // If the file cannot be opened, OpenSSL only reports an error of its file layer.
+            let reason = OpenSSLErrors.take() ?? "no certificates to trust"
+            let isReadable = unsafe access(file, R_OK) == 0
+            let fault = TLSError.setup("\(file): \(isReadable ? reason : errorText(errno))")
+            guard source == .system else { throw fault }
+            self.fault = fault
         }
         // SAFETY: the text ends with NUL and is copied. OpenSSL reads the files when a chain needs
         // them.

@@ -12,6 +12,9 @@ package final class TrustStores {
 
         /// The previous certificates remain in use.
         case failed(source: String, TLSError)
+
+        /// The system's file has no certificates, and no previous certificates exist.
+        case absent(source: String, TLSError)
     }
 
     package var observer: (@ServiceLoop (Notice) -> Void)?
@@ -71,6 +74,7 @@ package final class TrustStores {
             let entry = Entry(source, first.0, first.1, at: now)
             entries[source] = entry
             latest = entry
+            if let fault = first.0.fault { observer?(.absent(source: source.text, fault)) }
             return first.0
         }
         latest = entry
@@ -104,8 +108,17 @@ package final class TrustStores {
             entry.loads += 1
             switch result {
             case .success(let store):
+                if let fault = store.fault {
+                    // A lost or damaged file must not replace valid certificates.
+                    guard entry.store.fault != nil else {
+                        observer?(.failed(source: source.text, fault))
+                        return
+                    }
+                    observer?(.absent(source: source.text, fault))
+                } else {
+                    observer?(.reloaded(source: source.text))
+                }
                 entry.store = store
-                observer?(.reloaded(source: source.text))
             case .failure(let error):
                 observer?(.failed(source: source.text, error))
             }
