@@ -83,6 +83,8 @@ final class NetworkReaction {
         network.onChange = { [weak self] in self?.resolversChanged($0, $1) }
         network.onPortal = { [weak self] in self?.portalChanged($0) }
         if components.settings.portal == .off { network.endPortal() }
+        // An administrator who has corrected a file expects that a reload reads it.
+        resolvers?.changed()
     }
 
     // MARK: - Resolvers of the network
@@ -99,7 +101,7 @@ final class NetworkReaction {
         guard resolvers == nil else { return }
         resolvers = dependencies.resolvers({ [logger] in logger.warning("\($0)") }) {
             [weak self] links in
-            self?.components.network.use(links)
+            self?.components.network.use(links, fault: self?.resolvers?.fileFaults.first)
             self?.firstReport.resume(.ready)
         }
         resolvers?.onPortal = { [weak self] in self?.portal.report($0) }

@@ -179,6 +179,50 @@ struct FileWatchTests {
 
     @Test
     @ServiceLoop
+    func `new permissions of a file that may not be read are reported`() async throws {
+        let fixture = try Fixture("other")
+        let path = "\(fixture.folder)/hosts"
+        try fixture.write("one", to: "hosts")
+        try #require(chmod(fixture.folder, 0o755) == 0 && chmod(path, 0) == 0)
+        var told: CheckedContinuation<Void, Never>?
+        let watch = withoutPrivileges {
+            FileWatch(path) {
+                told?.resume()
+                told = nil
+            }
+        }
+        await withCheckedContinuation {
+            told = $0
+            chmod(path, 0o644)
+        }
+        withExtendedLifetime(watch) {}
+    }
+
+    @Test
+    @ServiceLoop
+    func `a file that may not be read is read again at intervals`() async throws {
+        let fixture = try Fixture("other")
+        let path = "\(fixture.folder)/hosts"
+        try fixture.write("one", to: "hosts")
+        try #require(chmod(fixture.folder, 0o711) == 0 && chmod(path, 0) == 0)
+        var told: CheckedContinuation<Void, Never>?
+        let watch = withoutPrivileges {
+            FileWatch(
+                path,
+                pollTime: .milliseconds(10),
+                {
+                    told?.resume()
+                    told = nil
+                },
+                open: { inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)) }
+            )
+        }
+        #expect(watch.fault == nil)
+        await withCheckedContinuation { told = $0 }
+    }
+
+    @Test
+    @ServiceLoop
     func `a released watch sends no notifications`() async throws {
         let fixture = try Fixture("hosts")
         var told = 0

@@ -122,6 +122,9 @@ struct ControlHandlerTests {
         defer { withExtendedLifetime(harness) {} }
         let status = try await harness.operator.status()
         #expect(status.problems == ["upstream network: the network offers no DNS server"])
+        let fault = "/etc/resolv.conf: open: Permission denied"
+        harness.daemon.components.network.use([], fault: fault)
+        #expect(try await harness.operator.status().problems == ["upstream network: \(fault)"])
     }
 
     @Test("status names CA certificates that cannot be reloaded, until they can be")

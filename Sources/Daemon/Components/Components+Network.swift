@@ -10,14 +10,17 @@ extension Components {
     func startLearning(_ dependencies: Dependencies, _ logger: Logger) {
         for (settings, upstream) in zip(settings.upstreams, upstreams) {
             guard case .file(let path)? = settings.from,
-                let upstream = upstream as? LearnedUpstream,
-                upstream.source == nil
+                let upstream = upstream as? LearnedUpstream
             else { continue }
+            if let source = upstream.source {
+                (source as? ResolverFileWatch)?.update()
+                continue
+            }
             let make = maker(dependencies, logger)
             let network = network
             var known: [LinkResolvers.Server: Forwarder] = [:]
             upstream.source = dependencies.resolverFile(path, { logger.warning("\($0)") }) {
-                [weak upstream] servers in
+                [weak upstream] servers, fault in
                 guard let upstream else { return }
                 let former = known
                 known = [:]
@@ -29,7 +32,7 @@ extension Components {
                 logger.notice(
                     "upstream \(upstream.name): servers: \(texts.isEmpty ? "none" : texts.joined(separator: ", "))"
                 )
-                upstream.use(all, absence: "\(path) has no usable nameserver")
+                upstream.use(all, absence: fault ?? "\(path) has no usable nameserver")
                 network.withdraw(former.filter { known[$0.key] == nil }.map(\.value))
             }
         }

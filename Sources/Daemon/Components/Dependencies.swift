@@ -53,7 +53,7 @@ package struct Dependencies {
         @ServiceLoop (
             _ path: String,
             _ report: @escaping @ServiceLoop (String) -> Void,
-            _ handler: @escaping @ServiceLoop ([LinkResolvers.Server]) -> Void
+            _ handler: @escaping ResolverFileWatch.Handler
         ) -> AnyObject?
 
     typealias Resolvers =

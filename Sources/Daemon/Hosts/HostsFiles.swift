@@ -55,7 +55,7 @@ final class HostsFiles {
         alarm?.set(nil)
     }
 
-    private func read() async {
+    func read() async {
         hasChanged = true
         guard !isReading else { return }
         isReading = true

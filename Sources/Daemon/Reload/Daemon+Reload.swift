@@ -110,6 +110,8 @@ extension Daemon {
                 let files = HostsFiles(settings.hosts, logger: logger)
                 await files.start()
                 hosts = files
+            } else {
+                await self.hosts.read()
             }
             do throws(StartError) {
                 guard !isStopping, let misses else { throw .stopping }

@@ -20,6 +20,12 @@ package enum FileFault: Error, Hashable {
 
     case stopped(String)
 
+    /// True if no file has the path.
+    var isAbsence: Bool {
+        guard case .system(_, _, let code) = self else { return false }
+        return code == ENOENT || code == ENOTDIR
+    }
+
     static func last(_ call: String, _ path: String) -> FileFault {
         .system(call: call, path: path, code: errno)
     }

@@ -7,7 +7,8 @@ private import Glibc
 /// If such a directory does not exist, its nearest existing ancestor has the watch. A watch on the
 /// file itself reports writes to a bind-mounted file.
 ///
-/// If the user has no inotify instances or watches left, the handler is called every 10 s.
+/// If the user has no inotify instances or watches left, or no permission to read the file, the
+/// handler is called every 10 s.
 ///
 /// `sd_event_add_inotify` is not used, because it fails with EINVAL if an inode number is reused.
 @ServiceLoop
@@ -19,13 +20,16 @@ package final class FileWatch {
     private var instance: Instance?
     private var events: DescriptorWatch?
 
-    /// Timer of the next attempt to watch; nil without a ``fault``.
+    /// Timer of the next attempt to watch; nil without a ``fault`` and if the file is readable.
     private var poll: LoopTimer?
 
     /// Reason why the kernel does not report changes; nil if the kernel reports changes.
     package private(set) var fault: SocketError?
 
     private var file: Int32?
+
+    /// True if the file may not be read; then the file itself has no watch.
+    private var isDenied = false
 
     private let fileEvents: Int32
 
@@ -93,10 +97,11 @@ package final class FileWatch {
             fault = nil
         } catch {
             fault = error
-            poll = LoopTimer(at: Clock.now + pollTime) { [weak self] in
-                self?.watch()
-                self?.handler()
-            }
+        }
+        guard fault != nil || isDenied else { return }
+        poll = LoopTimer(at: Clock.now + pollTime) { [weak self] in
+            self?.watch()
+            self?.handler()
         }
     }
 
@@ -104,6 +109,7 @@ package final class FileWatch {
 
     private func renew() throws(SocketError) {
         let old = Set(directories.keys).union([file].compactMap(\.self))
+        isDenied = false
         file = try add(path, fileEvents)
         directories = [:]
         try watchComponents()
@@ -179,13 +185,16 @@ package final class FileWatch {
         }
     }
 
-    /// Adds a watch; returns nil if `path` does not exist.
+    /// Adds a watch; returns nil if `path` does not exist or may not be read.
     private func add(_ path: String, _ events: Int32) throws(SocketError) -> Int32? {
         // SAFETY: the string is valid during the call.
         let watch = unsafe inotify_add_watch(raw, path, UInt32(bitPattern: events))
         guard watch < 0 else { return watch }
         switch errno {
-        case ENOENT, ENOTDIR, EACCES, ELOOP, ENAMETOOLONG: return nil
+        case EACCES:
+            isDenied = isDenied || path == self.path
+            return nil
+        case ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG: return nil
         default: throw .last("inotify_add_watch")
         }
     }
@@ -193,9 +202,10 @@ package final class FileWatch {
     /// Events of the file; IN_ATTRIB occurs when a rename replaces the file.
     private static let fileEvents = IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB
 
+    /// IN_ATTRIB reports new permissions of a file that could not be watched itself.
     private static let directoryEvents =
-        IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_CREATE | IN_DELETE | IN_MOVED_FROM
-        | IN_MOVED_TO | Int32(IN_ONLYDIR)
+        IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_CREATE | IN_DELETE
+        | IN_MOVED_FROM | IN_MOVED_TO | Int32(IN_ONLYDIR)
 
     private static func parent(_ path: String) -> String {
         guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return "/" }

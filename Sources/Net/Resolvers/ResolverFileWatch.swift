@@ -6,20 +6,23 @@ package final class ResolverFileWatch {
     private let path: String
     private let isOwn: (SocketAddress) -> Bool
     private let report: @ServiceLoop (String) -> Void
-    private let handler: @ServiceLoop ([LinkResolvers.Server]) -> Void
+    private let handler: Handler
     private var watch: FileWatch?
     private var latest: [LinkResolvers.Server]?
     private var reported: Set<String> = []
-    private var isMissing = false
+    private var fault: String?
+
+    /// Receives the servers, and the reason if the file cannot be read.
+    package typealias Handler = @ServiceLoop ([LinkResolvers.Server], _ fault: String?) -> Void
 
     private static let maximumReports = 64
 
-    /// Reads the file and calls `handler`, which is called again after each change of the servers.
+    /// Reads the file and calls `handler`, which is called again after each change.
     package init(
         _ path: String,
         isOwn: @escaping (SocketAddress) -> Bool = { $0.isOwn },
         report: @escaping @ServiceLoop (String) -> Void,
-        _ handler: @escaping @ServiceLoop ([LinkResolvers.Server]) -> Void
+        _ handler: @escaping Handler
     ) {
         self.path = path
         self.isOwn = isOwn
@@ -33,27 +36,32 @@ package final class ResolverFileWatch {
         update()
     }
 
-    private func update() {
-        let found = ResolverFiles.text(path)
-        if found == nil, !isMissing {
+    /// Reads the file again.
+    package func update() {
+        var text = ""
+        let former = fault
+        do throws(FileFault) {
+            text = try ResolverFiles.read(path)
+            fault = nil
+        } catch {
+            fault = "\(error)"
+        }
+        if let fault, fault != former {
             report(
                 """
-                network resolvers: \(path) is not a regular file that the daemon can read; until \
-                this is corrected, the upstream has no server
+                network resolvers: \(fault); until this is corrected, the upstream has no server
                 """
             )
         }
-        isMissing = found == nil
-        let text = found ?? ""
         let (entry, unreadable) = LinkResolvers.reading(resolvConf: text, .file, link: "")
         for line in unreadable where reported.count < Self.maximumReports {
             guard reported.insert(line).inserted else { continue }
             report("network resolvers: \(path): cannot read `\(line)`, ignoring the line")
         }
         let servers = entry.servers.filter { !isOwn($0.address) }
-        guard servers != latest else { return }
+        guard servers != latest || fault != former else { return }
         latest = servers
-        handler(servers)
+        handler(servers, fault)
     }
 }
 

@@ -83,20 +83,24 @@ package struct ResolverFiles: Sendable {
     }
 
     /// Returns the text of a regular file; nil if it cannot be read.
-    static func text(_ path: String) -> String? {
+    static func text(_ path: String) -> String? { try? read(path) }
+
+    /// Returns the text of a regular file.
+    static func read(_ path: String) throws(FileFault) -> String {
         // SAFETY: the path lives during the call, and read writes at most the octets of the array.
         let raw = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard raw >= 0 else { return nil }
+        guard raw >= 0 else { throw .last("open", path) }
         let file = OwnedDescriptor(taking: raw)
         var facts = stat()
         guard unsafe fstat(file.raw, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
-            return nil
+            throw .notRegular(path)
         }
         var octets = [UInt8](repeating: 0, count: largest)
         let count = unsafe octets.withUnsafeMutableBytes {
             unsafe Glibc.read(file.raw, $0.baseAddress, $0.count)
         }
-        return count >= 0 ? String(decoding: octets[..<count], as: UTF8.self) : nil
+        guard count >= 0 else { throw .last("read", path) }
+        return String(decoding: octets[..<count], as: UTF8.self)
     }
 
     private static func entries(_ path: String) -> [String] {

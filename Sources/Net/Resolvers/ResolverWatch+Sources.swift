@@ -24,10 +24,18 @@ extension ResolverWatch {
         }
         // Compares texts, not paths, because /etc/resolv.conf may be a link to the file to ignore.
         let ignored = ignoredFile
+        fileFaults = []
         for (source, path) in files.files {
             // NetworkManager's reply over D-Bus contains more than its file.
             if source == .networkManager && networkManager.isKnown { continue }
-            guard let text = ResolverFiles.text(path), text != ignored else { continue }
+            let text: String
+            do throws(FileFault) {
+                text = try ResolverFiles.read(path)
+            } catch {
+                if !error.isAbsence { fileFaults.append("\(error)") }
+                continue
+            }
+            guard text != ignored else { continue }
             let (entry, unreadable) = LinkResolvers.reading(resolvConf: text, .file, link: "")
             note(unreadable, in: path)
             sources.append([entry])
@@ -42,7 +50,7 @@ extension ResolverWatch {
     }
 
     func reportProblems() {
-        let new = [resolved.problem, networkManager.problem].compactMap(\.self)
+        let new = [resolved.problem, networkManager.problem].compactMap(\.self) + fileFaults
         for text in new where !problems.contains(text) { report("network resolvers: \(text)") }
         problems = new
     }

@@ -74,6 +74,9 @@ package final class ResolverWatch {
     var reported: Set<String> = []
     var problems: [String] = []
 
+    /// Faults of files that exist, but cannot be read.
+    package internal(set) var fileFaults: [String] = []
+
     /// Delay of an update, so that several changes cause one update.
     private static let settling = Duration.milliseconds(20)
 
@@ -328,7 +331,8 @@ package final class ResolverWatch {
 
     // MARK: - Result
 
-    private func changed() {
+    /// Reads all sources again, soon.
+    package func changed() {
         guard timer == nil else { return }
         timer = LoopTimer(at: Clock.now + Self.settling) { [weak self] in
             self?.timer = nil
@@ -352,6 +356,7 @@ package final class ResolverWatch {
                 uniquingKeysWith: { first, _ in first }
             )
         }
+        let formerFaults = fileFaults
         let settings = resolved.settings((all ?? [:]).mapValues(\.name), running: running)
         let sources = resolved.isSilent ? [] : self.sources(settings, names, running)
         let indexes = Set((running ?? [:]).values.map(\.index))
@@ -361,7 +366,7 @@ package final class ResolverWatch {
         }
         reportProblems()
         checkRoutesLater(merged)
-        guard merged != latest else { return }
+        guard merged != latest || fileFaults != formerFaults else { return }
         latest = merged
         handler(merged)
     }

@@ -71,6 +71,8 @@ package final class LearnedNetwork {
 
     var portal: PortalMode?
 
+    private var fault: String?
+
     /// Called at the start and end of the captive portal mode.
     package var onPortal: (@ServiceLoop (_ isOn: Bool) -> Void)?
 
@@ -160,7 +162,10 @@ package final class LearnedNetwork {
     }
 
     /// Applies the DNS settings of all links.
-    package func use(_ links: [LinkResolvers]) {
+    ///
+    /// - Parameter fault: reason why a file with servers cannot be read; nil if all are readable.
+    package func use(_ links: [LinkResolvers], fault: String? = nil) {
+        self.fault = fault
         let before = plan
         let outcome = plan.use(links, now: clocks.now())
         for text in outcome.rejected where reported.count < Self.maximumReports {
@@ -222,7 +227,7 @@ package final class LearnedNetwork {
         upstream.use(
             servers(plan.servers),
             spares: servers(plan.spares),
-            absence: plan.absence ?? "the network offers no DNS server"
+            absence: plan.absence ?? fault ?? "the network offers no DNS server"
         )
         guard self.upstream != nil else { return }
         var all: [Name: Learned] = [:]
