@@ -34,7 +34,9 @@ extension Daemon: ManagedDaemon {
             reloadProblem: life.reloadProblem,
             droppedLogLines: log?.droppedLines
         )
-        state.fileProblems = certificateFaults.values.sorted().map { "certificates: \($0)" }
+        state.fileProblems =
+            certificateFaults.values.sorted().map { "certificates: \($0)" }
+            + hosts.problems.map { "hosts: \($0)" }
         return state
     }
 }

@@ -94,7 +94,11 @@ struct HostsFilesTests {
 
         func start() async { await files?.start() }
 
+        func read() async { await files?.read() }
+
         func stop() { files?.stop() }
+
+        var problems: [String] { files?.problems ?? [] }
 
         var isEmpty: Bool { table.count == 0 }
 
@@ -203,21 +207,59 @@ struct HostsFilesTests {
 
     @Test
     @ServiceLoop
-    func `a file that is too long or not a regular file is not read`() async throws {
+    func `of a file that is too long, the first 8 MiB are used; a directory is not read`()
+        async throws
+    {
         let fixture = try Fixture { settings, folder in settings.files.append(folder.path) }
-        let line = [UInt8]("192.0.2.1 a.lan\n".utf8)
-        let count = HostsFiles.mostOctets / line.count + 1
-        _ = try fixture.folder.write(
-            Array([[UInt8]](repeating: line, count: count).joined()),
-            to: "hosts"
-        )
+        let line = [UInt8]("192.0.2.1 a.lan     \n".utf8)
+        let count = HostsFiles.mostOctets / line.count
+        // The limit is inside the line of `b.lan`.
+        let text = Array([[UInt8]](repeating: line, count: count).joined())
+        let rest = [UInt8]("192.0.2.2 b.lan.example\n192.0.2.3 c.lan\n".utf8)
+        _ = try fixture.folder.write(text + rest, to: "hosts")
         await fixture.start()
+        try await fixture.wait(for: "a.lan", ["192.0.2.1"])
+        for name in ["b.lan", "b.lan.example", "c.lan"] { try await fixture.wait(for: name, nil) }
+        let folder = fixture.folder.path
+        let faults = [
+            "\(folder)/hosts is longer than 8 MiB, ignoring the rest of the file",
+            "\(folder) is a directory, not a file, ignoring the file",
+        ]
+        #expect(fixture.problems == faults)
+        #expect(fixture.log.all == faults.map { "hosts: \($0)" })
+    }
+
+    @Test
+    @ServiceLoop
+    func `the names of a file that can no longer be read stay, until it is read or removed`()
+        async throws
+    {
+        let fixture = try Fixture { settings, folder in
+            settings.files.append(folder.path + "/more")
+        }
+        let place = fixture.folder.path + "/hosts"
+        _ = try fixture.folder.write("192.0.2.1 a.lan\n192.0.2.2 b.lan\n", to: "hosts")
+        await fixture.start()
+        try await fixture.wait(for: "a.lan", ["192.0.2.1"])
+        #expect(fixture.problems == [])
+        // A directory in place of the file cannot be read, not even by root.
+        #expect(unlink(place) == 0 && mkdir(place, 0o755) == 0)
+        _ = try fixture.folder.write("192.0.2.3 c.lan\n", to: "more")
+        try await fixture.wait(for: "c.lan", ["192.0.2.3"])
+        try await fixture.wait(for: "a.lan", ["192.0.2.1"])
+        try await fixture.wait(for: "b.lan", ["192.0.2.2"])
+        let fault = "\(place) is a directory, not a file, keeping its former names"
+        #expect(fixture.problems == [fault])
+        await fixture.read()
+        #expect(fixture.problems == [fault])
+        #expect(fixture.log.all.filter { $0 == "hosts: \(fault)" }.count == 1)
+        #expect(rmdir(place) == 0)
+        _ = try fixture.folder.write("192.0.2.4 a.lan\n", to: "hosts")
+        try await fixture.wait(for: "a.lan", ["192.0.2.4"])
+        try await fixture.wait(for: "b.lan", nil)
+        #expect(fixture.problems == [])
+        #expect(unlink(place) == 0)
         try await fixture.wait(for: "a.lan", nil)
-        #expect(
-            fixture.log.all == [
-                "hosts: \(fixture.folder.path)/hosts is longer than 8 MiB, ignoring the file",
-                "hosts: \(fixture.folder.path) is a directory, not a file, ignoring the file",
-            ]
-        )
+        #expect(fixture.problems == [])
     }
 }

@@ -7,10 +7,11 @@ internal import Resolver
 
 /// Reader of the hosts files, which reads them again after changes.
 ///
-/// A missing file is treated as empty.
+/// A missing file is treated as empty. If a file exists but cannot be read, the names that were read
+/// before stay in the table.
 @ServiceLoop
 final class HostsFiles {
-    /// Maximum octets of a hosts file; longer files are ignored.
+    /// Maximum octets of a hosts file; the rest of a longer file is ignored.
     nonisolated static let mostOctets = 8 << 20
 
     private static let settling: Duration = .milliseconds(100)
@@ -27,6 +28,12 @@ final class HostsFiles {
     private var isReading = false
     private var hasChanged = false
     private var logged: [String: String] = [:]
+
+    /// Files whose names are in ``table``.
+    private var known: Set<String> = []
+
+    /// Faults because of which names are missing or out of date.
+    private(set) var problems: [String] = []
 
     init(_ settings: HostsSettings, logger: Logger) {
         self.settings = settings
@@ -61,10 +68,12 @@ final class HostsFiles {
         isReading = true
         while hasChanged {
             hasChanged = false
-            let settings = settings
+            let (settings, table, known) = (settings, table, known)
             let result: HostsReading
             do throws(SocketError) {
-                result = try await WorkerThread.run(named: "hosts") { HostsReading(settings) }
+                result = try await WorkerThread.run(named: "hosts") {
+                    HostsReading(settings, after: table, of: known)
+                }
             } catch {
                 logger.error("hosts: \(error), keeping the old table, retrying in 10 s")
                 alarm?.bring(forward: Clock.now + Self.retry)
@@ -72,13 +81,16 @@ final class HostsFiles {
             }
             // After a reload, the table of the former settings must not replace the new table.
             guard !isStopped else { break }
-            table = result.table
+            self.table = result.table
+            self.known = Set(result.files.filter(\.hasNames).map(\.path))
+            problems = result.files.compactMap(\.problem)
             for file in result.files { log(file) }
-            if table.leftOut > 0 {
-                log("the table is full, ignoring \(table.leftOut) names and addresses")
+            if result.table.leftOut > 0 {
+                log("the table is full, ignoring \(result.table.leftOut) names and addresses")
             }
-            onChange?(table)
-            logger.info("hosts: names loaded: \(table.count)")
+            guard result.hasChanged else { continue }
+            onChange?(result.table)
+            logger.info("hosts: names loaded: \(result.table.count)")
         }
         isReading = false
     }
@@ -109,30 +121,77 @@ struct HostsReading: Sendable {
     struct File: Sendable {
         let path: String
         var complaint: String?
+
+        /// Reason why names are missing or out of date; nil if the file is up to date or missing.
+        var problem: String?
+
         var isMissing = false
+
+        /// True if the file cannot be read, and its former names are kept.
+        var isKept = false
+
+        /// True if the table has the names of the file.
+        var hasNames = false
     }
 
-    private(set) var table: HostsTable
-    private(set) var files: [File] = []
+    let table: HostsTable
+    let files: [File]
 
-    init(_ settings: HostsSettings) {
-        table = HostsTable(
+    /// True if ``table`` differs from the former table.
+    let hasChanged: Bool
+
+    /// Reads the files.
+    ///
+    /// - Parameters:
+    ///   - former: the table of the former reading.
+    ///   - known: the files whose names are in `former`.
+    init(_ settings: HostsSettings, after former: HostsTable, of known: Set<String>) {
+        var table = HostsTable(
             records: settings.records.map { (name: $0.name, addresses: $0.addresses) }
         )
-        for path in settings.files {
-            var file = File(path: path)
-            do throws(FileError) {
-                let octets = try RegularFile(path).read(atMost: HostsFiles.mostOctets)
-                let faults = table.add(hostsFile: octets)
-                if let first = faults.first {
-                    let lines = faults.count == 1 ? "the line" : "\(faults.count) invalid lines"
-                    file.complaint = "\(path):\(first.line): \(first.reason), ignoring \(lines)"
-                }
-            } catch {
-                file.complaint = "\(path) \(error.reason), ignoring the file"
-                file.isMissing = error == .system(ENOENT)
-            }
-            files.append(file)
+        var files = settings.files.map { Self.read($0, into: &table, known) }
+        if files.contains(where: \.isKept) {
+            // The table does not record the file of a name. Therefore all former names are kept.
+            table = HostsTable(extending: former)
+            files = settings.files.map { Self.read($0, into: &table, known) }
         }
+        self.table = table
+        self.files = files
+        hasChanged = table != former
+    }
+
+    private static func read(
+        _ path: String,
+        into table: inout HostsTable,
+        _ known: Set<String>
+    ) -> File {
+        var file = File(path: path)
+        do throws(FileError) {
+            let limit = HostsFiles.mostOctets
+            var octets = try RegularFile(path).read(atMost: limit, cuts: true)
+            let isCut = octets.count > limit
+            if isCut {
+                let end = octets[..<limit].lastIndex(of: UInt8(ascii: "\n")) ?? 0
+                octets.removeSubrange(end...)
+            }
+            let faults = table.add(hostsFile: octets)
+            file.hasNames = true
+            if isCut {
+                let reason = FileError.tooLong(limit: limit).reason
+                file.complaint = "\(path) \(reason), ignoring the rest of the file"
+                file.problem = file.complaint
+            } else if let first = faults.first {
+                let lines = faults.count == 1 ? "the line" : "\(faults.count) invalid lines"
+                file.complaint = "\(path):\(first.line): \(first.reason), ignoring \(lines)"
+            }
+        } catch {
+            file.isMissing = error == .system(ENOENT)
+            file.isKept = !file.isMissing && known.contains(path)
+            file.hasNames = file.isKept
+            let consequence = file.isKept ? "keeping its former names" : "ignoring the file"
+            file.complaint = "\(path) \(error.reason), \(consequence)"
+            if !file.isMissing { file.problem = file.complaint }
+        }
+        return file
     }
 }

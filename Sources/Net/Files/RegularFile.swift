@@ -43,7 +43,10 @@ package struct RegularFile: ~Copyable {
     }
 
     /// Reads the content, which can be a secret; wipes the read buffer.
-    package func read(atMost limit: Int) throws(FileError) -> [UInt8] {
+    ///
+    /// - Parameter cuts: true to return only the beginning of a file that is longer than `limit`,
+    ///   as more than `limit` octets; false to throw an error.
+    package func read(atMost limit: Int, cuts: Bool = false) throws(FileError) -> [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(min(limit, 16_384))
         var chunk = [UInt8](repeating: 0, count: 16_384)
@@ -55,7 +58,9 @@ package struct RegularFile: ~Copyable {
             guard count >= 0 else { throw .system(errno) }
             if count == 0 { return octets }
             octets += chunk[..<count]
-            guard octets.count <= limit else { throw .tooLong(limit: limit) }
+            guard octets.count > limit else { continue }
+            if cuts { return octets }
+            throw .tooLong(limit: limit)
         }
     }
 }

@@ -25,6 +25,12 @@ package struct HostsTable: Sendable, Equatable {
 
     package init() {}
 
+    /// Creates a copy, to which the hosts files are added again.
+    package init(extending other: HostsTable) {
+        self = other
+        leftOut = 0
+    }
+
     /// Creates a table with the entries of the settings, which override hosts files.
     package init(records: [(name: Name, addresses: [IPAddress])]) {
         for record in records {

@@ -58,7 +58,7 @@ final class ScenarioHarness {
             ),
             logger: Logger(label: "scenario") { _ in SwiftLogNoOpLogHandler() }
         )
-        resolver.use(HostsReading(settings.hosts).table)
+        resolver.use(HostsReading(settings.hosts, after: HostsTable(), of: []).table)
     }
 
     private var resolver: Resolver { daemon.state.resolver }
@@ -119,7 +119,7 @@ extension ScenarioHarness {
     }
 
     func hostsChanged(_ lines: [String]) {
-        var table = HostsReading(settings.hosts).table
+        var table = HostsReading(settings.hosts, after: HostsTable(), of: []).table
         let text = lines.map { $0 + "\n" }.joined()
         _ = table.add(hostsFile: Array(text.utf8))
         resolver.use(table)
