@@ -49,7 +49,10 @@ extension Daemon {
 
     /// Ends the faults of `ca-file`, because a reload fails if a file in the settings is invalid.
     func forgetCertificateFaults(of old: Settings) {
-        let files = old.vendors.map(\.caFile) + old.upstreams.map(\.caFile) + [old.fleet?.caFile]
+        let files =
+            old.vendors.map(\.client.certificateFile) + old.upstreams.map(\.caFile) + [
+                old.fleet?.caFile
+            ]
         for file in files.compactMap(\.self) { certificateFaults[file] = nil }
     }
 }

@@ -85,7 +85,7 @@ struct SettingsDropInTests {
         for name in names { _ = try folder.write("workers: 2\n", to: "f.yaml.d/\(name)") }
         _ = try folder.write("workers: 3\n", to: "f.yaml.d/a.yml")
         let loaded = try Settings.load(file: main, environment: SettingsEnvironment())
-        #expect(loaded.workers == .fixed(2))
+        #expect(loaded.workers == 2)
         expectErrors(loaded.warnings.map(\.description), ["\(main).d/a.yml: ignored .yaml rename"])
         withExtendedLifetime(folder) {}
     }
