@@ -17,7 +17,7 @@
 #undef curl_easy_setopt
 #undef curl_multi_setopt
 
-// Result, name, parameters and arguments of each function that has only a forwarding function.
+// For each function that is only forwarded: result type, name, parameters, arguments.
 #define FORWARDED(EACH)                                                                                \
     EACH(void, curl_easy_cleanup, (CURL *easy), (easy))                                                \
     EACH(CURL *, curl_easy_init, (void), ())                                                           \

@@ -14,7 +14,7 @@
 #define LIBRARY "libssl.so." TEXT(OPENSSL_SHLIB_VERSION)
 #define LAZY(verb) openssl_library_##verb
 
-// Result, name, parameters and arguments of each function.
+// For each function: result type, name, parameters, arguments.
 #define FUNCTIONS(EACH)                                                                                \
     EACH(void, BIO_clear_flags, (BIO *b, int flags), (b, flags))                                       \
     EACH(size_t, BIO_ctrl_pending, (BIO *b), (b))                                                      \

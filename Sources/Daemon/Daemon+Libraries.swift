@@ -47,7 +47,7 @@ extension Daemon {
         }
     }
 
-    /// Ends the faults of `ca-file`, because a reload fails if a file in the settings is invalid.
+    /// Clears the faults of `ca-file`: after a successful reload, the new files are valid.
     func forgetCertificateFaults(of old: Settings) {
         let files =
             old.vendors.map(\.client.certificateFile) + old.upstreams.map(\.caFile) + [

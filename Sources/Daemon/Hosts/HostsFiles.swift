@@ -29,7 +29,7 @@ final class HostsFiles {
     private var hasChanged = false
     private var logged: [String: String] = [:]
 
-    /// Files whose names are in ``table``.
+    /// Hosts files whose host names are in ``table``.
     private var known: Set<String> = []
 
     /// Faults because of which names are missing or out of date.

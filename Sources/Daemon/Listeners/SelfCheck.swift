@@ -223,7 +223,7 @@ private final class SelfCheckQuery {
     /// True if this machine has no address or route for a query to the target.
     var isUnreachable: Bool { open.contains(where: \.isUnreachable) }
 
-    /// Reason if sockets could not be opened for all queries without a reply, at least for a time.
+    /// Error of the sockets, if each query without a reply had no socket for a time.
     var shortage: SocketError? {
         open.allSatisfy { $0.shortage != nil } ? open.first?.shortage : nil
     }

@@ -56,7 +56,7 @@ package struct CallShares: Sendable {
         )
     }
 
-    /// True if `client` has, with `more` calls, its maximum while no other client has a call.
+    /// True if `client`, with `more` calls added, reaches the limit of a client that is alone.
     ///
     /// False for a client without calls, and for a client that is not proven, because another host
     /// can forge its address.

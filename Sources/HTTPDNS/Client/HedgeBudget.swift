@@ -41,7 +41,7 @@ struct HedgeBudget: Sendable {
         let key = Self.key(client)
         let debt = (debts[key] ?? 0) + Self.callsPerHedge
         guard debt <= burst * Self.callsPerHedge else { return false }
-        // A new client has the whole burst anyway, so the removal of all debts adds no more.
+        // Without debts, no client has more than a new client: the whole burst.
         if debts.count >= ClientLimits.countedClients { debts.removeAll() }
         debts[key] = debt
         return true

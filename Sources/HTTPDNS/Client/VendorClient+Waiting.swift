@@ -49,8 +49,8 @@ extension VendorClient {
 
     /// Returns the reason why a name did not get a call.
     ///
-    /// `clientBusy` means that another client could get a call. Either a call is free, or a client
-    /// of the name already has calls in flight, so that a client without calls would come first.
+    /// `clientBusy` means that a client without calls would get a call now. Either a call is free,
+    /// or a client of the name has calls in flight, and so comes after a client without calls.
     ///
     /// - Parameters:
     ///   - clients: the waiting clients; nil if the name is held after a refused call.

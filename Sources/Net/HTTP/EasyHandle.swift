@@ -96,7 +96,8 @@ extension EasyHandle {
 
     /// Sets the URL, as text and parsed.
     ///
-    /// libcurl 7.88 parses a text more slowly, and writes it again; it uses the text for repetitions.
+    /// libcurl 7.88 takes longer for a text, because it also writes the parsed URL to a new text. It
+    /// needs the text to repeat a request.
     private func set(url: String) throws(HTTPError) {
         try check(url)
         try set(CURLOPT_URL, url)

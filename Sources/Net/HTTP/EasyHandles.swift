@@ -41,7 +41,9 @@ final class EasyHandles {
         return handle
     }
 
-    /// Removes and returns the handle that was used last; swaps need no exclusivity checks.
+    /// Removes and returns the handle that was used last.
+    ///
+    /// Swaps the array, because a swap needs no exclusivity checks.
     private func takeLast() -> EasyHandle? {
         var idle: [EasyHandle] = []
         swap(&idle, &self.idle)

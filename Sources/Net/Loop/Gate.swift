@@ -20,7 +20,7 @@ package final class Gate: Sendable {
         while unsafe poll(&event, 1, -1) < 1 {}
     }
 
-    /// Blocks the calling thread until the gate is open or `time` has passed, and closes the gate.
+    /// Blocks the calling thread until the gate opens, at most for `time`; then closes the gate.
     ///
     /// May return early.
     func close(after time: Duration?) {

@@ -54,7 +54,9 @@ enum NetlinkError: Error, Hashable {
 }
 
 extension NetlinkMessage.Octets {
-    /// Splits the octets into items, each of which begins with its length and a padding follows.
+    /// Splits the octets into items.
+    ///
+    /// Each item begins with its length; padding follows each item.
     ///
     /// - Parameter head: minimum length of an item.
     func items<Length: FixedWidthInteger>(

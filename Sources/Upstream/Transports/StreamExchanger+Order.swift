@@ -10,7 +10,7 @@ extension StreamExchanger {
         orderAlarm.bring(forward: clocks.now() + UpstreamLimits.fairWait)
     }
 
-    /// Replaces connections for queries that have an overdue query, and sets the alarm again.
+    /// Replaces each connection for new queries on which a query is overdue; sets the alarm again.
     func checkOrder() {
         let used = Array(current.values) + candidates.values
         guard !used.contains(where: \.isOutOfOrder) else {

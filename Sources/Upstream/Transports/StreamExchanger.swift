@@ -46,7 +46,7 @@ final class StreamExchanger {
     /// Clients that recently had overdue queries, and therefore use the connection of busy clients.
     var slowClients = SlowClients()
 
-    /// Rings when a query may be overdue.
+    /// Timer that fires when a query may be overdue.
     lazy var orderAlarm = Alarm(clocks) { [weak self] in self?.checkOrder() }
 
     nonisolated init(
