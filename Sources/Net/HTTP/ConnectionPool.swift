@@ -172,8 +172,9 @@ extension ConnectionPool {
 
     /// Ends a transfer at its deadline.
     ///
-    /// If no reply data arrived in the second half of the wait, the connection is silent. Data in
-    /// the first half does not count, because the connection can have died later. A silent
+    /// If no reply data arrived in the second half of the wait, the connection is silent. (On a new
+    /// connection, the data of the handshake also count.) Data in the first half does not count,
+    /// because the connection can have died later. A silent
     /// connection is shut down, because libcurl would use a dead connection for many minutes. Two
     /// exceptions:
     ///
@@ -184,7 +185,8 @@ extension ConnectionPool {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let socket = socket(of: transfer)
         let none = Instant(nanoseconds: 0)
-        let (received, replied) = (socket?.lastReceived ?? none, socket?.lastReply ?? none)
+        let received = socket?.lastReceived ?? none
+        let replied = isReusing ? socket?.lastReply ?? none : received
         // If `mayBeDead` is true, the caller repeats the request. A request that may be billed must
         // not be repeated if data has arrived since the start of the request.
         let mayBeDead = isReusing && !(transfer.request.isSentOnce && received > transfer.started)

@@ -52,9 +52,11 @@ extension EasyHandle {
     }
 
     private func setBounds() throws(HTTPError) {
-        // The minimum size of libcurl, because this buffer is most of the memory of a transfer.
+        // About the minimum size of libcurl, because this buffer is most of the memory of a transfer.
+        // Not equal to the size of the receive buffer, which is not erased (CCurl/library.c): this
+        // buffer can hold a URL with a token.
         // CURLOPT_BUFFERSIZE is not set, because libcurl 7.88 rejects it on a reset handle.
-        try set(CURLOPT_UPLOAD_BUFFERSIZE, 16 << 10)
+        try set(CURLOPT_UPLOAD_BUFFERSIZE, (16 << 10) + 256)
         try set(CURLOPT_LOW_SPEED_LIMIT, 1)
         try set(CURLOPT_LOW_SPEED_TIME, 5)
         try set(CURLOPT_MAXAGE_CONN, received.limits.idleTime.millisecondsRoundedUp / 1000)
