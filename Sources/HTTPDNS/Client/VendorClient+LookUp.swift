@@ -284,7 +284,8 @@ extension VendorClient {
         for name in Array(pending.values) where name.call == nil {
             guard let first = name.firstDeadline, first <= now else { continue }
             let clients = queue.clients(of: name.question)
-            expire(name, now, failure(waitReason(of: clients), of: clients))
+            let all = clients ?? held.client(of: name)
+            expire(name, now, failure(waitReason(of: clients), of: all))
         }
         let queued = pending.values.lazy.filter { $0.call == nil }
         let next = queued.compactMap(\.firstDeadline).min()

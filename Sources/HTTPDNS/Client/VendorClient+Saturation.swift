@@ -13,6 +13,10 @@ struct HeldNames: Sendable {
         @inline(__always) get { names.isEmpty }
     }
 
+    func client(of name: PendingName) -> Set<ClientNetwork?>? {
+        names.first { $0.name === name }.map { [$0.client] }
+    }
+
     /// Earliest time at which a fallback must answer one of the held names.
     @ServiceLoop var firstDeadline: Instant? {
         names.compactMap { $0.name.firstDeadline }.min()

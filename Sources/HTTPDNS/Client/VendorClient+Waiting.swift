@@ -32,7 +32,7 @@ extension VendorClient {
         guard let name = pending[question], name.call == nil else { return false }
         let clients = queue.clients(of: question)
         queue.remove(question)
-        answer(name, failure(waitReason(of: clients), of: clients))
+        answer(name, failure(waitReason(of: clients), of: clients ?? held.client(of: name)))
         return true
     }
 
@@ -65,7 +65,7 @@ extension VendorClient {
     /// Returns the failure of a name that gets no call for `reason`.
     ///
     /// - Parameters:
-    ///   - clients: the waiting clients; nil if the name is held after a refused call.
+    ///   - clients: the clients of the name; nil if they are unknown.
     ///   - client: client of the call that the name would get now; nil if no call is free.
     func failure(
         _ reason: VendorError,

@@ -142,6 +142,8 @@ final class VendorFallback {
                 }
             }
         }
+        // The vendors in flight complete the query.
+        guard !staysEncrypted else { return }
         pending.trace?.note("no vendor has answered yet: querying upstreams")
         isEarlyOfClient = isOfClient || resolution.vendors.waitsForShare(query.question, match)
         if isEarlyOfClient, let delay = match.route.options.fallbackAfter {
@@ -229,7 +231,7 @@ final class VendorFallback {
         if case .failed = result, isRefresh {
             return fail("no vendor answered, and the cached answer is kept")
         }
-        if case .failed = result, staysEncrypted {
+        if staysEncrypted {
             return fail("all calls of the vendor are in use", isCrowded: true)
         }
         let reason = if case .empty = result { "has an address" } else { "answered" }

@@ -23,6 +23,9 @@ final class Run: Attempt {
     /// Servers that returned an error response, with the start of each attempt.
     private var declined: [(server: any Forwarding, error: UpstreamError, began: Instant)] = []
 
+    /// Servers that get no query, also after a restart; see `UpstreamGroup.ask`.
+    var avoided: [any Forwarding] = []
+
     private var latestError = UpstreamError.timedOut
 
     /// True if an attempt ended because of a limit (`crowded`); the server could have answered.
@@ -115,6 +118,7 @@ final class Run: Attempt {
             query,
             deadline: latest,
             load: load,
+            avoiding: avoided,
             cancellation: cancellation,
             trace: trace,
             completion

@@ -148,6 +148,7 @@ package final class UpstreamGroup {
         if !avoided.isEmpty { plan.refused = indices(of: avoided, servers) }
         let run =
             Run(query, plan, self, roster, deadline, load, cancellation, trace, completion)
+        if !avoided.isEmpty { run.avoided = avoided }
         if hasFit || untrusted.isEmpty { run.begin(now) } else { run.begin(now, untrusted) }
     }
 
