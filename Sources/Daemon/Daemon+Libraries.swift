@@ -32,6 +32,7 @@ extension Daemon {
         switch notice {
         case .reloaded(let source):
             certificateFaults[source] = nil
+            absentCertificates.remove(source)
             logger.notice("certificates: reloaded \(source), which has changed")
         case .failed(let source, let error):
             let fault =
@@ -43,17 +44,23 @@ extension Daemon {
                 "cannot use \(source): \(error); if no other CA certificates are installed, all "
                 + "servers over TLS fail: install the CA certificates of the system"
             certificateFaults[source] = fault
+            absentCertificates.insert(source)
             logger.error("certificates: \(fault)")
         }
     }
 
     /// Clears the faults of `ca-file`: after a successful reload, the new files are valid.
+    ///
+    /// Also clears the fault of the system's certificates if no server uses them any more.
     func forgetCertificateFaults(of old: Settings) {
         let files =
             old.vendors.map(\.client.certificateFile) + old.upstreams.map(\.caFile) + [
                 old.fleet?.caFile
             ]
         for file in files.compactMap(\.self) { certificateFaults[file] = nil }
+        guard !components.trustsSystem else { return }
+        certificateFaults = [:]
+        absentCertificates = []
     }
 }
 
@@ -71,5 +78,6 @@ extension Components {
     fileprivate var trustsSystem: Bool {
         settings.vendors.contains { $0.client.certificateFile == nil && $0.account.usesTLS }
             || settings.upstreams.contains { $0.caFile == nil && $0.url.scheme.isProtected }
+            || settings.fleet.map { $0.tls && $0.caFile == nil } ?? false
     }
 }

@@ -47,8 +47,11 @@ package final class Daemon {
     var life = MetricsReport.Life()
 
     /// Faults of trusted certificates, by source.
-    var certificateFaults: [String: String] = [:] {
-        didSet { network.portal.canVerify = certificateFaults.isEmpty }
+    var certificateFaults: [String: String] = [:]
+
+    /// Sources without a valid certificate; for other faults, the old certificates remain in use.
+    var absentCertificates: Set<String> = [] {
+        didSet { network.portal.canVerify = absentCertificates.isEmpty }
     }
     var starter: WorkerThread?
 

@@ -134,7 +134,7 @@ struct ControlHandlerTests {
         defer { withExtendedLifetime(harness) {} }
         let daemon = harness.daemon
         daemon.take(.failed(source: "/etc/ca.pem", .setup("/etc/ca.pem: no certificate")))
-        #expect(!daemon.network.portal.canVerify)
+        #expect(daemon.network.portal.canVerify)
         #expect(
             try await harness.operator.status().problems == [
                 "certificates: cannot use /etc/ca.pem, which has changed: "
@@ -142,6 +142,11 @@ struct ControlHandlerTests {
             ]
         )
         daemon.take(.reloaded(source: "/etc/ca.pem"))
+        #expect(try await harness.operator.status().problems == [])
+        daemon.take(.absent(source: "/etc/ssl", .setup("/etc/ssl: no certificate")))
+        #expect(!daemon.network.portal.canVerify)
+        #expect(try await harness.operator.status().problems.count == 1)
+        daemon.take(.reloaded(source: "/etc/ssl"))
         #expect(daemon.network.portal.canVerify)
         #expect(try await harness.operator.status().problems == [])
     }

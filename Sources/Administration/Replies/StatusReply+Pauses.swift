@@ -28,6 +28,7 @@ extension DaemonState {
         }
         let isUpstreamless = { (route: RouteSettings) in
             !route.upstreams.isEmpty && route.upstreams.allSatisfy(pausedUpstreams.contains)
+                && route.vendors.allSatisfy(pausedVendors.contains)
         }
         if let route = settings.routes.first(where: isUpstreamless),
             let first = route.upstreams.first

@@ -223,7 +223,7 @@ private final class SelfCheckQuery {
     /// True if this machine has no address or route for a query to the target.
     var isUnreachable: Bool { open.contains(where: \.isUnreachable) }
 
-    /// Error of the sockets, if each query without a reply had no socket for a time.
+    /// Error of the sockets, if no query without a reply had a UDP port in its latest attempt.
     var shortage: SocketError? {
         open.allSatisfy { $0.shortage != nil } ? open.first?.shortage : nil
     }
@@ -255,7 +255,9 @@ private final class OneQuestion: DatagramReceiving {
     private var socket: DatagramSocket?
     private(set) var isUnreachable = false
 
-    /// Latest lack of ports, descriptors or memory.
+    /// Lack of UDP ports in the latest attempt.
+    ///
+    /// A lack of descriptors or memory is not excused: a restart of the daemon can end it.
     private(set) var shortage: SocketError?
 
     private let open: SelfCheck.Opening
@@ -270,9 +272,10 @@ private final class OneQuestion: DatagramReceiving {
         do throws(SocketError) {
             if socket == nil { socket = try open(target, self) }
             try socket?.send(message)
+            shortage = nil
         } catch {
             isUnreachable = error.isAddressMissing || error.isUnreachable
-            if error.isShortage { shortage = error }
+            shortage = error == .noPort ? error : nil
             close()
         }
     }

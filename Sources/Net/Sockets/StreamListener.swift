@@ -56,6 +56,8 @@ package final class StreamListener {
         if error == EADDRINUSE {
             try Self.removeStale(address)
             error = address.bind(descriptor.raw)
+            // Another process has made the socket in the meantime.
+            if error == EADDRINUSE { throw .pathInUse(path) }
         }
         guard error == 0 else { throw .system(call: "bind", code: error) }
         do throws(SocketError) {
@@ -147,7 +149,13 @@ package final class StreamListener {
         guard let status = status(of: address.path) else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notSocket(address.path) }
         let probe = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)
-        guard address.connect(probe.raw) == ECONNREFUSED else { throw .pathInUse(address.path) }
+        switch address.connect(probe.raw) {
+        case ECONNREFUSED: break
+        case ENOENT: return
+        case let code where code == EACCES || code == EPERM:
+            throw .system(call: "connect", code: code)
+        default: throw .pathInUse(address.path)
+        }
         guard unsafe unlink(address.path) == 0 || errno == ENOENT else { throw .last("unlink") }
     }
 

@@ -102,6 +102,8 @@ package final class TrustStores {
                     Result { () throws(TLSError) in try TrustStore(source) }
                 }
             } catch {
+                // Without a thread, the files were not read: the next check reads them again.
+                entry.version = []
                 result = .failure(.socket(error))
             }
             entry.isLoading = false
