@@ -83,7 +83,7 @@ final class NetworkReaction {
         network.onChange = { [weak self] in self?.resolversChanged($0, $1) }
         network.onPortal = { [weak self] in self?.portalChanged($0) }
         if components.settings.portal == .off { network.endPortal() }
-        // An administrator who has corrected a file expects that a reload reads it.
+        // A reload also reads the files of the network's servers again.
         resolvers?.changed()
     }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Foundation
 import Glibc
 import Testing
 
@@ -19,6 +20,8 @@ struct FileWatchTests {
             folder = String(cString: try #require(mkdtemp(&template)))
             watch = FileWatch("\(folder)/\(name)") { [weak self] in self?.notice() }
         }
+
+        deinit { try? FileManager.default.removeItem(atPath: folder) }
 
         private func notice() {
             isTold = true

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+private import Foundation
 package import Glibc
 
 package final class TemporaryFolder: Sendable {
@@ -11,17 +12,7 @@ package final class TemporaryFolder: Sendable {
         path = String(cString: made)
     }
 
-    deinit {
-        guard let folder = opendir(path) else { return }
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            unlink("\(path)/\(name)")
-        }
-        closedir(folder)
-        rmdir(path)
-    }
+    deinit { try? FileManager.default.removeItem(atPath: path) }
 
     package func write(_ octets: [UInt8], to name: String, mode: mode_t = 0o600) throws -> String {
         let file = "\(path)/\(name)"

@@ -144,7 +144,7 @@ struct HostsReading: Sendable {
     ///
     /// - Parameters:
     ///   - former: the table of the former reading.
-    ///   - known: the files whose names are in `former`.
+    ///   - known: the hosts files whose host names are in `former`.
     init(_ settings: HostsSettings, after former: HostsTable, of known: Set<String>) {
         var table = HostsTable(
             records: settings.records.map { (name: $0.name, addresses: $0.addresses) }
