@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
+import DNSWire
 import Foundation
 import Net
 import Testing
@@ -58,23 +59,52 @@ struct ResolvConfTests {
         #expect(absent.pointsHere == nil && absent.nameservers.isEmpty)
     }
 
+    private let local = [IPPrefix("127.0.0.0/8")].compactMap(\.self)
+
+    @Test("a daemon that refuses the programs of this machine is a problem")
+    func refusing() throws {
+        let lan = try #require(IPPrefix("192.0.2.0/24"))
+        let here = try found(["etc/resolv.conf": "nameserver 127.0.0.1\n"])
+        #expect(here.problem(allow: local) == nil)
+        #expect(here.problem(allow: [lan])?.contains("get REFUSED") == true)
+        let other = try found(["etc/resolv.conf": "nameserver 192.0.2.9\n"], listening: "192.0.2.9")
+        #expect(other.problem(allow: [lan]) == nil)
+        let behind = try found([
+            "etc/resolv.conf": "nameserver 127.0.0.53\n",
+            "run/systemd/resolve/resolv.conf": "nameserver 127.0.0.1\n",
+        ])
+        #expect(behind.problem(allow: [lan])?.contains("get REFUSED") == true)
+    }
+
+    @Test("a resolv.conf of the setup with an address that the daemon does not serve is a problem")
+    func unserved() throws {
+        let mark = "# Written by httpdnsctl setup for 127.0.0.1; revert\n"
+        let files = [
+            "var/lib/httpdnsd-setup/journal.json": "{}",
+            "etc/resolv.conf": mark + "nameserver 127.0.0.1\n",
+        ]
+        #expect(try found(files).problem(allow: local) == nil)
+        let moved = try found(files, listening: "127.0.0.1:5353")
+        #expect(moved.problem(allow: local)?.contains("does not serve port 53") == true)
+    }
+
     @Test("a resolv.conf that was changed since the setup is a problem")
     func overwritten() throws {
         let journal = ["var/lib/httpdnsd-setup/journal.json": "{}"]
         let resolvConf = "etc/resolv.conf"
         let withoutSetup = try found([resolvConf: "nameserver 192.0.2.1\n"])
-        #expect(withoutSetup.isSetUp == false && withoutSetup.problem == nil)
+        #expect(withoutSetup.isSetUp == false && withoutSetup.problem(allow: local) == nil)
         let intact = try found(journal.merging([resolvConf: "nameserver 127.0.0.1\n"]) { $1 })
-        #expect(intact.isSetUp == true && intact.problem == nil)
+        #expect(intact.isSetUp == true && intact.problem(allow: local) == nil)
         let changed = try found(journal.merging([resolvConf: "nameserver 192.0.2.1\n"]) { $1 })
-        #expect(changed.problem?.contains("programs query 192.0.2.1") == true)
+        #expect(changed.problem(allow: local)?.contains("programs query 192.0.2.1") == true)
         // Setup wrote this file for a server with another address.
         let mark = "# Written by httpdnsctl setup for 192.0.2.1; revert\n"
         let front = mark + "nameserver 192.0.2.1\n"
-        #expect(try found(journal.merging([resolvConf: front]) { $1 }).problem == nil)
+        #expect(try found(journal.merging([resolvConf: front]) { $1 }).problem(allow: local) == nil)
         for overwritten in ["nameserver 192.0.2.9\n" + front, mark + "nameserver 192.0.2.9\n"] {
             let changed = try found(journal.merging([resolvConf: overwritten]) { $1 })
-            #expect(changed.problem?.contains("programs query 192.0.2.9") == true)
+            #expect(changed.problem(allow: local)?.contains("programs query 192.0.2.9") == true)
         }
     }
 

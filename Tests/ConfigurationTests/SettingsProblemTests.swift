@@ -360,6 +360,10 @@ struct SettingsProblemTests {
         )
         let open = try settings(of: isp + "listen: [\"0.0.0.0:53\"]\nallow: [0.0.0.0/0]")
         expectErrors(open.warnings.map(\.description), ["f:3:9: `0.0.0.0/0` open resolver"])
+        let lan = try settings(of: isp + "allow: [192.0.2.0/24, \"::1\"]")
+        expectErrors(lan.warnings.map(\.description), ["f:2:8: 127.0.0.1 REFUSED"])
+        let all = try settings(of: isp + "listen: [\"[::]:53\"]\nallow: [\"2001:db8::/32\"]")
+        expectErrors(all.warnings.map(\.description), ["f:3:8: ::1 REFUSED"])
     }
 
     @Test("the number of printed errors is limited, and further errors are counted")

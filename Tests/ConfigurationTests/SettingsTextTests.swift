@@ -241,7 +241,7 @@ struct SettingsTextTests {
             )
             #expect(try warnings("\(file).new", environment).isEmpty)
         }
-        // Without a check, the start does not wait for the disk.
+        // Only `--check` examines the directory: a start does not wait for the disk.
         #expect(try warnings(file, .process).isEmpty)
         // The directory of the default path exists only while the service runs.
         var environment = SettingsEnvironment()

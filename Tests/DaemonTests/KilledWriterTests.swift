@@ -13,7 +13,7 @@ private enum Writer {
 
     /// Writes the snapshot again and again until a thread kills the process.
     ///
-    /// The thread first calls access(2) on the file `looks` times, as a random delay.
+    /// As a delay, the thread first calls access(2) `looks` times on the file.
     static func run(_ path: String, looks: Int) throws {
         nice(19)
         let now = Clock.now

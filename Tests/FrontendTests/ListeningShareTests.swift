@@ -286,7 +286,7 @@ private final class SessionTableHarness {
     private let address: SocketAddress
     private var sessions: [TCPSession] = []
 
-    /// Both ends of each connection; otherwise, the clients' ends would be closed.
+    /// Both ends of each connection, kept here because a released end is closed.
     private var clients: [StreamConnection] = []
 
     init() throws {

@@ -52,7 +52,7 @@ struct EndpointPoolExplorationTests {
     }
 
     private struct Look: Hashable {
-        /// Numbers are positions among the attempts in flight; -1 means an ended attempt.
+        /// The number of an operation is a position among the attempts in flight; -1 is an ended attempt.
         private struct Endpoint: Hashable {
             let address: SocketAddress
             let failuresInRow: Int

@@ -100,7 +100,10 @@ struct JSONVendorHostileTests {
         }
     }
 
-    @Test("a list or name of another type is unreadable", arguments: HostileVendor.all)
+    @Test(
+        "a reply is unreadable if the list or a name has the wrong JSON type",
+        arguments: HostileVendor.all
+    )
     func wrongTypes(_ vendor: HostileVendor) throws {
         for list in ["{}", "1", "true", #""192.0.2.1""#, #"{"0":"192.0.2.1"}"#] {
             let error = try #require(throws: VendorError.self) {

@@ -131,7 +131,7 @@ struct FileWatchTests {
         try await fixture.expect { try $0.rename("new", to: "data") }
         try await fixture.expect { try $0.write("three", to: "second/hosts") }
         try await fixture.expect { try $0.remove("data") }
-        // A loop of links is reported when it ends.
+        // The end of a loop of symbolic links is reported.
         try await fixture.expect { try $0.link("data", to: "data") }
         try await fixture.expect { try $0.remove("data") }
     }

@@ -11,7 +11,7 @@ import Testing
 struct SnapshotWaitersTests {
     /// Returns a resolver whose sources do not respond, and that loads a snapshot.
     ///
-    /// In the snapshot, `www.example.com` expired `age` minus 60 s ago.
+    /// In the snapshot, the answer for `www.example.com` has a TTL of 60 s, and is `age` s old.
     @ServiceLoop
     private func harness(age: Int = 61, fault: Fault = .silent()) async throws -> ResolverHarness {
         let harness = try ResolverHarness(.tencent, upstream: nil)

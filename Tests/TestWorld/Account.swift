@@ -126,7 +126,7 @@ extension Account {
 }
 
 extension Account {
-    /// Requested names, with the type for one family.
+    /// Requested names; for `json`, also the requested type.
     package func summary(of request: HTTPRequest) throws -> String {
         let names = try names(in: request).joined(separator: ",")
         guard self == .json else { return names }

@@ -87,7 +87,7 @@ struct DatagramLossTests {
 
     @Test
     @ServiceLoop
-    func `silent servers get no more datagrams, even if the network lost datagrams before`()
+    func `silent servers get no additional datagrams, even if the network lost datagrams before`()
         async throws
     {
         let network = Network(losing: 0.3)

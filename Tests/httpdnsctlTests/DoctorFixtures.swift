@@ -325,6 +325,10 @@ struct Fixture: Sendable, CustomTestStringConvertible {
             }
             $0.sockets = []
         },
+        Fixture("a port shared with SO_REUSEPORT", .port, .failure, "is used by python3 (pid 900)")
+        {
+            $0.sockets += socket("127.0.0.1", "python3", pid: 900)
+        },
         Fixture("dnsmasq", .port, .failure, "127.0.0.1:53 (udp) is used by dnsmasq (pid 812)") {
             $0.daemon = down
             $0.sockets = socket("127.0.0.1", "dnsmasq", pid: 812)
@@ -372,7 +376,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         Fixture("another server", .resolvConf, .failure, "programs use 192.0.2.1") {
             $0.resolver.text = "nameserver 192.0.2.1\n"
         },
-        Fixture("another port", .resolvConf, .failure, "port-53 above, then httpdnsctl setup") {
+        Fixture("another port", .resolvConf, .failure, "add port 53 of 127.0.0.1 to `listen`") {
             $0.daemon = status {
                 $0.listeners = [
                     ListenerStatus(address: "127.0.0.1:5353", transport: "udp", origin: "settings")

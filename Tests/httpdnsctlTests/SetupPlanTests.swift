@@ -624,8 +624,7 @@ struct SetupPlanTests {
         #expect(root.tree.text(new) == "nameserver fe80::1%eth0\n")
         try run(variables + "EXPIRE\n" + hook, "", in: root)
         #expect(!root.tree.exists(old) && root.tree.exists(new))
-        // systemd-resolved was installed after the setup. dhclient writes the file of
-        // systemd-resolved.
+        // systemd-resolved was installed after the setup, and replaced resolv.conf with a link.
         try root.remove("/etc/resolv.conf")
         try root.link("/etc/resolv.conf", to: "../run/systemd/resolve/stub-resolv.conf")
         let isDefined = "command -v make_resolv_conf"
@@ -715,19 +714,22 @@ struct SetupPlanTests {
         func servers(
             _ given: [ServerAddress],
             _ status: Result<StatusReply, Failure>,
-            ask: (ServerAddress) -> Bool
+            ask: (ServerAddress) -> Probe.Outcome
         ) -> SetupServers {
             SetupServers(given: given, status: status, ask: ask) { _ in .answer(.nxDomain, []) }
         }
-        let one = servers([], status("127.0.0.1:53", "[::1]:53")) { !$0.isIPv6 }
+        let answer = Probe.Outcome.answer(.noError, [.loopback])
+        let one = servers([], status("127.0.0.1:53", "[::1]:53")) { $0.isIPv6 ? .silence : answer }
         #expect(one.servers.map(\.description) == ["127.0.0.1"] && one.obstacles.isEmpty)
-        let none = servers([], status("127.0.0.1:53")) { _ in false }
+        let none = servers([], status("127.0.0.1:53")) { _ in .silence }
         #expect(none.servers.map(\.description) == ["127.0.0.1"])
         #expect(none.obstacles.map(\.yieldsToForce) == [true])
+        let refused = servers([], status("127.0.0.1:53")) { _ in .answer(.refused, []) }
+        #expect(refused.obstacles.map(\.fix).first?.contains("`allow`") == true)
         let failure = Failure(message: "there is no socket", status: .unreachable)
-        let stranger = servers([], .failure(failure)) { _ in true }
+        let stranger = servers([], .failure(failure)) { _ in answer }
         #expect(stranger.obstacles.count == 1)
-        let named = servers(Self.servers, .failure(failure)) { _ in true }
+        let named = servers(Self.servers, .failure(failure)) { _ in answer }
         #expect(named.obstacles.isEmpty)
     }
 
@@ -740,7 +742,8 @@ struct SetupPlanTests {
         ] as [(Probe.Outcome, String?)]
     )
     func resolving(_ outcome: Probe.Outcome, _ reason: String?) {
-        let found = SetupServers(given: [], status: status("127.0.0.1:53"), ask: { _ in true }) {
+        let answer = Probe.Outcome.answer(.noError, [.loopback])
+        let found = SetupServers(given: [], status: status("127.0.0.1:53"), ask: { _ in answer }) {
             _ in outcome
         }
         guard let reason else {

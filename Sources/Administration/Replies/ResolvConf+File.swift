@@ -52,12 +52,31 @@ extension ResolvConf {
         }
     }
 
-    /// Text for `status` if a program has overwritten resolv.conf since the setup; otherwise nil.
-    var problem: String? {
-        guard isSetUp == true, pointsHere == false, isWrittenBySetup != true else { return nil }
-        return "/etc/resolv.conf was changed since `httpdnsctl setup apply`, and programs query "
-            + nameservers.joined(separator: ", ")
-            + ": see `httpdnsctl setup --dry-run`, then run `httpdnsctl setup apply --force`"
+    /// Text for `status` if programs on this machine do not reach the daemon, although
+    /// resolv.conf should or does point to it; otherwise nil.
+    func problem(allow: [IPPrefix]) -> String? {
+        guard let first = nameservers.first else { return nil }
+        if pointsHere == true {
+            // systemd-resolved at 127.0.0.53 forwards from loopback, too.
+            let server = (by == nil ? SocketAddress(first, defaultPort: 53)?.ip : nil) ?? .loopback
+            guard server.isLoopback, !allow.contains(where: { $0.contains(server) }) else {
+                return nil
+            }
+            return "`allow` does not contain \(server): programs on this machine get REFUSED; add "
+                + "this address to `allow`"
+        }
+        guard isSetUp == true, pointsHere == false else { return nil }
+        guard isWrittenBySetup == true else {
+            return
+                "/etc/resolv.conf was changed since `httpdnsctl setup apply`, and programs query "
+                + nameservers.joined(separator: ", ")
+                + ": see `httpdnsctl setup --dry-run`, then run `httpdnsctl setup apply --force`"
+        }
+        // The operator can have set the address of another machine.
+        guard SocketAddress(first, defaultPort: 53)?.ip.isLoopback == true else { return nil }
+        return
+            "/etc/resolv.conf, written by `httpdnsctl setup apply`, names \(first), but the daemon "
+            + "does not serve port 53 of this address: correct `listen`, and run `httpdnsctl reload`"
     }
 
     private static func servers(_ path: String) -> [String]? {

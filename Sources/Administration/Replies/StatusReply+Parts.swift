@@ -30,8 +30,9 @@ extension StatusReply {
             state.hasPortal && state.learned.portalEnd == nil
             ? "the network may have a captive portal: run `httpdnsctl portal` to log in" : nil
         let fleet = FleetStatus(state.resolver.vendors.fleet, state.clocks)
+        let local = resolvConf.problem(allow: state.settings.allow)
         let problems =
-            [reload, snapshot, portal, fleet.problem, resolvConf.problem].compactMap(\.self)
+            [reload, snapshot, portal, fleet.problem, local].compactMap(\.self)
             + state.fileProblems + absent
             + vendors.compactMap(\.problem) + upstreams.compactMap(\.problem)
             + state.pauseProblems(vendors, upstreams)

@@ -22,10 +22,11 @@ redisReader *redis_reader_create(void);
 
 void redis_reader_free(redisReader *reader);
 
-/// Appends octets to the reader's input; returns false without memory.
+/// Appends octets to the reader's input; returns false if memory runs out.
 int redis_reader_feed(redisReader *reader, const void *octets, size_t count);
 
-/// Takes a complete reply, or NULL if there is none; returns false for invalid input.
+/// Moves the next complete reply to `*reply`, or sets it to NULL if there is none; returns false if
+/// the input is invalid.
 int redis_reader_reply(redisReader *reader, redisReply **reply);
 
 void redis_free_reply(redisReply *reply);

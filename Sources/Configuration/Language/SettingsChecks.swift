@@ -47,9 +47,16 @@ extension Settings {
                 reading.warn(
                     place,
                     "`\(address)` refuses all queries, as `allow` is not set",
-                    hint: "list the networks of your clients and this machine's address"
+                    hint: "list the networks of your clients, and 127.0.0.0/8 for this machine"
                 )
             }
+        }
+        if reading.has("allow"), let refused = refusedLoopback {
+            reading.warn(
+                reading.place(of: "allow"),
+                "`allow` does not contain \(refused): programs on this machine get REFUSED",
+                hint: "add \"\(refused)\" to `allow`"
+            )
         }
         for (index, block) in allow.enumerated() where block.length == 0 {
             reading.warn(
@@ -58,6 +65,20 @@ extension Settings {
                 hint: "list the networks of your clients instead"
             )
         }
+    }
+
+    /// First loopback address that programs on this machine can query, but that `allow` lacks.
+    ///
+    /// A query to a loopback address has the same address as source.
+    private var refusedLoopback: IPAddress? {
+        let queried = listen.map { address in
+            guard address.ip.isUnspecified else { return address.ip }
+            return switch address.ip {
+            case .v4: IPAddress.loopback
+            case .v6: IPAddress.v6(IPv6Address(high: 0, low: 1))
+            }
+        }
+        return queried.first { ip in ip.isLoopback && !allow.contains { $0.contains(ip) } }
     }
 
     /// Returns the address and port that the operator probably meant; nil if there is none.

@@ -21,7 +21,11 @@ extension SettingsKind where Value == SecretSetting {
             read: { node, key, reading in
                 guard let source = source(node, key, expected, &reading) else { return nil }
                 do throws(SecretError) {
-                    return try reading.environment.secret(from: source)
+                    let secret = try reading.environment.secret(from: source)
+                    if case .file(let path) = source {
+                        warnIfOnlyForRoot(path, node.place, &reading)
+                    }
+                    return secret
                 } catch {
                     guard error.isUnavailable, reading.environment.passesOverCredentials else {
                         let message = "`\(key.shown)`: \(error.message)"
@@ -49,6 +53,22 @@ extension SettingsKind where Value == SecretSetting {
                 }
             },
             schema: SettingsSchema.secret
+        )
+    }
+
+    /// Warns that the service cannot read a file, although `--check` as root can.
+    private static func warnIfOnlyForRoot(
+        _ path: String,
+        _ place: YAMLPlace,
+        _ reading: inout SettingsReading
+    ) {
+        guard reading.environment.passesOverCredentials,
+            (try? RegularFile(path).isOnlyForRoot) == true
+        else { return }
+        reading.warn(
+            place,
+            "only root can read \(path): httpdnsd.service, which runs as its own user, cannot read it",
+            hint: "use {credential: NAME}, and LoadCredential=NAME:\(path) in a drop-in of the unit"
         )
     }
 

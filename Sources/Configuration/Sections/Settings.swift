@@ -150,7 +150,10 @@ extension Settings {
             """
         },
         .option("allow", \.allow, .list("addresses and networks", of: .prefix)) {
-            "Addresses and networks of permitted clients. Other clients get REFUSED."
+            """
+            Addresses and networks of permitted clients. Other clients get REFUSED, also programs on \
+            this machine if the loopback addresses are not in the list.
+            """
         },
         .section(
             "rate-limit",

@@ -64,6 +64,9 @@ extension IPAddress {
         }
     }
 
+    /// The address 127.0.0.1.
+    package static let loopback = IPAddress.v4(IPv4Address(value: 0x7F00_0001))
+
     package var isLoopback: Bool {
         switch self {
         case .v4(let address): address.isLoopback

@@ -135,6 +135,9 @@ extension Check {
         // Ignores missing credentials: systemd gives them to httpdnsd.service, but not to this
         // check.
         let lines = check.output.split(separator: "\n").map(String.init)
+        if let file = lines.first(where: { $0.contains("only root can read") }) {
+            return .failure(file, fix: "httpdnsd --check shows the hint")
+        }
         let wrong = lines.filter { !$0.contains("CREDENTIALS_DIRECTORY") }
         guard check.status != 0, let first = wrong.first else {
             let isWhole = lines.count == wrong.count

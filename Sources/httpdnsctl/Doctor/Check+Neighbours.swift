@@ -27,7 +27,7 @@ extension Check {
                             "Docker containers use \(names.joined(separator: ", ")), "
                                 + "not the daemon",
                             fix:
-                                "add the bridge address, such as 172.17.0.1:53, to listen, and "
+                                "add the bridge address, such as 172.17.0.1:53, to `listen`, and "
                                 + "172.16.0.0/12 to allow; set \"dns\" in daemon.json to this "
                                 + "address"
                         )

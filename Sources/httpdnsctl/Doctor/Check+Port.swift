@@ -56,7 +56,7 @@ extension Check {
         return results
     }
 
-    /// Returns true if a socket of another process prevents the daemon from listening.
+    /// Returns true if a socket of another process takes queries of the daemon.
     ///
     /// A socket at a wildcard address occupies the port of every address of the same family.
     private static func occupiesPort(
@@ -67,7 +67,10 @@ extension Check {
         let has = listeners.contains {
             ServerAddress($0.address) == socket.server && $0.transport == socket.transport.rawValue
         }
-        if has || machine.status != nil && !socket.server.address.isUnspecified { return false }
+        // systemd keeps a copy of each socket that it passes. Another process shares a port with
+        // SO_REUSEPORT, and takes a part of the queries.
+        if has { return socket.process.map { $0.pid != 1 } ?? false }
+        if machine.status != nil, !socket.server.address.isUnspecified { return false }
         return machine.servers.contains { server in
             server.port == 53
                 && (server.address == socket.server.address

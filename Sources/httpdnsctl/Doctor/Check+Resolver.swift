@@ -9,7 +9,7 @@ extension Check {
         let needsPort =
             owner != ResolverOwner.resolved.name && machine.servers.contains { $0.port != 53 }
         let setup =
-            (needsPort ? "first apply the fix of port-53 above, then " : "")
+            (needsPort ? "add port 53 of 127.0.0.1 to `listen`, httpdnsctl reload, then " : "")
             + "httpdnsctl setup apply" + (machine.journal == nil ? "" : " --force")
         guard let first = file.nameservers.first else {
             // If resolv.conf has no nameserver, glibc queries 127.0.0.1.

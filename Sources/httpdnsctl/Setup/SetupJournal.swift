@@ -50,9 +50,15 @@ struct SetupJournal: Codable, Equatable, Sendable {
     ) throws(Failure) -> SetupJournal? {
         let state = try tree.state(path)
         guard state.kind != .absent else { return nil }
+        // A newer version can have other fields.
+        if let found = try? JSONText.decode(Version.self, from: state.octets), found.version > 1 {
+            throw Failure(
+                message: "\(path) was written by a newer version",
+                hint: "run `httpdnsctl setup revert` with that version"
+            )
+        }
         do {
-            let journal = try JSONText.decode(SetupJournal.self, from: state.octets)
-            if journal.version == 1 { return journal }
+            return try JSONText.decode(SetupJournal.self, from: state.octets)
         } catch {
             if ignoringDamage { return nil }
             throw Failure(
@@ -62,7 +68,10 @@ struct SetupJournal: Codable, Equatable, Sendable {
                     + "use --force, which renames it to \(damagedPath) and restores defaults"
             )
         }
-        throw Failure(message: "\(path) was written by a newer version")
+    }
+
+    private struct Version: Codable {
+        var version: Int
     }
 
     static func setAsideDamaged(in tree: FileTree) throws(Failure) {

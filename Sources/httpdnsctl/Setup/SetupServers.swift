@@ -16,25 +16,34 @@ struct SetupServers {
     ///
     /// - Parameters:
     ///   - given: addresses from the operator; if empty, the addresses are detected.
-    ///   - ask: returns true if a server answers.
+    ///   - ask: queries a server for ``question``.
     ///   - resolve: resolves an uncached name.
     init(
         given: [ServerAddress],
         status: Result<StatusReply, Failure>,
-        ask: (ServerAddress) -> Bool = Self.answers,
+        ask: (ServerAddress) -> Probe.Outcome = { Probe.ask($0, Self.question) },
         resolve: (ServerAddress) -> Probe.Outcome = Self.resolution
     ) {
         let known = (try? status.get()).map(Self.listeners) ?? []
         let candidates = !given.isEmpty ? given : !known.isEmpty ? known : Self.usual
-        servers = candidates.filter(ask)
+        let outcomes = candidates.map(ask)
+        servers = zip(candidates, outcomes).filter { Self.isAnswer($1) }.map(\.0)
         if servers.isEmpty {
             servers = Array(candidates.prefix(1))
+            let refusing = zip(candidates, outcomes).first { Self.isRefusal($1) }?.0
             obstacles.append(
-                SetupPlan.Obstacle(
-                    what: "no DNS server answers on "
-                        + candidates.map(\.description).joined(separator: " or "),
-                    fix: "start the daemon first: systemctl enable --now httpdnsd"
-                )
+                refusing.map { server in
+                    SetupPlan.Obstacle(
+                        what: "the DNS server on \(server) refuses queries of this machine",
+                        fix:
+                            "add \(server.address) to `allow` in httpdnsd.yaml, then httpdnsctl reload"
+                    )
+                }
+                    ?? SetupPlan.Obstacle(
+                        what: "no DNS server answers on "
+                            + candidates.map(\.description).joined(separator: " or "),
+                        fix: "start the daemon first: systemctl enable --now httpdnsd"
+                    )
             )
         } else if given.isEmpty, case .failure(let failure) = status {
             obstacles.append(
@@ -149,11 +158,13 @@ struct SetupServers {
         }
     }
 
-    static func answers(_ server: ServerAddress) -> Bool {
-        guard case .answer(.noError, let addresses) = Probe.ask(server, question) else {
-            return false
-        }
+    private static func isAnswer(_ outcome: Probe.Outcome) -> Bool {
+        guard case .answer(.noError, let addresses) = outcome else { return false }
         return !addresses.isEmpty
+    }
+
+    private static func isRefusal(_ outcome: Probe.Outcome) -> Bool {
+        if case .answer(.refused, _) = outcome { true } else { false }
     }
 }
 

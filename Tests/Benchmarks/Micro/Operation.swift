@@ -65,7 +65,7 @@ private func answering(names: Int, hasEDNS: Bool, isHit: Bool) -> (Int) -> Int {
     let now = Instant(nanoseconds: 1 << 50)
     let cache = AnswerCache(limit: AnswerCache.sizes.standard, origin: now, seed: 42)
     for number in 0..<names { cache.insert(Samples.answer(to: Samples.name(number)), now: now) }
-    // This prime divides none of the numbers of names, so the loop visits all names.
+    // This prime divides none of the values of `names`, so the loop visits all names.
     let stride = 611_953
     let queries = (0..<names).map { number in
         Samples.query(

@@ -78,7 +78,7 @@ struct VendorOracle {
         }
     }
 
-    /// The number of servers from the address service is limited, and none is on this machine.
+    /// Checks that a reply of the vendor's scheduling service has few servers, none on this machine.
     private func judgeSchedule(_ reply: HTTPReply) throws {
         guard let scheduling = vendor.scheduling, let server = Self.server,
             let found = try? scheduling.servers(in: reply, from: server)

@@ -12,7 +12,7 @@ extension FuzzTarget {
 
 private enum WireOracle {
     static func judgeWriting(_ message: Message) throws {
-        // Without the pointers of the input, the message may exceed 65,535 octets.
+        // Encoded without the input's compression pointers, the message may exceed 65,535 octets.
         guard let whole = message.encodedIfItFits() else { return }
         let again = try Message(parsing: whole)
         try promise(again == message, "a message changes by encoding and parsing")

@@ -48,7 +48,7 @@ extension Scenario {
         /// Vendor with one server, or with all its servers if `server` is nil.
         case vendor(String, server: String?)
 
-        /// Server at an address in answers; `accepts` is nil if the server never accepts.
+        /// Server at an address of an answer; accepts a connection after `accepts`, or never if nil.
         case server(String, port: UInt16, accepts: Duration?)
     }
 }
