@@ -85,6 +85,74 @@ struct DatagramLossTests {
         #expect(harness.asked.count == 10 * (servers == 1 ? 3 : 4))
     }
 
+    /// A resolver such as Unbound answers all queries for a name when it has resolved the name, the
+    /// latest query first.
+    @Test(arguments: [false, true])
+    @ServiceLoop
+    func `a slow name or probe is no loss, even if its repetition is answered first`(
+        isProbe: Bool
+    ) async throws {
+        let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero, own: .answer(10)) {
+            number in number < 20 ? .answer(10) : .silence
+        }
+        let group = harness.group(one)
+        for _ in 0..<20 { _ = try await harness.ask(group) }
+        let end = harness.world.now + .milliseconds(320)
+        let slow: () -> ScriptedUpstream.Step = { [harness] in
+            let isFirst = end - harness.world.now == .milliseconds(320)
+            return .answer((end - harness.world.now).milliseconds + (isFirst ? 1 : 0))
+        }
+        if isProbe {
+            one.ownScript = slow
+            group.health.probe(one, until: harness.world.now + .seconds(2))
+        } else {
+            one.script = { _ in slow() }
+            #expect(try await harness.ask(group) == .success("one"))
+        }
+        await harness.advance(by: .seconds(3))
+        #expect((isProbe ? harness.checked : harness.asked.suffix(3)).count > 1)
+        let isLossy = group.health.page(of: one).health.isLossy(at: harness.world.now)
+        #expect(!isLossy)
+    }
+
+    @Test
+    @ServiceLoop
+    func `an attempt that fails because of an error is no lost datagram`() async throws {
+        let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero, own: .answer(10)) {
+            $0 == 0 ? .fail(.unreachable("no route"), 5) : .answer(10)
+        }
+        let group = harness.group(one)
+        #expect(try await harness.ask(group) == .success("one"))
+        await harness.advance(by: .seconds(3))
+        let isLossy = group.health.page(of: one).health.isLossy(at: harness.world.now)
+        #expect(!isLossy)
+    }
+
+    @Test(arguments: [false, true])
+    @ServiceLoop
+    func `a datagram whose repetition is answered first, and that times out, is lost`(
+        isProbe: Bool
+    ) async throws {
+        var number = 0
+        let step: () -> ScriptedUpstream.Step = {
+            number += 1
+            return number == 1 ? .silence : .answer(10)
+        }
+        let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero, own: .answer(10)) { _ in
+            isProbe ? .answer(10) : step()
+        }
+        let group = harness.group(one)
+        if isProbe {
+            one.ownScript = step
+            group.health.probe(one, until: harness.world.now + .seconds(2))
+        } else {
+            #expect(try await harness.ask(group) == .success("one"))
+        }
+        await harness.advance(by: .seconds(3))
+        let isLossy = group.health.page(of: one).health.isLossy(at: harness.world.now)
+        #expect(isLossy)
+    }
+
     @Test
     @ServiceLoop
     func `silent servers get no additional datagrams, even if the network lost datagrams before`()

@@ -97,6 +97,9 @@ final class ScriptedUpstream: Forwarding {
     /// Reaction to probes; if nil, the reaction to the next query.
     var own: Step?
 
+    /// Reaction to each probe, in place of `own`.
+    var ownScript: (() -> Step)?
+
     /// Reaction to the second question of a probe; if nil, the reaction to the first.
     var other: Step?
 
@@ -161,7 +164,8 @@ final class ScriptedUpstream: Forwarding {
         let other = query == .otherProbe ? other : nil
         let step =
             seeksLoop
-            ? Step.silence : given ?? (query.isProbe ? other ?? own : nil) ?? script(waits.count)
+            ? Step.silence
+            : given ?? (query.isProbe ? other ?? ownScript?() ?? own : nil) ?? script(waits.count)
         if !seeksLoop, !query.isProbe { waits.append((deadline - world.now).milliseconds) }
         let (outcome, time): (UpstreamError?, Int?) =
             switch step {

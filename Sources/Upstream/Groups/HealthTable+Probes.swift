@@ -65,7 +65,9 @@ extension HealthTable {
         let completion = Completion<Probe.Outcome> { [self] in
             probed(server, page, $0)
         }
-        let probe = Probe(server, clocks, silentSince: began, completion)
+        let probe = Probe(server, clocks, silentSince: began, completion) { [clocks] in
+            page.health.lostDatagram(now: clocks.now())
+        }
         let end = max(end, start + probeTime(of: server, page))
         let patience = page.health.patience
         guard start > now else { return probe.begin(until: end, repeatingAfter: patience) }
@@ -140,7 +142,6 @@ extension HealthTable {
                 }
                 if isProtected, page.health.isDown { probeLater(server, page) }
             } else {
-                if outcome.wasRepeated { page.health.lostDatagram(now: now) }
                 if page.health.passedProbe(now: now) {
                     report(server, "recovered", isTrouble: false, "answers again")
                 }
@@ -165,15 +166,20 @@ extension HealthTable {
 private final class Probe {
     /// Result of a probe.
     ///
-    /// `began` is the time of the first query. `failure` is nil for success. `wasRepeated` is true
-    /// if a repeated datagram was answered, but not the first one.
-    typealias Outcome = (began: Instant, failure: UpstreamError?, wasRepeated: Bool)
+    /// `began` is the time of the first query. `failure` is nil for success.
+    typealias Outcome = (began: Instant, failure: UpstreamError?)
 
     private let server: any Forwarding
     private let clocks: Clocks
     private let silentSince: Instant?
 
     private var completion: Completion<Outcome>?
+
+    /// Called for each datagram that times out after its repetition was answered.
+    private let lostDatagram: @ServiceLoop () -> Void
+
+    /// Number of the query that was answered; 0 if the first query was answered, or none.
+    private var winner = 0
 
     private var began: Instant
     private var running = 0
@@ -185,10 +191,12 @@ private final class Probe {
         _ server: any Forwarding,
         _ clocks: Clocks,
         silentSince: Instant?,
-        _ completion: consuming Completion<Outcome>
+        _ completion: consuming Completion<Outcome>,
+        lostDatagram: @escaping @ServiceLoop () -> Void
     ) {
         self.server = server
         self.clocks = clocks
+        self.lostDatagram = lostDatagram
         self.silentSince = silentSince
         self.completion = consume completion
         began = clocks.now()
@@ -207,22 +215,35 @@ private final class Probe {
                 guard next < end else { return }
                 try? await clocks.sleep(next)
                 guard completion != nil, decline == nil else { return }
-                ask(.probe, until: end, repeating: silentSince ?? began)
+                ask(.probe, until: end, number: number, repeating: silentSince ?? began)
             }
         }
     }
 
-    private func ask(_ query: Query, until end: Instant, repeating earlier: Instant? = nil) {
+    private func ask(
+        _ query: Query,
+        until end: Instant,
+        number: Int = 0,
+        repeating earlier: Instant? = nil
+    ) {
         running += 1
-        let completion = Completion<Attempt> { [self] in ended($0) }
+        let completion = Completion<Attempt> { [self] in ended($0, number) }
         server.ask(Attempt(query, deadline: end, repeating: earlier, completion))
     }
 
-    private func ended(_ attempt: Attempt) {
+    private func ended(_ attempt: Attempt, _ number: Int) {
         running -= 1
+        guard completion != nil else {
+            if isDatagram, number < winner, case .failure(.timedOut) = attempt.outcome {
+                lostDatagram()
+            }
+            return
+        }
         let isOther = attempt.query.question == Query.otherProbe.question
         switch attempt.outcome {
-        case .success: complete(nil, wasRepeated: isDatagram && attempt.earlier != nil)
+        case .success:
+            winner = number
+            complete(nil)
         case .failure(let error) where isOther: complete(decline ?? error)
         case .failure(.declined) where decline != nil: break
         case .failure(.declined(let rcode, let reason)):
@@ -241,8 +262,8 @@ private final class Probe {
         }
     }
 
-    private func complete(_ error: UpstreamError?, wasRepeated: Bool = false) {
+    private func complete(_ error: UpstreamError?) {
         guard let completion = completion.take() else { return }
-        completion((began, error, wasRepeated))
+        completion((began, error))
     }
 }

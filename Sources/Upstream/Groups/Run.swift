@@ -26,6 +26,9 @@ final class Run: Attempt {
     /// Servers that get no query, also after a restart; see `UpstreamGroup.ask`.
     var avoided: [any Forwarding] = []
 
+    /// Attempt whose answer is the result; nil if the first attempt was answered, or none.
+    private var winner: (server: Int, number: Int)?
+
     private var latestError = UpstreamError.timedOut
 
     /// True if an attempt ended because of a limit (`crowded`); the server could have answered.
@@ -158,9 +161,7 @@ final class Run: Attempt {
             attempt.place?.end(reply.message(to: query.question).summary, at: now)
             health.answered(server, roster.pages[attempt.server], began: attempt.began, now: now)
             guard plan.answered(attempt.number) else { return }
-            if attempt.earlier != nil, server.repeatsAfter == .zero {
-                roster.pages[attempt.server].health.lostDatagram(now: now)
-            }
+            if attempt.number > 0 { winner = (attempt.server, attempt.number) }
             finish(
                 .success(
                     UpstreamGroup.Reply(
@@ -185,6 +186,12 @@ final class Run: Attempt {
         }
         let server = roster.servers[failed.server]
         health.failed(server, error, began: failed.began)
+        if error == .timedOut, server.repeatsAfter == .zero, let winner,
+            winner.server == failed.server, winner.number > failed.number
+        {
+            // A server that was only slow would have answered this datagram, too.
+            roster.pages[failed.server].health.lostDatagram(now: now)
+        }
         latestError = error
         guard error != .crowded else {
             isCrowded = true

@@ -192,7 +192,7 @@ extension ServerHealth {
 
     mutating func declined(now: Instant) { receivedAt = now }
 
-    /// Records that a repeated datagram was answered, but not the datagram before it.
+    /// Records that a datagram timed out after the server had answered its repetition.
     mutating func lostDatagram(now: Instant) { lostAt = now }
 }
 
