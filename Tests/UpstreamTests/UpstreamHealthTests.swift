@@ -178,6 +178,41 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
+    func `a probe from before a network change does not decide the health after it`() async throws {
+        let one = ScriptedUpstream("one", in: harness, isProtected: true, own: .silence) { _ in
+            .silence
+        }
+        let two = ScriptedUpstream("two", in: harness) { _ in .answer(10) }
+        let group = harness.group(one, two)
+        let log = Log(group)
+        var outcomes: [Result<String, UpstreamError>] = []
+        func ask() {
+            let deadline = harness.world.now + .milliseconds(4_800)
+            let completion = Completion<UpstreamGroup.Outcome> {
+                outcomes.append($0.map(\.upstream.name))
+            }
+            group.ask(UpstreamHarness.query, deadline: deadline, completion)
+        }
+        ask()
+        await harness.advance(by: .milliseconds(1_000))
+        #expect(harness.takeChecked() == "one@400 one@800")
+        group.health.networkChanged()
+        one.own = .answer(2_400)
+        ask()
+        await harness.advance(by: .milliseconds(1_800))
+        #expect(harness.takeChecked() == "one@1400 one@1800")
+        // The first probe ends without a reply at 2,900 ms, the second one with a reply.
+        one.own = .answer(10)
+        one.script = { _ in .answer(10) }
+        await harness.advance(by: .milliseconds(5_000))
+        #expect(outcomes == [.success("one"), .success("one")])
+        #expect(log.lines == [])
+        #expect(!harness.takeAsked().contains("two"))
+        #expect(group.health.health(of: one).isFit)
+    }
+
+    @Test
+    @ServiceLoop
     func `an untrusted server is not queried in the place of a silent server`() async throws {
         let one = ScriptedUpstream("one", in: harness, isProtected: true) { _ in
             .fail(.untrusted("expired"), 10)

@@ -62,7 +62,11 @@ extension HealthTable {
         let now = clocks.now()
         let page = page(of: server)
         guard let start = page.health.beginProbe(now: now) else { return }
+        page.probeCount += 1
+        let number = page.probeCount
         let completion = Completion<Probe.Outcome> { [self] in
+            // If a network change has reset the health since, a later probe decides.
+            guard number == page.probeCount || !page.health.isProbed else { return }
             probed(server, page, $0)
         }
         let probe = Probe(server, clocks, silentSince: began, completion) { [clocks] in

@@ -36,6 +36,9 @@ package final class HealthTable {
         /// Completion handlers of the queries that wait for the probe in flight.
         var completions: [Verdict] = []
 
+        /// Number of probes that were started; identifies the latest probe.
+        var probeCount = 0
+
         /// Timer of the next probe of an encrypted server that is down.
         var nextProbe: (any Cancellable)?
 
