@@ -178,6 +178,27 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
+    func `an encrypted server that was paused during an outage is probed when it is resumed`()
+        async throws
+    {
+        let one = ScriptedUpstream("one", in: harness, isProtected: true) { _ in .silence }
+        let two = ScriptedUpstream("two", in: harness) { _ in .answer(10) }
+        let group = harness.group(one, two)
+        #expect(try await harness.ask(group) == .success("two"))
+        #expect(group.health.pause("one"))
+        await harness.advance(by: .seconds(20))
+        one.script = { _ in .answer(10) }
+        _ = harness.takeChecked()
+        await harness.advance(by: .seconds(20))
+        #expect(harness.takeChecked() == "")
+        #expect(group.health.resume("one"))
+        await harness.advance(by: .milliseconds(100))
+        #expect(try await harness.ask(group) == .success("one"))
+        #expect(!group.health.resume("one"))
+    }
+
+    @Test
+    @ServiceLoop
     func `a probe from before a network change does not decide the health after it`() async throws {
         let one = ScriptedUpstream("one", in: harness, isProtected: true, own: .silence) { _ in
             .silence

@@ -123,9 +123,14 @@ extension HealthTable {
         page.nextProbe = clocks.timer(end) { [weak self, weak page] in
             guard let self, let page, isKnown(server, page), !isPaused(server) else { return }
             page.nextProbe = nil
-            let now = clocks.now()
-            if page.health.isDue(at: now) { probe(server, until: now + probeTimeout(of: server)) }
+            probeIfDue(server, page)
         }
+    }
+
+    /// Probes a server whose back-off has ended.
+    func probeIfDue(_ server: any Forwarding, _ page: Page) {
+        let now = clocks.now()
+        if page.health.isDue(at: now) { probe(server, until: now + probeTimeout(of: server)) }
     }
 
     private func probed(

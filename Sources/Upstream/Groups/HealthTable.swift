@@ -119,7 +119,14 @@ package final class HealthTable {
     package func pause(_ name: String) -> Bool { paused.insert(name).inserted }
 
     /// Resumes sending queries to the upstream `name`; returns false if not paused before.
-    package func resume(_ name: String) -> Bool { paused.remove(name) != nil }
+    package func resume(_ name: String) -> Bool {
+        guard paused.remove(name) != nil else { return false }
+        // While the upstream was paused, its timers sent no probes.
+        for (server, page) in pages.values where server.name == name && server.isProtected {
+            probeIfDue(server, page)
+        }
+        return true
+    }
 
     @discardableResult
     func update<Value>(

@@ -117,9 +117,7 @@ package final class UpstreamGroup {
             let server = servers[index]
             guard !health.isPaused(server) else { continue }
             lookAgain(at: server, loopsUntil: page.health.loopsUntil, now: now)
-            if page.health.isDue(at: now) {
-                health.probe(server, until: now + health.probeTimeout(of: server))
-            }
+            health.probeIfDue(server, page)
         }
         guard !standing.order.isEmpty else {
             return completion(.failure(noneUsable(servers)))
