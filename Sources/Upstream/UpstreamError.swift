@@ -100,7 +100,13 @@ extension UpstreamError: CustomStringConvertible {
     /// True if the server must not get the same query again.
     var isFinal: Bool { if case .httpStatus = self { false } else { isDecline } }
 
-    var isOurs: Bool { if case .exhausted = self { true } else { false } }
+    /// True if the server is not at fault, so that the result of a probe does not count.
+    var isOurs: Bool {
+        switch self {
+        case .exhausted, .withdrawn: true
+        default: false
+        }
+    }
 }
 
 // MARK: - Conversion of errors

@@ -234,6 +234,37 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
+    func `a probe that ends because its server was withdrawn is no outage`() async throws {
+        let one = ScriptedUpstream("one", in: harness, own: .fail(.withdrawn, 5)) { _ in .silence }
+        let group = harness.group(one)
+        let log = Log(group)
+        group.health.probe(one, until: harness.world.now + .seconds(2))
+        await harness.advance(by: .seconds(2))
+        #expect(harness.takeChecked() == "one@0")
+        #expect(log.lines == [])
+        #expect(group.health.health(of: one).isFit)
+    }
+
+    @Test(arguments: [false, true])
+    @ServiceLoop
+    func `a loop probe does not retain a server that was removed`(isReload: Bool) async throws {
+        let health = HealthTable(clocks: harness.world.clocks)
+        var one: ScriptedUpstream? = ScriptedUpstream("one", in: harness) { _ in .answer(10) }
+        weak let server = one
+        health.seekLoop(
+            through: try #require(one),
+            failedSince: harness.world.now - UpstreamLimits.loopTime
+        )
+        await harness.advance(by: .milliseconds(100))
+        #expect(harness.probed == ["one@0"])
+        if isReload { health.keep(only: []) } else { health.forget(try #require(one)) }
+        one = nil
+        await harness.advance(by: UpstreamLimits.loopWait)
+        #expect(server == nil)
+    }
+
+    @Test
+    @ServiceLoop
     func `an untrusted server is not queried in the place of a silent server`() async throws {
         let one = ScriptedUpstream("one", in: harness, isProtected: true) { _ in
             .fail(.untrusted("expired"), 10)

@@ -81,6 +81,7 @@ package final class HealthTable {
         paused.formIntersection(servers.map(\.name))
         let kept = Set(servers.map { ObjectIdentifier($0) })
         pages = pages.filter { kept.contains($0.key) }
+        probes = probes.filter { kept.contains(ObjectIdentifier($0.value)) }
     }
 
     package func report(
@@ -93,6 +94,7 @@ package final class HealthTable {
     /// Removes a server that was withdrawn.
     package func forget(_ server: any Forwarding) {
         pages[ObjectIdentifier(server)] = nil
+        probes = probes.filter { $0.value !== server }
     }
 
     func report(
