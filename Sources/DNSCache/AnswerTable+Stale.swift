@@ -112,7 +112,9 @@ extension AnswerTable {
             sections: sections(reference).mappingTTLs(of: question, ttl),
             lifetime: lifetime,
             source: AnswerSource(rawValue: entry.source) ?? .local,
-            server: entry.server
+            server: entry.server,
+            staleWindow: entry.staleWindow,
+            refreshAfter: entry.refreshAfter
         )
         answer.isAuthentic = entry.isAuthentic
         return answer

@@ -5,13 +5,14 @@ import HTTPDNS
 import Net
 import TestWorld
 import Testing
+import Upstream
 
 @testable import Resolver
 
 @Suite("Answers of a less trusted source")
 @ServiceLoop
 struct SubstituteTests {
-    private static let target: Name = "www.example.com"
+    nonisolated private static let target: Name = "www.example.com"
 
     private func refuse(_ harness: ResolverHarness) {
         for number in 1...2 {
@@ -63,6 +64,169 @@ struct SubstituteTests {
         #expect(Set(harness.asked.map(\.whom)) == ["json 1"])
     }
 
+    // MARK: - Changed answers
+
+    /// Returns a resolver that queries a plain upstream, because the encrypted upstream is down.
+    private func harness(
+        answers: AnswerPolicy,
+        nat64: Bool = false,
+        _ script: @escaping @Sendable (inout Message) throws(UpstreamError) -> Void
+    ) throws -> ResolverHarness {
+        let prefix = IPPrefix("2001:db8:64::/96").flatMap { NAT64Prefix($0) }
+        return try ResolverHarness(
+            .tencent,
+            encrypted: ScriptedUpstream("tls", isProtected: true) {
+                (_) throws(UpstreamError) in throw .unreachable("refused")
+            },
+            upstream: ScriptedUpstream("upstream", script),
+            answers: answers,
+            nat64: nat64 ? prefix : nil
+        )
+    }
+
+    /// Checks that the cached answer is fresh for `seconds`, and never stale.
+    private func expectNoStaleAnswer(
+        _ harness: ResolverHarness,
+        _ question: Question,
+        after seconds: Int64,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        func entry() -> CacheEntry? {
+            let variant = AnswerVariant(dnssecOK: false, checkingDisabled: false)
+            let now = harness.world.now
+            return harness.cache.lastResort(for: question, variant: variant, now: now)?.entry
+        }
+        #expect(entry()?.remaining == UInt64(seconds), sourceLocation: sourceLocation)
+        await harness.world.advance(by: .seconds(seconds + 1))
+        #expect(entry() == nil, sourceLocation: sourceLocation)
+    }
+
+    @Test("an HTTPS answer of a plain upstream whose hint is removed does not become stale")
+    func hints() async throws {
+        let harness = try harness(answers: AnswerPolicy()) { (message) throws(UpstreamError) in
+            message.answers = [.https(Self.target, hint: [198, 51, 100, 1])]
+        }
+        let answer = try await harness.ask(Self.target, .https)
+        #expect(answer.answers == ["HTTPS 1 ."])
+        let question = Question(name: Self.target, type: .https)
+        await expectNoStaleAnswer(harness, question, after: 60)
+    }
+
+    @Test("an HTTPS answer with hints from the fallback's answer does not become stale")
+    func hintsOfSubstitute() async throws {
+        let harness = try ResolverHarness(
+            .tencent,
+            upstream: ScriptedUpstream { (message) throws(UpstreamError) in
+                let records: [RecordType: [Record]] = [
+                    .a: [.a(Self.target, 0xC000_0263)],
+                    .https: [.https(Self.target, hint: [198, 51, 100, 1])],
+                ]
+                message.answers = message.question.flatMap { records[$0.type] } ?? []
+            }
+        )
+        refuse(harness)
+        _ = try await harness.ask(Self.target)
+        let answer = try await harness.ask(Self.target, .https)
+        #expect(answer.answers == ["HTTPS 1 . ipv4hint=192.0.2.99"])
+        let question = Question(name: Self.target, type: .https)
+        await expectNoStaleAnswer(harness, question, after: 60)
+    }
+
+    @Test(
+        "an answer of a plain upstream that loses a private address does not become stale",
+        arguments: [[0x0A00_0001, 0xC000_0201], [0x0A00_0001]] as [[UInt32]]
+    )
+    func rebinding(_ addresses: [UInt32]) async throws {
+        var policy = AnswerPolicy()
+        policy.rebinding.protects = true
+        let name: Name = "www.example.org"
+        let harness = try harness(answers: policy) { (message) throws(UpstreamError) in
+            message.answers = addresses.map { .a(name, $0) }
+        }
+        #expect(try await harness.ask(name).answers.count == addresses.count - 1)
+        let question = Question(name: name, type: .a)
+        await expectNoStaleAnswer(harness, question, after: addresses.count == 1 ? 5 : 60)
+    }
+
+    private static var synthesis: AnswerPolicy {
+        var policy = AnswerPolicy()
+        policy.synthesis = .all
+        return policy
+    }
+
+    @Test("AAAA records synthesized from an answer of a plain upstream do not become stale")
+    func synthesized() async throws {
+        let name: Name = "www.example.org"
+        let harness = try harness(answers: Self.synthesis, nat64: true) {
+            (message) throws(UpstreamError) in
+            if message.question?.type == .a { message.answers = [.a(name, 0xC000_0201)] }
+        }
+        let answer = try await harness.ask(name, .aaaa)
+        #expect(answer.answers == ["AAAA 2001:db8:64::c000:201"])
+        await expectNoStaleAnswer(harness, Question(name: name, type: .aaaa), after: 30)
+    }
+
+    @Test("AAAA records synthesized from a cached answer of a plain upstream do not become stale")
+    func synthesizedFromCache() async throws {
+        let name: Name = "www.example.org"
+        let harness = try harness(answers: Self.synthesis, nat64: true) {
+            (message) throws(UpstreamError) in
+            switch message.question?.type {
+            case .a: message.answers = [.a(name, 0xC000_0201)]
+            default: throw .declined(.servFail)
+            }
+        }
+        _ = try await harness.ask(name)
+        let answer = try await harness.ask(name, .aaaa)
+        #expect(answer.answers == ["AAAA 2001:db8:64::c000:201"])
+        await expectNoStaleAnswer(harness, Question(name: name, type: .aaaa), after: 60)
+    }
+
+    @Test("a mapped address in an answer of a plain upstream does not make the answer stale")
+    func mapped() async throws {
+        let name: Name = "www.example.org"
+        let harness = try harness(answers: Self.synthesis, nat64: true) {
+            (message) throws(UpstreamError) in
+            let mapped = IPv6Address(high: 0, low: 0xFFFF_C000_0201)
+            message.answers = [.aaaa(name, 1), Record(name: name, ttl: 300, data: .aaaa(mapped))]
+        }
+        let answer = try await harness.ask(name, .aaaa)
+        #expect(answer.answers == ["AAAA 2001:db8::1"])
+        await expectNoStaleAnswer(harness, Question(name: name, type: .aaaa), after: 60)
+    }
+
+    @Test("no AAAA records are cached in place of a SERVFAIL that must not be cached")
+    func notCached() async throws {
+        let name: Name = "www.example.org"
+        let harness = try ResolverHarness(
+            upstream: ScriptedUpstream { (message) throws(UpstreamError) in
+                guard message.question?.type == .a else { throw .exhausted("too many queries") }
+                message.answers = [.a(name, 0xC000_0201)]
+            },
+            answers: Self.synthesis,
+            nat64: IPPrefix("2001:db8:64::/96").flatMap { NAT64Prefix($0) }
+        )
+        let answer = try await harness.ask(name, .aaaa)
+        #expect(answer.answers == ["AAAA 2001:db8:64::c000:201"])
+        #expect(harness.kept(name) == ["A 300"])
+    }
+
+    @Test("the PTR record of a synthesized address from a plain upstream does not become stale")
+    func pointer() async throws {
+        let harness = try harness(answers: Self.synthesis, nat64: true) {
+            (message) throws(UpstreamError) in
+            guard let name = message.question?.name else { return }
+            message.answers = [Record(name: name, ttl: 300, data: .ptr("host.example.net"))]
+        }
+        let address = try #require(IPAddress("2001:db8:64::808:808"))
+        let name = Name(reverseOf: address)
+        let answer = try await harness.ask(name, .ptr)
+        #expect(answer.answers.last == "PTR host.example.net.")
+        await expectNoStaleAnswer(harness, Question(name: name, type: .ptr), after: 60)
+    }
+
+    // MARK: - Queries
+
     /// Sends a query of a client with an address of its own.
     private func resolve(
         _ harness: ResolverHarness,
@@ -78,5 +242,16 @@ struct SubstituteTests {
             deadline: harness.world.now + ResolverLimits.total,
             Completion { completion($0) }
         )
+    }
+}
+
+extension Record {
+    fileprivate static func https(_ name: Name, hint: [UInt8]) -> Record {
+        let binding = ServiceBinding(
+            priority: 1,
+            target: .root,
+            parameters: [.init(key: .ipv4Hint, value: hint)]
+        )
+        return Record(name: name, type: .https, ttl: 300, data: .svcb(binding))
     }
 }

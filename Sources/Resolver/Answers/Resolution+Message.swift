@@ -14,6 +14,9 @@ extension Resolution {
         )
         sections = answer.sections
         isAuthentic = answer.isAuthentic
+        // `CacheWriter` stores a substitute with neither; for other answers without both, the mark
+        // has no effect.
+        isSubstitute = answer.staleWindow == 0 && answer.refreshAfter == 0
     }
 
     package init(

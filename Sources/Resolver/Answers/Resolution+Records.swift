@@ -34,7 +34,7 @@ extension Resolution {
         of question: Question,
         authorities: [Record]
     ) -> Resolution? {
-        try? Resolution(
+        var copy = try? Resolution(
             question,
             rcode: rcode,
             answers: answers,
@@ -44,6 +44,8 @@ extension Resolution {
             explanation: explanation,
             provenance: provenance
         )
+        copy?.isSubstitute = isSubstitute
+        return copy
     }
 }
 

@@ -93,24 +93,30 @@ final class ServiceBindingFilter {
             let message = resolution.sections.message(to: query.question)
         else { return nil }
 
+        var isSubstitute = resolution.isSubstitute
         var shaping = AddressFilter(
             guards: guards,
             suppressed: query.dnssecOK ? [] : policy.suppressed,
             prefixes: guards ? prefixes() : []
         ) { [self] target in
-            policy.serviceBindings == .align ? hints(target, query, match) : .theirs
+            policy.serviceBindings == .align ? hints(target, query, match, &isSubstitute) : .theirs
         }
         shaping.shape(message.answers)
         guard shaping.hasChanged else { return nil }
 
         let isEmpty = !shaping.records.contains { $0.type == query.question.type }
         guard !isEmpty, !query.dnssecOK else {
-            return shaping.dropped > 0
+            var denial =
+                shaping.dropped > 0
                 ? noData(query, match, .blocked, Self.rebound, query.variant)
                 : noData(query, match, .synthesized, Self.misaligned, query.variant)
+            denial.shorten(to: resolution.lifetime, query.question)
+            denial.isSubstitute = resolution.isSubstitute
+            return denial
         }
         var shaped = resolution
         shaped.lifetime = min(shaped.lifetime, shaping.lifetime)
+        shaped.isSubstitute = isSubstitute
         return shaped.replacing(
             answers: shaping.records,
             of: query.question,
@@ -124,10 +130,13 @@ final class ServiceBindingFilter {
     ///
     /// If the queried name has vendors, but `target` has none, the hints are removed, because
     /// clients must not get addresses from an upstream for a name with vendors.
+    ///
+    /// - Parameter isSubstitute: set to true if the addresses are from a substitute.
     private func hints(
         _ target: Name,
         _ query: Query,
-        _ match: RouteTable.Match?
+        _ match: RouteTable.Match?,
+        _ isSubstitute: inout Bool
     ) -> AddressFilter.Hints {
         if let addresses = localAnswers.hosts.addresses(of: target) {
             return .ours(addresses, seconds: ResolverLimits.hostsLifetime)
@@ -149,6 +158,7 @@ final class ServiceBindingFilter {
             else { continue }
             let found = records.filter { $0.type == type }.compactMap(\.data.address)
             guard !found.isEmpty else { continue }
+            if Resolution(answer).isSubstitute { isSubstitute = true }
             addresses += found
             seconds = min(seconds, answer.lifetime)
         }

@@ -195,7 +195,7 @@ extension DNS64 {
             let first = Record(name: query.question.name, ttl: ttl, data: .cname(target))
             var provenance = answer.provenance
             provenance.origin = origins.number(synthesizedFrom: provenance.origin)
-            let resolution = try? Resolution(
+            var resolution = try? Resolution(
                 query.question,
                 rcode: answer.rcode,
                 answers: [first] + (message?.answers ?? []),
@@ -205,6 +205,7 @@ extension DNS64 {
                 explanation: .synthesized("PTR record of the IPv4 address in the NAT64 address"),
                 provenance: provenance
             )
+            resolution?.isSubstitute = answer.isSubstitute
             completion(
                 ResolvedAnswer(
                     resolution
@@ -242,7 +243,9 @@ extension ResolvedAnswer {
             trace?.note("synthesized AAAA records from A records, with \(prefix)")
             resolution = answer
         } else if addresses.isFailure, !resolution.isFailure {
+            let lifetime = min(addresses.lifetime, resolution.lifetime)
             resolution = addresses
+            resolution.lifetime = lifetime
         }
     }
 }
@@ -259,7 +262,7 @@ extension Resolution {
     /// Creates the AAAA answer from an A answer; nil if no address can be synthesized.
     ///
     /// The TTL is at most the TTL of the negative answer's SOA, or 600 s without SOA
-    /// (RFC 6147 §5.1.7).
+    /// (RFC 6147 §5.1.7). If the negative answer must not be cached, neither is this answer.
     fileprivate init?(
         synthesizedFrom addresses: Resolution,
         after denial: Resolution,
@@ -271,7 +274,10 @@ extension Resolution {
         guard addresses.rcode == .noError, addresses.sections.answerCount > 0,
             let message = addresses.sections.message(to: Question(name: name, type: .a))
         else { return nil }
-        let limit = denial.delegatedTTL(query.question) ?? ResolverLimits.synthesizedLifetime
+        let usual =
+            denial.isSubstitute
+            ? ResolverLimits.earlyLifetime : ResolverLimits.synthesizedLifetime
+        let limit = denial.delegatedTTL(query.question) ?? usual
         let records = message.answers.compactMap { record -> Record? in
             switch record.data {
             case .a(let address):
@@ -285,17 +291,18 @@ extension Resolution {
         guard records.contains(where: { $0.type == .aaaa }) else { return nil }
         var provenance = addresses.provenance
         provenance.origin = origins.number(synthesizedFrom: provenance.origin)
-        let lifetime = min(addresses.lifetime, limit, records.map(\.ttl).min() ?? 0)
+        let ttl = min(limit, records.map(\.ttl).min() ?? 0)
         let made = try? Resolution(
             query.question,
             answers: records,
-            lifetime: lifetime,
+            lifetime: denial.lifetime == 0 ? 0 : min(addresses.lifetime, ttl),
             variant: query.variant,
             explanation: .synthesized("AAAA from A by DNS64"),
             provenance: provenance
         )
         guard let made else { return nil }
         self = made
+        isSubstitute = addresses.isSubstitute || denial.isSubstitute
     }
 
     /// TTL of the SOA in an upstream's negative answer; nil for all other answers.

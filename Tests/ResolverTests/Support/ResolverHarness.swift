@@ -42,6 +42,7 @@ final class ResolverHarness {
     init(
         _ accounts: Account...,
         servers count: Int = 2,
+        encrypted: ScriptedUpstream? = nil,
         upstream: ScriptedUpstream? = ScriptedUpstream(),
         policy: TTLPolicy = TTLPolicy(),
         answers: AnswerPolicy = AnswerPolicy(),
@@ -97,7 +98,10 @@ final class ResolverHarness {
         resolver = Resolver(
             routes: table,
             standard: upstream.map { [world] in
-                UpstreamGroup([$0], health: HealthTable(clocks: world.clocks))
+                UpstreamGroup(
+                    [encrypted, $0].compactMap(\.self),
+                    health: HealthTable(clocks: world.clocks)
+                )
             },
             policy: policy,
             answers: answers,
@@ -110,9 +114,11 @@ final class ResolverHarness {
             clocks: world.clocks
         )
         prober.harness = self
-        upstream?.world = world
-        upstream?.note = { [unowned self] query in
-            note("\(upstream?.name ?? "") \(query.question.type)")
+        for server in [encrypted, upstream].compactMap(\.self) {
+            server.world = world
+            server.note = { [unowned self, unowned server] query in
+                note("\(server.name) \(query.question.type)")
+            }
         }
         world.script = { [unowned self] request in step(for: request) }
     }

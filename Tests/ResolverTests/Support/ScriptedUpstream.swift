@@ -7,7 +7,7 @@ import Upstream
 final class ScriptedUpstream: Forwarding {
     let name: String
     let url = "scripted"
-    let isProtected = false
+    let isProtected: Bool
     let latency = LatencyHistogram()
     let timeout: Duration
     let validates: Bool
@@ -29,9 +29,11 @@ final class ScriptedUpstream: Forwarding {
         after delay: Duration? = .milliseconds(10),
         timeout: Duration = .seconds(2),
         validates: Bool = false,
+        isProtected: Bool = false,
         _ script: @escaping @Sendable (inout Message) throws(UpstreamError) -> Void
     ) {
         self.validates = validates
+        self.isProtected = isProtected
         self.name = name
         self.delay = delay
         self.timeout = timeout
