@@ -76,9 +76,11 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     package func answer(at addresses: [(ip: IPAddress, port: UInt16)], ipv4: Bool, ipv6: Bool) {
         let listeners = addresses.prefix(Int(ANSWER_LISTENERS)).map { answer_listener($0, $1) }
         copies.withLock { copies in
-            unsafe bpf_answering_begin(answering.pointee.state)
-            unsafe bpf_answering_listen(answering.pointee.state, listeners, UInt32(listeners.count))
-            unsafe bpf_answering_end(answering.pointee.state)
+            _ = change(&copies) {
+                let count = UInt32(listeners.count)
+                unsafe bpf_answering_listen(answering.pointee.state, listeners, count)
+                return 0
+            }
             copies.families =
                 (ipv4 ? UInt32(ANSWER_IPV4) : 0)
                 | (ipv6 ? UInt32(ANSWER_IPV6) : 0)
@@ -184,11 +186,15 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     }
 
     package func change(_ changes: () -> Void) {
-        copies.withLock { $0.isChanging = true }
-        unsafe bpf_answering_begin(answering.pointee.state)
+        copies.withLock { copies in
+            copies.isChanging = true
+            unsafe bpf_answering_begin(answering.pointee.state)
+        }
         changes()
-        unsafe bpf_answering_end(answering.pointee.state)
-        copies.withLock { $0.isChanging = false }
+        copies.withLock { copies in
+            unsafe bpf_answering_end(answering.pointee.state)
+            copies.isChanging = false
+        }
     }
 
     package func newHits(from position: Int, count: Int) -> MirroredHitStride {
