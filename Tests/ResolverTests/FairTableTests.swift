@@ -545,6 +545,33 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
+    func `a caller that lost its place before the answer does not count as merged`() {
+        let now = Clock.now
+        let statistics = ResolverStatistics()
+        var pending: PendingQuery?
+        let table = SingleFlight(
+            statistics,
+            .system,
+            waiting: FairLimits(all: 8, perClient: 2, share: 1, grace: .zero),
+            limit: .seconds(3_600)
+        ) { pending = $0 }
+        for _ in 0..<4 {
+            table.ask(
+                Self.query("a"),
+                nil,
+                for: Self.client(1),
+                now: now,
+                deadline: now + .seconds(60),
+                Completion { _ in }
+            )
+        }
+        Self.end(pending, "answer", nil)
+        #expect(statistics.evicted == 2)
+        #expect(statistics.merged == 2)
+    }
+
+    @Test
+    @ServiceLoop
     func `an answer for many callers is delivered in several turns of the loop`() async {
         let now = Clock.now
         var pending: [PendingQuery] = []

@@ -231,9 +231,10 @@ package final class SingleFlight {
 
     private func completeFirst(of waiters: some Collection<Waiter>, _ ending: Ending) {
         for waiter in waiters.prefix(Self.completedTogether) {
+            let wasOver = waiter.isOver
             seats.remove(waiter)
             switch ending {
-            case .answered(let answer): complete(waiter, answer)
+            case .answered(let answer): if !wasOver { complete(waiter, answer) }
             case .late: waiter.complete(.late)
             case .evicted:
                 if waiter.isAwaited { statistics.evicted += 1 }
