@@ -4,6 +4,7 @@ import HTTPDNS
 import Net
 import TestWorld
 import Testing
+import Upstream
 
 @testable import Resolver
 
@@ -35,5 +36,33 @@ struct DNS64Tests {
         try await ask(6, .a, of: 2)
         #expect(sources == ["json", "json", "json", "json", "upstream", "json"])
         #expect(harness.vendors[0].statistics.tries == 8)
+    }
+
+    @Test("the alias to a stale PTR record is stale, and is not cached")
+    @ServiceLoop
+    func stalePointer() async throws {
+        var answers = AnswerPolicy()
+        answers.synthesis = .all
+        let world = Simulation()
+        let end = world.now + .seconds(300)
+        let harness = try ResolverHarness(
+            upstream: ScriptedUpstream { [now = world.clocks.now] (message) throws(UpstreamError) in
+                guard now() < end, let name = message.question?.name else {
+                    throw .declined(.servFail)
+                }
+                message.answers = [Record(name: name, ttl: 300, data: .ptr("host.example.net"))]
+            },
+            answers: answers,
+            nat64: IPPrefix("2001:db8:64::/96").flatMap { NAT64Prefix($0) },
+            world: world
+        )
+        let inner = Name(reverseOf: try #require(IPAddress("8.8.8.8")))
+        let outer = Name(reverseOf: try #require(IPAddress("2001:db8:64::808:808")))
+        _ = try await harness.ask(inner, .ptr)
+        await harness.world.advance(by: .seconds(301))
+        let answer = try await harness.ask(outer, .ptr)
+        #expect(answer.answers.last == "PTR host.example.net.")
+        #expect(answer.resolution.explanation?.code == .staleAnswer)
+        #expect(harness.kept(outer) == [])
     }
 }

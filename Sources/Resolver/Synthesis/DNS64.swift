@@ -200,9 +200,9 @@ extension DNS64 {
                 rcode: answer.rcode,
                 answers: [first] + (message?.answers ?? []),
                 authorities: message?.authorities ?? [],
-                lifetime: ttl,
+                lifetime: min(answer.lifetime, ttl),
                 variant: query.variant,
-                explanation: .synthesized("PTR record of the IPv4 address in the NAT64 address"),
+                explanation: provenance.isStale ? answer.explanation : .pointer,
                 provenance: provenance
             )
             resolution?.isSubstitute = answer.isSubstitute
@@ -314,6 +314,10 @@ extension Resolution {
 }
 
 extension Explanation {
+    fileprivate static let pointer = synthesized(
+        "PTR record of the IPv4 address in the NAT64 address"
+    )
+
     static func synthesized(_ text: String) -> Explanation {
         Explanation(code: .synthesized, text: text)
     }

@@ -11,7 +11,7 @@ import Upstream
 
 @ServiceLoop
 final class ResolverHarness {
-    let world = Simulation()
+    let world: Simulation
     let cache: AnswerCache
     let upstream: ScriptedUpstream?
     let resolver: Resolver
@@ -51,10 +51,12 @@ final class ResolverHarness {
         allowsPrivateAnswers: Bool = false,
         servesStale: Bool = true,
         nat64: NAT64Prefix? = nil,
+        world: Simulation = Simulation(),
         configure: (inout VendorClient.Settings) -> Void = { _ in },
         options: (inout Route.Options) -> Void = { _ in },
         routes make: ((inout RouteTable) -> Void)? = nil
     ) throws {
+        self.world = world
         self.accounts = accounts
         self.upstream = upstream
         cache = AnswerCache(limit: 1 << 20, origin: world.now, seed: 1)
