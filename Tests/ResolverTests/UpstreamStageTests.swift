@@ -139,4 +139,17 @@ struct UpstreamStageTests {
         #expect(text == "too many records together with the CNAME records")
         #expect(harness.upstream?.asked.map(\.question.name) == ["www.example.org"])
     }
+
+    @Test("a server that the network removes while an alias target is queried is forgotten")
+    @ServiceLoop
+    func forgottenServer() async throws {
+        let upstream = Self.alias(with: [])
+        let harness = try ResolverHarness(upstream: upstream)
+        let asked = harness.begin("www.example.org")
+        await harness.world.advance(by: .milliseconds(15))
+        #expect(upstream.asked.count == 2)
+        harness.resolver.forget([upstream])
+        #expect(try await harness.answer(to: asked).answers.count == 2)
+        #expect(harness.resolver.upstreams.numbers.isEmpty)
+    }
 }

@@ -12,7 +12,7 @@ package final class UpstreamStage {
     private let clocks: Clocks
     private let aliases: AliasGroups
 
-    private var numbers: [ObjectIdentifier: (server: any Forwarding, number: UInt16)] = [:]
+    private(set) var numbers: [ObjectIdentifier: (server: any Forwarding, number: UInt16)] = [:]
 
     /// Element of `numbers` that was used last, stored because most answers are from one server.
     private var latest: (server: any Forwarding, number: UInt16)?
@@ -81,7 +81,8 @@ package final class UpstreamStage {
                 )
                 answer(query, resolution)
             case .message(let message):
-                complete(Answered(message, reply.upstream, isBelieved: isBelieved), query)
+                let provenance = provenance(of: reply.upstream)
+                complete(Answered(message, reply.upstream, provenance, isBelieved), query)
             }
         case .failure(let error):
             fail(query, error)
@@ -143,15 +144,27 @@ package final class UpstreamStage {
         var message: Message
         let upstream: any Forwarding
 
+        /// Source of the answer.
+        ///
+        /// Determined when the first reply arrives, because the network may remove the upstream
+        /// before the last reply, and ``forget(_:)`` must last.
+        let provenance: Provenance
+
         /// Upstreams that sent the replies for alias targets.
         var others: [any Forwarding] = []
 
         /// True if all contributing upstreams validate DNSSEC.
         var isBelieved: Bool
 
-        init(_ message: Message, _ upstream: any Forwarding, isBelieved: Bool) {
+        init(
+            _ message: Message,
+            _ upstream: any Forwarding,
+            _ provenance: Provenance,
+            _ isBelieved: Bool
+        ) {
             self.message = message
             self.upstream = upstream
+            self.provenance = provenance
             self.isBelieved = isBelieved
         }
     }
@@ -225,6 +238,7 @@ package final class UpstreamStage {
         private let records: AnswerSections
         private let isAuthentic: Bool
         private let upstream: any Forwarding
+        private let provenance: Provenance
         private let others: [any Forwarding]
         private let isBelieved: Bool
 
@@ -237,6 +251,7 @@ package final class UpstreamStage {
             self.records = records
             isAuthentic = answered.message.header.authenticData
             upstream = answered.upstream
+            provenance = answered.provenance
             others = answered.others
             isBelieved = answered.isBelieved
         }
@@ -252,7 +267,8 @@ package final class UpstreamStage {
             var answered = Answered(
                 message,
                 upstream,
-                isBelieved: isBelieved && reply.upstream.validates
+                provenance,
+                isBelieved && reply.upstream.validates
             )
             answered.others = others + [reply.upstream]
             return answered
@@ -264,7 +280,7 @@ package final class UpstreamStage {
             answered.message,
             to: pending.query,
             policy.of(pending.match),
-            provenance(of: answered.upstream),
+            answered.provenance,
             isBelieved: answered.isBelieved
         ))
             ?? .failure(pending.query, .other, "the answer is too large for a DNS message")
