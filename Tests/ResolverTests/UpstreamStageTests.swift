@@ -140,6 +140,45 @@ struct UpstreamStageTests {
         #expect(harness.upstream?.asked.map(\.question.name) == ["www.example.org"])
     }
 
+    @Test(
+        "after an endless chain, an error that is not the server's fault stays the result",
+        arguments: [
+            (.exhausted("no socket"), "too many queries in flight", false),
+            (.noServer("no server"), "no server", false),
+            (.timedOut, "CNAME loop, or too many CNAME records", true),
+            (.declined(.servFail), "CNAME loop, or too many CNAME records", true),
+        ] as [(UpstreamError, String, Bool)]
+    )
+    @ServiceLoop
+    func afterLoop(_ error: UpstreamError, _ text: String, isCached: Bool) async throws {
+        let name: Name = "www.example.org"
+        let loop = ScriptedUpstream("loop") { (message) throws(UpstreamError) in
+            message.answers = [.cname(name, "a.example.net"), .cname("a.example.net", name)]
+        }
+        let other = ScriptedUpstream("other") { (_) throws(UpstreamError) in throw error }
+        let harness = try ResolverHarness(
+            upstream: nil,
+            routes: { routes in
+                let group = UpstreamGroup([loop, other])
+                routes.add(
+                    Route(
+                        place: "test:1",
+                        vendors: [],
+                        upstreams: group,
+                        fallsBack: true,
+                        allowsPrivateAnswers: false
+                    ),
+                    for: [.suffix("example.org")],
+                    except: []
+                )
+            }
+        )
+        let answer = try await harness.ask(name)
+        #expect(answer.resolution.explanation?.text == text)
+        #expect(answer.resolution.isUnanswered == (error == .timedOut))
+        #expect(harness.cached(name).isEmpty == !isCached)
+    }
+
     @Test("a server that the network removes while an alias target is queried is forgotten")
     @ServiceLoop
     func forgottenServer() async throws {

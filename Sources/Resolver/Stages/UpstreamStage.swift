@@ -89,10 +89,20 @@ package final class UpstreamStage {
         }
     }
 
-    /// Ends the query with an error; after an endless chain of aliases, with this first error.
+    /// Ends the query with an error.
+    ///
+    /// After an endless chain of aliases, the chain is the error that the client gets, unless
+    /// `error` is not the fault of a server.
     private func fail(_ query: PendingQuery, _ error: UpstreamError) {
-        let isFirst = query.avoided.isEmpty || error == .crowded
-        query.upstreamsAnswered(Self.failure(isFirst ? error : .aliases, query.query))
+        let isOfServer =
+            switch error {
+            case .crowded, .exhausted, .withdrawn, .noServer: false
+            default: true
+            }
+        let isChain = isOfServer && !query.avoided.isEmpty
+        var failure = Self.failure(isChain ? .aliases : error, query.query)
+        failure.isUnanswered = error == .timedOut
+        query.upstreamsAnswered(failure)
     }
 
     private func note(_ reply: UpstreamGroup.Reply, _ pending: PendingQuery) {
@@ -328,12 +338,7 @@ package final class UpstreamStage {
         case .withdrawn, .noServer:
             .absent(query, "\(error)")
         case .timedOut, .declined, .rateLimited, .httpStatus, .broken:
-            .failure(
-                query,
-                .noReachableAuthority,
-                "no upstream answered",
-                isUnanswered: error == .timedOut
-            )
+            .failure(query, .noReachableAuthority, "no upstream answered")
         }
     }
 
