@@ -33,10 +33,14 @@ struct SubstituteTests {
     }
 
     /// Lets 80 other clients query a name each, of which the first vendor answers 10 a second.
-    private func crowd(_ harness: ResolverHarness, isProven: Bool) throws {
-        harness.faults["json 1"] = .slow(.milliseconds(200))
+    private func crowd(
+        _ harness: ResolverHarness,
+        isProven: Bool,
+        _ label: String = "n"
+    ) throws {
+        harness.faults["\(harness.accounts[0]) 1"] = .slow(.milliseconds(200))
         for number in 0..<80 {
-            let name = "n\(number).example.com"
+            let name = "\(label)\(number).example.com"
             harness.zone[name] = Known(v4: ["192.0.2.110"])
             resolve(harness, try Name(name), of: UInt32(number), isProven: isProven)
         }
@@ -62,6 +66,62 @@ struct SubstituteTests {
         try crowd(harness, isProven: true)
         await harness.world.advance(by: .milliseconds(3_200))
         #expect(Set(harness.asked.map(\.whom)) == ["json 1"])
+    }
+
+    // MARK: - Empty replies of a later vendor
+
+    /// Returns the result of a query for the target, while other clients use all calls.
+    private func resolveInCrowd(
+        _ harness: ResolverHarness,
+        _ label: String
+    ) async throws -> [Resolution] {
+        try crowd(harness, isProven: true, label)
+        var outcomes: [Resolution] = []
+        resolve(harness, Self.target, of: 200, isProven: true) {
+            outcomes.append($0)
+        }
+        await harness.world.advance(by: .milliseconds(3_200))
+        return outcomes
+    }
+
+    private func calls(of vendor: VendorClient) -> Int {
+        vendor.costliestNames(1_000).filter { $0.name == Self.target }.reduce(0) {
+            $0 + Int($1.calls)
+        }
+    }
+
+    @Test("if the next vendor has no address, a repeated query also stays encrypted")
+    func repeatedQuery() async throws {
+        let harness = try ResolverHarness(.json, .tencent) { $0.concurrentCalls = 2 }
+        harness.zone["www.example.com"] = Known()
+        for label in ["a", "b"] {
+            let outcomes = try await resolveInCrowd(harness, label)
+            #expect(outcomes.map { $0.isFailure && $0.isCrowded } == [true])
+        }
+        #expect(harness.upstream?.asked.contains { $0.question.name == Self.target } == false)
+        #expect(calls(of: harness.vendors[1]) == 1)
+        // The first vendor has a free call again.
+        harness.zone["www.example.com"] = ResolverHarness.zone["www.example.com"]
+        let answer = try await harness.ask(Self.target)
+        #expect(harness.origin(answer).hasPrefix("json/"))
+    }
+
+    @Test("if the next vendor has no address, an encrypted upstream's answer is cached for 30 s")
+    func repeatedQueryToEncryptedUpstream() async throws {
+        let upstream = ScriptedUpstream("tls", isProtected: true) {
+            (message) throws(UpstreamError) in
+            message.answers = message.question.map { [.a($0.name, 0xC000_0263)] } ?? []
+        }
+        let harness = try ResolverHarness(.json, .tencent, upstream: upstream) {
+            $0.concurrentCalls = 2
+        }
+        harness.zone["www.example.com"] = Known()
+        for label in ["a", "b"] {
+            let outcomes = try await resolveInCrowd(harness, label)
+            #expect(outcomes.map(\.lifetime) == [30])
+            harness.cache.remove(.name(Self.target, .a), now: harness.world.now)
+        }
+        #expect(calls(of: harness.vendors[1]) == 1)
     }
 
     // MARK: - Changed answers

@@ -19,10 +19,7 @@ package final class VendorStage {
     /// Exchange with the other machines of the fleet; nil without a fleet.
     package var fleet: FleetExchange?
 
-    /// Names for which calls found no address, with the families of these calls.
-    ///
-    /// Further queries for these families need no call, for example queries with another DO flag.
-    private var knownEmpty = RecentNames<(source: Provenance, families: Families)>(limit: 4_096)
+    private var emptyReplies = EmptyReplies()
 
     /// Vendor that recently had an address of a name, and the TTL of the address in seconds.
     ///
@@ -89,13 +86,8 @@ package final class VendorStage {
         _ completion: consuming Completion<Result>
     ) {
         let start = clocks.now()
-        if let provenance = emptySource(query.query.question, now: start) {
-            if let vendor = origins.vendor(provenance.origin) {
-                statistics.vendors.pairedByVendor[vendor, default: 0] += 1
-            }
-            let source = origins.name(provenance.origin)
-            query.trace?.note("no call: \(source) recently had no address for this name")
-            return completion(.empty(provenance))
+        if let provenance = emptyReplies.source(query.query.question, now: start) {
+            return completion(knownResult(provenance, query))
         }
         let end = min(query.deadline, start + ResolverLimits.vendors)
         let isAwaited = query.isAwaited && !isCovered
@@ -132,6 +124,10 @@ package final class VendorStage {
             query.trace?.note("\(vendor.name): unresponsive, trying the next source")
             vendor.beginTrial()
             return ask(work, completion)
+        }
+        let question = query.query.question
+        if let source = emptyReplies.source(question, of: vendor.name, now: clocks.now()) {
+            return completion(knownResult(source, query))
         }
         if fleet != nil { return askFleet(vendors, work, completion) }
         call(vendors, work, completion)
@@ -211,19 +207,21 @@ package final class VendorStage {
 
     /// Returns the vendor server that recently had no address for the name; nil if none.
     func emptyVendor(_ query: Query) -> String? {
-        emptySource(query.question, now: clocks.now()).map { origins.name($0.origin) }
+        emptyReplies.source(query.question, now: clocks.now()).map { origins.name($0.origin) }
     }
 
-    private func emptySource(_ question: Question, now: Instant) -> Provenance? {
-        guard let known = knownEmpty.value(of: question.name, now: now),
-            known.families == .both || known.families == question.families
-        else { return nil }
-        return known.source
+    private func knownResult(_ empty: Provenance, _ query: PendingQuery) -> Result {
+        if let vendor = origins.vendor(empty.origin) {
+            statistics.vendors.pairedByVendor[vendor, default: 0] += 1
+        }
+        let source = origins.name(empty.origin)
+        query.trace?.note("no call: \(source) recently had no address for this name")
+        return .empty(empty)
     }
 
     /// Forgets for which names the vendors had addresses, and for which names they had none.
     package func forget() {
-        knownEmpty.removeAll()
+        emptyReplies.removeAll()
         knownNames.removeAll()
     }
 
@@ -296,15 +294,15 @@ package final class VendorStage {
                 statistics.vendors.droppedByVendor[vendor.name, default: 0] += judgement.dropped
             }
         }
-        // If a limit of the client prevented a call to another vendor, the result is not recorded,
-        // because that vendor may have an address for other clients.
-        if judgement.isNothing, limit != .ofClient {
-            let now = clocks.now()
-            let known = knownEmpty.value(of: question.name, now: now)?.families
-            knownEmpty.insert(
-                (answerer, known.map { $0 == reply.families ? $0 : .both } ?? reply.families),
-                of: question.name,
-                until: now + .seconds(policy.negative.lowerBound)
+        if judgement.isNothing {
+            emptyReplies.note(
+                question.name,
+                reply.families,
+                from: answerer,
+                of: vendor.name,
+                isAfterLimit: limit != nil,
+                now: clocks.now(),
+                until: clocks.now() + .seconds(policy.negative.lowerBound)
             )
         }
         note(reply.answer, of: vendor, question.name)

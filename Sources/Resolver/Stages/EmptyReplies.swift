@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import HTTPDNS
+internal import Net
+
+/// Names for which vendors recently replied without an address.
+///
+/// Further queries for the families of the reply need no call, for example queries with another DO
+/// flag.
+struct EmptyReplies {
+    private struct Reply {
+        let source: Provenance
+        let vendor: String
+
+        var families: Families
+
+        /// True if a limit prevented a call to an earlier vendor, which may have an address.
+        ///
+        /// Further queries are then sent to the earlier vendor, and only need no call to `vendor`.
+        let isAfterLimit: Bool
+    }
+
+    private var replies = RecentNames<Reply>(limit: 4_096)
+
+    /// Returns the source of a reply that applies to all vendors of the route; nil if none.
+    func source(_ question: Question, now: Instant) -> Provenance? {
+        reply(question, now).flatMap { $0.isAfterLimit ? nil : $0.source }
+    }
+
+    /// Returns the source of a reply of `vendor` after a limit prevented a call to another vendor.
+    func source(_ question: Question, of vendor: String, now: Instant) -> Provenance? {
+        reply(question, now).flatMap { $0.isAfterLimit && $0.vendor == vendor ? $0.source : nil }
+    }
+
+    private func reply(_ question: Question, _ now: Instant) -> Reply? {
+        guard let reply = replies.value(of: question.name, now: now),
+            reply.families == .both || reply.families == question.families
+        else { return nil }
+        return reply
+    }
+
+    mutating func note(
+        _ name: Name,
+        _ families: Families,
+        from source: Provenance,
+        of vendor: String,
+        isAfterLimit: Bool,
+        now: Instant,
+        until: Instant
+    ) {
+        var families = families
+        if let known = replies.value(of: name, now: now), known.families != families,
+            known.isAfterLimit == isAfterLimit, !isAfterLimit || known.vendor == vendor
+        {
+            families = .both
+        }
+        let reply = Reply(
+            source: source,
+            vendor: vendor,
+            families: families,
+            isAfterLimit: isAfterLimit
+        )
+        replies.insert(reply, of: name, until: until)
+    }
+
+    mutating func removeAll() { replies.removeAll() }
+}
