@@ -157,4 +157,21 @@ struct ClientShareTests {
         harness.zone["www.example.com"] = ResolverHarness.zone["www.example.com"]
         await expectVendor(harness)
     }
+
+    @Test("NXDOMAIN or NODATA of the next vendor is not cached")
+    func denyingNextVendor() async throws {
+        let harness = try harness(.tencent, next: .json)
+        harness.zone["www.example.com"] = nil
+        #expect(try await attack(harness, for: .milliseconds(2_500)) == ["json"])
+        harness.zone["www.example.com"] = ResolverHarness.zone["www.example.com"]
+        await expectVendor(harness)
+    }
+
+    @Test("NODATA of the next vendor for the other family is not cached")
+    func halfEmptyNextVendor() async throws {
+        let harness = try harness(.tencent, next: .alibaba)
+        harness.zone["www.example.com"] = Known(v4: ["192.0.2.101"])
+        #expect(try await attack(harness, for: .milliseconds(1_560)) == ["alibaba"])
+        #expect(harness.kept(Self.target).map { $0.prefix { $0 != " " } } == ["A"])
+    }
 }

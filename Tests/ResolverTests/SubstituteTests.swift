@@ -124,6 +124,15 @@ struct SubstituteTests {
         #expect(calls(of: harness.vendors[1]) == 1)
     }
 
+    @Test("while other clients use all calls, NXDOMAIN of the next vendor is cached briefly")
+    func denied() async throws {
+        let harness = try ResolverHarness(.tencent, .json) { $0.concurrentCalls = 2 }
+        harness.zone["www.example.com"] = nil
+        let outcomes = try await resolveInCrowd(harness, "a")
+        #expect(outcomes.map(\.rcode) == [.nxDomain])
+        #expect(outcomes.map(\.lifetime) == [5])
+    }
+
     // MARK: - Changed answers
 
     /// Returns a resolver that queries a plain upstream, because the encrypted upstream is down.

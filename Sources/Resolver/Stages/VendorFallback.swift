@@ -193,16 +193,36 @@ final class VendorFallback {
     }
 
     private func vendorAnswered(_ answer: ResolvedAnswer) {
+        var answer = answer
         if vendorsLeft.isLessProtected {
             pending.table?.separate(pending)
-            var answer = answer
             answer.resolution.lifetime = 0
             answer.siblings = []
-            complete(answer)
-        } else if isOver {
-            resolution.replace(pending, answer)
-        } else {
-            complete(answer)
+            return complete(answer)
+        }
+        limitDenials(in: &answer)
+        if isOver { resolution.replace(pending, answer) } else { complete(answer) }
+    }
+
+    /// Limits the caching of answers without records if a limit prevented a call to another vendor.
+    ///
+    /// The other vendor may have addresses of the name.
+    private func limitDenials(in answer: inout ResolvedAnswer) {
+        guard let limit = vendorsLeft.callLimit else { return }
+        func shorten(_ denial: inout Resolution, _ question: Question) {
+            switch limit {
+            case .ofClient: denial.lifetime = 0
+            case .ofVendor: denial.shorten(to: policy.negative.lowerBound, question)
+            }
+        }
+        if answer.resolution.sections.answerCount == 0 {
+            // Moves other clients to a new query, because their limits may permit the other call.
+            if limit == .ofClient { pending.table?.separate(pending) }
+            shorten(&answer.resolution, query.question)
+        }
+        for index in answer.siblings.indices
+        where answer.siblings[index].resolution.sections.answerCount == 0 {
+            shorten(&answer.siblings[index].resolution, answer.siblings[index].question)
         }
     }
 
