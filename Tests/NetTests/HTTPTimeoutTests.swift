@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Dispatch
 import TestWorld
 import Testing
 
@@ -133,6 +134,48 @@ struct HTTPTimeoutTests {
         }
         _ = await end.wait(until: patience)
         #expect(try result?.get().status == 200)
+    }
+
+    /// Two requests wait for the same handshake, which ends in the second half of their time.
+    @ServiceLoop
+    @Test
+    func `a connection with a slow handshake stays open for all requests that waited for it`()
+        async throws
+    {
+        for seconds in [2, 4, 8, 16] {
+            let gate = DispatchSemaphore(value: 0)
+            let server = try FloodServer(.pings, after: gate)
+            let client = HTTPClient()
+            var request = HTTPRequest(
+                url: "https://\(Certificates.name)/",
+                server: server.address
+            )
+            request.certificateFile = server.certificate.authorityFile
+            var errors: [HTTPError] = []
+            let (middle, end) = (Waiter(), Waiter())
+            let start = Clock.now
+            let handles = (0..<2).map { _ in
+                client.send(request, deadline: start + .seconds(seconds)) {
+                    if case .failure(let error) = $0 { errors.append(error) }
+                    if errors.count == 2 { end.resume(.ready) }
+                }
+            }
+            _ = await middle.wait(until: start + .seconds(seconds) * 0.6)
+            gate.signal()
+            _ = await end.wait(until: patience)
+            // The machine may be too busy for the handshake.
+            guard handles.allSatisfy(\.wasSent) else { continue }
+            var third: HTTPError?
+            do throws(HTTPError) {
+                _ = try await client.send(request, deadline: Clock.now + .milliseconds(500))
+            } catch {
+                third = error
+            }
+            // The server accepts one connection only.
+            #expect(third == .timedOut(reused: true))
+            return
+        }
+        Issue.record("the handshake did not end in time")
     }
 
     @ServiceLoop

@@ -172,9 +172,9 @@ extension ConnectionPool {
 
     /// Ends a transfer at its deadline.
     ///
-    /// If no reply data arrived in the second half of the wait, the connection is silent. (On a new
-    /// connection, the data of the handshake also count.) Data in the first half does not count,
-    /// because the connection can have died later. A silent
+    /// If the request was sent in the first half of the wait, and no reply data arrived in the second
+    /// half, the connection is silent. (On a new connection, the data of the handshake also count.)
+    /// Data in the first half does not count, because the connection can have died later. A silent
     /// connection is shut down, because libcurl would use a dead connection for many minutes. Two
     /// exceptions:
     ///
@@ -187,6 +187,8 @@ extension ConnectionPool {
         let none = Instant(nanoseconds: 0)
         let received = socket?.lastReceived ?? none
         let replied = isReusing ? socket?.lastReply ?? none : received
+        // Several requests can wait for the handshake of one connection.
+        let sent = transfer.handle?.received.sent ?? none
         // If `mayBeDead` is true, the caller repeats the request. A request that may be billed must
         // not be repeated if data has arrived since the start of the request.
         let mayBeDead = isReusing && !(transfer.request.isSentOnce && received > transfer.started)
@@ -195,7 +197,8 @@ extension ConnectionPool {
         remove(transfer, handle)
         // libcurl may have closed the socket; a new socket with this descriptor has another port.
         // The shutdown comes first, because the completion handler may reuse the descriptor.
-        if replied < middle, let (descriptor, port) = socket.map({ ($0.descriptor, $0.port) }),
+        if replied < middle, sent < middle,
+            let (descriptor, port) = socket.map({ ($0.descriptor, $0.port) }),
             SocketAddress(localOf: descriptor)?.port == port
         {
             if transfer.request.keepsSilentConnection {

@@ -19,6 +19,9 @@ final class ReceivedReply {
 
     private var sendings = 0
 
+    /// Time at which the connection was ready for the request, and libcurl sent it.
+    private(set) var sent: Instant?
+
     /// Octets of the proxy's reply to CONNECT; nil without a tunnel, and after the tunnel is open.
     private var tunnelOctets: Int?
 
@@ -49,7 +52,7 @@ final class ReceivedReply {
     ) {
         self.requiresHTTP2 = requiresHTTP2
         needsNewHandle = false
-        sendings = 0
+        (sendings, sent) = (0, nil)
         tunnelOctets = isTunnelled ? 0 : nil
         self.isSentOnce = isSentOnce
         fault = nil
@@ -94,6 +97,7 @@ final class ReceivedReply {
         // opened the tunnel.
         tunnelOctets = nil
         sendings += 1
+        sent = Clock.now
         guard !isSentOnce || sendings == 1 else {
             fault = .cutOff(reused: true)
             return false

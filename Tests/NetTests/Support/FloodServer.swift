@@ -32,7 +32,8 @@ final class FloodServer: Sendable {
 
     private let listener: ListeningSocket
 
-    init(_ flood: Flood) throws {
+    /// Starts a server; `gate` delays the handshake until a signal.
+    init(_ flood: Flood, after gate: DispatchSemaphore? = nil) throws {
         certificate = try ServerCertificate()
         listener = try ListeningSocket()
         address = listener.address
@@ -56,6 +57,7 @@ final class FloodServer: Sendable {
         Thread.detachNewThread { [self] in
             defer { SSL_CTX_free(OpaquePointer(bitPattern: raw)) }
             let client = accept(socket, nil, nil)
+            gate?.wait()
             guard client >= 0, let tls = SSL_new(OpaquePointer(bitPattern: raw)) else { return }
             SSL_set_fd(tls, client)
             if case .helloRequests = flood {
