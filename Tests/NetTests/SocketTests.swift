@@ -393,6 +393,13 @@ struct StreamTests {
         }
 
     }
+
+    @Test
+    func `if the kernel cannot watch a new connection, a listener drops it, pauses, and resumes`()
+        async throws
+    {
+        await #expect(processExitsWith: .success) { try await acceptWithoutWatches() }
+    }
 }
 
 @ServiceLoop
@@ -415,5 +422,27 @@ private func acceptWithoutDescriptors() async throws {
     let server = try await listener.accept()
     try #require(said == [.system(call: "accept", code: EMFILE)])
     try await client.write([1], deadline: patience)
+    try #require(try await server.read(upTo: 1, deadline: patience) == [1])
+}
+
+@ServiceLoop
+private func acceptWithoutWatches() async throws {
+    let listener = try StreamListener(binding: try loopback())
+    let address = try #require(listener.localAddress)
+    let first = try await StreamConnection.connect(to: address, deadline: patience)
+    let second = try await StreamConnection.connect(to: address, deadline: patience)
+    // The kernel can also refuse a watch because of `fs.epoll.max_user_watches` (ENOSPC).
+    let poller = LoopExecutor.shared.poller.descriptor
+    let saved = dup(poller)
+    dup2(0, poller)
+    var said: [SocketError] = []
+    listener.onPause = {
+        said.append($0)
+        dup2(saved, poller)
+    }
+    let server = try await listener.accept()
+    try #require(said == [.system(call: "epoll_ctl", code: EINVAL)])
+    try #require(try await first.read(upTo: 1, deadline: patience) == [])
+    try await second.write([1], deadline: patience)
     try #require(try await server.read(upTo: 1, deadline: patience) == [1])
 }

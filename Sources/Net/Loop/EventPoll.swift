@@ -12,7 +12,7 @@ final class EventPoll: @unchecked Sendable {
     /// Maximum number of events per poll.
     private static let capacity = 16
 
-    private let descriptor: Int32
+    let descriptor: Int32
     private let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
     private var count = 0
 

@@ -90,7 +90,9 @@ package final class StreamListener {
     /// Bound address; nil for a Unix socket or a closed socket.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
-    /// Returns the next connection; if no descriptor or memory is free, pauses and tries again.
+    /// Returns the next connection.
+    ///
+    /// If no descriptor, memory or epoll watch is free, pauses and tries again.
     package func accept() async throws(SocketError) -> StreamConnection {
         if inRow == Self.row {
             inRow = 0
@@ -103,16 +105,19 @@ package final class StreamListener {
                 let descriptor = try OwnedDescriptor(raw, from: "accept")
                 // A Unix socket does not have this option.
                 try? descriptor.set(TCP_NODELAY, at: Int32(IPPROTO_TCP), to: 1)
-                return try StreamConnection(descriptor)
+                do throws(SocketError) {
+                    return try StreamConnection(descriptor)
+                } catch {
+                    // The kernel cannot watch the connection (epoll), so the connection is closed.
+                    try await pause(after: error)
+                    continue
+                }
             }
             switch errno {
             case EAGAIN:
                 try await endpoint.wait(for: .reading, until: nil)
             case EMFILE, ENFILE, ENOBUFS, ENOMEM:
-                onPause?(.last("accept"))
-                do { try await Clocks.system.sleep(Clock.now + Self.pause) } catch {
-                    throw .cancelled
-                }
+                try await pause(after: .last("accept"))
             case EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP, EFAULT, EPERM:
                 throw .last("accept")
             default:
@@ -120,6 +125,11 @@ package final class StreamListener {
                 continue
             }
         }
+    }
+
+    private func pause(after error: SocketError) async throws(SocketError) {
+        onPause?(error)
+        do { try await Clocks.system.sleep(Clock.now + Self.pause) } catch { throw .cancelled }
     }
 
     /// Closes the socket and removes its file; ``accept()`` then throws `SocketError.closed`.
