@@ -276,7 +276,7 @@ let package = Package(
         suite("DNSCache", ["DNSCache", "DNSWire", "TestWorld"]),
         suite("Acceleration", ["Acceleration", "DNSCache", "DNSWire", "Frontend"]),
         suite("Control", ["Control", "DNSWire", "TestWorld"], exclude: ["messages.jsonl"]),
-        suite("Net", ["COpenSSL", "Locks", "Net", "TestWorld"]),
+        suite("Net", ["CCurl", "COpenSSL", "Locks", "Net", "TestWorld"]),
         suite("HTTPDNS", ["COpenSSL", "DNSWire", "HTTPDNS", "Net", "TestWorld"]),
         suite("Upstream", ["DNSWire", "Net", "TestWorld", "Upstream"]),
         suite("Fleet", ["DNSWire", "Fleet", "Net", "TestWorld"]),

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import CCurl
+import Glibc
 import TestWorld
 import Testing
 
@@ -29,6 +31,23 @@ struct HTTPHandleTests {
         } catch {
             return error
         }
+    }
+
+    @Test(arguments: [
+        ((16 << 10) + 1, false),
+        // From libcurl 8.1, a send buffer of HTTP/2: a header of 40 octets and 16 KiB.
+        ((16 << 10) + 40, true),
+        (100, true),
+        (20_000, true),
+    ])
+    func `libcurl's memory is erased when it is freed, except receive buffers`(
+        octets: Int,
+        isErased: Bool
+    ) throws {
+        ConnectionPool.initialiseOnce
+        let block = try #require(malloc(octets))
+        defer { free(block) }
+        #expect(curl_library_erases(block) == isErased)
     }
 
     @ServiceLoop

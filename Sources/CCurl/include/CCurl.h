@@ -15,6 +15,9 @@ const char *curl_library_load(void);
 /// Returns true after `curl_library_load` or another function has loaded libcurl.
 bool curl_library_is_loaded(void);
 
+/// Returns true if libcurl's `free` erases the block. For tests; needs `curl_global_init`.
+bool curl_library_erases(void *block);
+
 /// Receives part of a body, or a header line; a result other than `size * count` aborts the transfer.
 typedef size_t (*curl_data_callback)(char *data, size_t size, size_t count, void *owner);
 
