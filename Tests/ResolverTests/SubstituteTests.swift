@@ -36,9 +36,10 @@ struct SubstituteTests {
     private func crowd(
         _ harness: ResolverHarness,
         isProven: Bool,
-        _ label: String = "n"
+        _ label: String = "n",
+        latency: Duration = .milliseconds(200)
     ) throws {
-        harness.faults["\(harness.accounts[0]) 1"] = .slow(.milliseconds(200))
+        harness.faults["\(harness.accounts[0]) 1"] = .slow(latency)
         for number in 0..<80 {
             let name = "\(label)\(number).example.com"
             harness.zone[name] = Known(v4: ["192.0.2.110"])
@@ -58,6 +59,26 @@ struct SubstituteTests {
         #expect(outcomes == [true])
         #expect(harness.kept(Self.target).isEmpty)
         #expect(harness.upstream?.asked.contains { $0.question.name == Self.target } == false)
+    }
+
+    @Test("while other clients use all calls of a slow vendor, no name goes in the clear")
+    func crowdedAndSlow() async throws {
+        let harness = try ResolverHarness(
+            .json,
+            servers: 1,
+            configure: { $0.concurrentCalls = 2 },
+            options: { $0.fallbackAfter = .milliseconds(400) }
+        )
+        // A probe takes longer than `ClientLimits.trialPatience`.
+        try crowd(harness, isProven: true, latency: .milliseconds(300))
+        await harness.world.advance(by: .milliseconds(10))
+        var outcomes: [Bool] = []
+        resolve(harness, Self.target, of: 200, isProven: true) {
+            outcomes.append($0.isFailure && $0.isCrowded)
+        }
+        await harness.world.advance(by: .milliseconds(3_200))
+        #expect(outcomes == [true])
+        #expect(harness.upstream?.asked.isEmpty == true)
     }
 
     @Test("while other clients use all calls, a vendor without encryption gets no name")

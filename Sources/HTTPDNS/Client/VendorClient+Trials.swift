@@ -106,7 +106,8 @@ extension VendorClient {
     ///   clients can occupy all calls with other names.
     /// - If this vendor is protected and the fallback is not, a queued name waits until its
     ///   deadline, because the fallback would send the name in plain text.
-    /// - A queued name does not wait if a health probe shows that the vendor does not reply.
+    /// - A queued name does not wait after a failed health probe. If the fallback protects the name
+    ///   as well as this vendor, the name waits for a probe for ``ClientLimits/trialPatience`` only.
     ///
     /// - Parameter isProtected: true if the next vendor or the upstreams are encrypted.
     package func waitEnd(
@@ -127,18 +128,19 @@ extension VendorClient {
             mayLeave ? queuedAt + delay + ClientLimits.queuePatience : name.lastDeadline ?? now
         // At its deadline, the name leaves the queue with an error, which decides about the fallback.
         if !mayLeave, end <= now, name.lastDeadline != nil { return now + ClientLimits.queueGrain }
-        guard end > now,
-            let oldest = counted.min(by: { $0.number < $1.number })
-        else {
-            return nil
-        }
+        guard end > now else { return nil }
         let check = min(end, now + ClientLimits.queueCheck)
+        guard let oldest = counted.min(by: { $0.number < $1.number }) else {
+            return mayLeave ? nil : check
+        }
         // An expired call can be 2 s old. A reply since its start does not show that the vendor
         // replies now.
         let recent = max(oldest.start, now - ClientLimits.trialPatience)
         if silence.hasReceived(since: recent) { return check }
-        beginTrial(of: oldest.client)
-        if silence.hasFailedProbe { return nil }
+        // The name waits also if the client of the oldest call may not spend more.
+        beginTrial(of: spentBudget(of: oldest.client, now) == nil ? oldest.client : nil)
+        guard isResponsive else { return nil }
+        guard mayLeave else { return check }
         if let trial { return future(min(end, trial.start + ClientLimits.trialPatience)) }
         return trials.wasAnswered ? check : nil
     }

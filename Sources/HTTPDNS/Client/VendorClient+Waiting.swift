@@ -81,5 +81,5 @@ extension VendorClient {
         return failure
     }
 
-    private var isResponsive: Bool { !isSilent && !silence.hasFailedProbe }
+    var isResponsive: Bool { !isSilent && !silence.hasFailedProbe }
 }
