@@ -128,6 +128,34 @@ struct ClientShareTests {
         #expect(other == VendorFailure(reason: .clientBusy, isCrowded: true))
     }
 
+    @Test(
+        "a few calls of other clients, or of the daemon, are not the reason that a name gets no call",
+        arguments: [[2], [2, 3], [nil], [nil, nil, nil, 2]] as [[UInt32?]]
+    )
+    @ServiceLoop
+    func fewCallsOfOthers(others: [UInt32?]) async throws {
+        deadNames()
+        let client = try world.client()
+        for (number, other) in others.enumerated() {
+            _ = try world.begin(client, "dead\(number).example.com", of: other.map(network))
+        }
+        try begin("dead", 40, of: 1, client)
+        #expect(client.shares.count(of: network(1)) < 16)
+        let failure = try await world.failure(client, of: network(1), within: .milliseconds(200))
+        #expect(failure == VendorFailure(reason: .clientBusy))
+    }
+
+    @Test("if other clients have more calls together, they are the reason that a name gets no call")
+    @ServiceLoop
+    func manyCallsOfOthers() async throws {
+        deadNames()
+        let client = try world.client()
+        for number: UInt32 in 2...20 { try begin("dead", 1, of: number, client) }
+        try begin("dead", 40, of: 1, client)
+        let failure = try await world.failure(client, of: network(1), within: .milliseconds(200))
+        #expect(failure == VendorFailure(reason: .clientBusy, isCrowded: true))
+    }
+
     @Test("a client may spend three quarters of the budget")
     @ServiceLoop
     func budget() async throws {

@@ -56,14 +56,17 @@ package struct CallShares: Sendable {
         )
     }
 
-    /// True if `client`, with `more` calls added, reaches the limit of a client that is alone.
+    /// True if `client`, with `more` calls added, gets no further call because of its own calls.
     ///
-    /// False for a client without calls, and for a client that is not proven, because another host
-    /// can forge its address.
-    func hasWholeShare(_ client: ClientNetwork?, adding more: Int) -> Bool {
+    /// The client then has at least as many calls as all other clients together. Calls of the
+    /// daemon do not count as calls of another client. False for a client without calls, and for a
+    /// client that is not proven, because another host can forge its address.
+    func isOwnReason(_ client: ClientNetwork?, adding more: Int) -> Bool {
         let used = count(of: client)
         guard used > 0, client.isProven else { return false }
-        return !FairShare.half.admits(used: used + more, free: limit - used - more)
+        let others = count - used - (client == nil ? 0 : count(of: nil))
+        return used + more >= others
+            && !FairShare.half.admits(used: used + more, free: free - more)
     }
 
     /// Limits the calls to `calls`, at least 1, after the vendor has refused a further call.

@@ -74,10 +74,10 @@ extension VendorClient {
     ) -> VendorFailure {
         var failure = VendorFailure(reason: reason)
         guard reason.kind == .busy, isResponsive else { return failure }
-        let isWhole = clients?.allSatisfy {
-            shares.hasWholeShare($0, adding: client == .some($0) ? 1 : 0)
+        let isOwnReason = clients?.allSatisfy {
+            shares.isOwnReason($0, adding: client == .some($0) ? 1 : 0)
         }
-        failure.isCrowded = isWhole != true
+        failure.isCrowded = isOwnReason != true
         return failure
     }
 

@@ -34,7 +34,7 @@ package struct VendorFailure: Error, Hashable {
 
     /// True if other clients' calls are the reason that the name got no call.
     ///
-    /// False if the vendor does not respond, or if the clients of the name have as many calls as
-    /// they can have without other clients.
+    /// False if the vendor does not respond, or if each client of the name has at least as many
+    /// calls as all other clients together.
     package var isCrowded = false
 }
