@@ -317,6 +317,42 @@ struct SubstituteTests {
 
     // MARK: - Queries
 
+
+    @Test(
+        "without a fallback, a client with a forgeable address gets a truncated reply, too",
+        arguments: [Account.json, .sealed],
+        [false, true]
+    )
+    func withoutFallback(_ account: Account, fallsBack: Bool) async throws {
+        let harness = try ResolverHarness(
+            account,
+            upstream: fallsBack ? nil : ScriptedUpstream(),
+            fallsBack: fallsBack
+        ) { $0.concurrentCalls = 2 }
+        try crowd(harness, isProven: false)
+        var outcomes: [Bool] = []
+        resolve(harness, Self.target, of: 200, isProven: false) {
+            outcomes.append($0.isFailure && $0.isCrowded)
+        }
+        await harness.world.advance(by: .milliseconds(3_200))
+        #expect(outcomes == [true])
+        #expect(harness.kept(Self.target).isEmpty)
+    }
+
+    @Test("a name that stays encrypted keeps the next vendor's answer for the other family")
+    func otherFamily() async throws {
+        let harness = try ResolverHarness(.json, .tencent) { $0.concurrentCalls = 2 }
+        harness.zone["www.example.com"] = Known(v4: ["192.168.0.1"], v6: ["2001:db8::101"])
+        try crowd(harness, isProven: true)
+        var outcomes: [Bool] = []
+        resolve(harness, Self.target, of: 200, isProven: true) {
+            outcomes.append($0.isFailure && $0.isCrowded)
+        }
+        await harness.world.advance(by: .milliseconds(3_200))
+        #expect(outcomes == [true])
+        #expect(harness.cached(Self.target) == ["AAAA 1"])
+    }
+
     /// Sends a query of a client with an address of its own.
     private func resolve(
         _ harness: ResolverHarness,

@@ -230,7 +230,7 @@ final class VendorFallback {
     private func finishWithoutVendor(_ result: VendorStage.Result) {
         guard match.route.fallsBack else {
             guard case .empty(let provenance, let siblings) = result else {
-                return fail("no vendor answered")
+                return fail("no vendor answered", isCrowded: vendorsLeft.lacksCall)
             }
             var nothing = Resolution.noData(
                 query.question,
@@ -242,17 +242,16 @@ final class VendorFallback {
             return complete(ResolvedAnswer(nothing, siblings: siblings))
         }
         guard asksUpstreams else {
-            guard case .empty(_, let siblings) = result else {
-                return fail("no vendor answered, and no upstream is configured for this name")
-            }
-            let text = "no vendor has an address, and no upstream is configured for this name"
-            return fail(text, siblings: siblings)
+            let reason = if case .empty = result { "has an address" } else { "answered" }
+            let text = "no vendor \(reason), and no upstream is configured for this name"
+            return fail(text, isCrowded: vendorsLeft.lacksCall, siblings: result.siblings)
         }
         if case .failed = result, isRefresh {
             return fail("no vendor answered, and the cached answer is kept")
         }
         if staysEncrypted {
-            return fail("all calls of the vendor are in use", isCrowded: true)
+            let text = "all calls of the vendor are in use"
+            return fail(text, isCrowded: true, siblings: result.siblings)
         }
         let reason = if case .empty = result { "has an address" } else { "answered" }
         pending.trace?.note("no vendor \(reason): querying upstreams")
@@ -305,12 +304,15 @@ final class VendorFallback {
 
     /// True if other clients' calls prevented a call, and the name must not go to plain upstreams.
     ///
-    /// The client gets SERVFAIL. A client without a proven address gets a truncated reply: over
-    /// TCP, the client is proven, and has a reserve.
+    /// The query then fails with ``Resolution/isCrowded``.
     private var staysEncrypted: Bool {
         vendorsLeft.isCrowded && !hasAskedUpstreams && !resolution.encrypts(match)
     }
 
+    /// Completes the query with SERVFAIL.
+    ///
+    /// - Parameter isCrowded: true if other clients' calls prevented a call. Then a client without
+    ///   a proven address gets a truncated reply: over TCP, the client is proven, and has a reserve.
     private func fail(
         _ text: String,
         isCrowded: Bool = false,
@@ -338,6 +340,11 @@ final class VendorFallback {
 }
 
 extension VendorStage.Result {
+    /// Answers to the other family of a reply without an address of the requested family.
+    fileprivate var siblings: [(question: Question, resolution: Resolution)] {
+        if case .empty(_, let siblings) = self { siblings } else { [] }
+    }
+
     /// Combines the results of two vendors without an answer; `empty` has precedence over `failed`.
     fileprivate func merged(with other: VendorStage.Result) -> VendorStage.Result {
         if case .failed = self { other } else { self }

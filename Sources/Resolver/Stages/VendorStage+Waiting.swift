@@ -34,6 +34,9 @@ extension VendorStage {
         /// decide whether the names of other clients are encrypted.
         private(set) var isCrowded = false
 
+        /// True if other clients' calls prevented a call to any vendor.
+        private(set) var lacksCall = false
+
         private var lacksProtected = false
 
         init(of match: RouteTable.Match) {
@@ -43,7 +46,10 @@ extension VendorStage {
         func failed(_ failure: VendorFailure, of vendor: VendorClient) {
             guard let latest = failure.limit else { return }
             if limit != .ofClient { limit = latest }
-            if failure.isCrowded, vendor.facts.isProtected { isCrowded = true }
+            if failure.isCrowded {
+                lacksCall = true
+                if vendor.facts.isProtected { isCrowded = true }
+            }
             guard failure.reason.kind == .busy else { return }
             if callLimit != .ofClient { callLimit = latest }
             if latest == .ofClient, vendor.facts.isProtected { lacksProtected = true }
