@@ -16,17 +16,20 @@ struct HedgingTests {
         world.script = { .reply(good($0), after: .milliseconds(times[digit($0) - 1])) }
     }
 
-    /// Looks up `count` names, one every 2 s, and returns the number of extra requests.
+    /// Looks up `count` names, a burst every 2 s, and returns the number of extra requests.
     private func extraRequests(
         _ client: VendorClient,
         _ count: Int,
-        of network: ClientNetwork? = nil
+        of network: ClientNetwork? = nil,
+        burst: Int = 1
     )
         async throws -> Int
     {
         let before = world.sent.count
-        for number in 0..<count {
-            _ = try await world.lookUp(client, "n\(before)-\(number).example.com", of: network)
+        for first in stride(from: 0, to: count, by: burst) {
+            let names = (first..<min(first + burst, count)).map { "n\(before)-\($0).example.com" }
+            let begun = try names.map { try world.begin(client, $0, of: network) }
+            for lookUp in begun { _ = try await world.value(of: lookUp).get() }
             await world.advance(by: .seconds(2))
         }
         return world.sent.count - before - count
@@ -56,6 +59,25 @@ struct HedgingTests {
         #expect(try await extraRequests(client, 100) == 5)
         #expect(client.statistics.switches == 0)
         #expect(world.trials.isEmpty)
+    }
+
+    @Test("the debt for hedged requests expires, and ends with a network change")
+    func expiry() async throws {
+        answer(after: [400, 400])
+        let client = try world.client()
+        _ = try await extraRequests(client, 30, of: network(1))
+        func hedges() -> Int {
+            (0..<20).count { _ in client.hedges.take(for: network(1), now: world.now) }
+        }
+        #expect(hedges() == 0)
+        await world.advance(by: .seconds(1_200))
+        #expect(hedges() == 2)
+        client.networkChanged()
+        #expect(hedges() == 16)
+        await world.advance(by: .seconds(9_600))
+        #expect(hedges() == 16)
+        client.resume()
+        #expect(hedges() == 16)
     }
 
     @Test("of three servers, the fastest becomes current")
@@ -89,9 +111,10 @@ struct HedgingTests {
     @Test("all clients without a proven address have one limit")
     func unprovenClients() {
         var budget = HedgeBudget(burst: 2)
-        #expect((1...4).map { budget.take(for: unproven($0)) } == [true, true, false, false])
-        #expect(budget.take(for: network(1)) && budget.take(for: nil))
+        func take(_ client: ClientNetwork?) -> Bool { budget.take(for: client, now: world.now) }
+        #expect((1...4).map { take(unproven($0)) } == [true, true, false, false])
+        #expect(take(network(1)) && take(nil))
         for number in 0..<20 { budget.called(by: unproven(number)) }
-        #expect(budget.take(for: unproven(1)) && !budget.take(for: unproven(1)))
+        #expect(take(unproven(1)) && !take(unproven(1)))
     }
 }

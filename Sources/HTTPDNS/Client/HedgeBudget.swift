@@ -7,16 +7,27 @@ internal import DNSWire
 /// limit, each name would cost two calls. The limit applies to each client, because a client can
 /// query slow names. All clients without a proven address have one common limit.
 ///
-/// Each hedged request adds ``callsPerHedge`` to the debt of its client, and each call subtracts 1.
-/// The debt is at most `burst` × ``callsPerHedge``. So of n calls of a client, at most
-/// `burst` + n / ``callsPerHedge`` have a hedged request.
+/// Each hedged request adds ``callsPerHedge`` to the debt of its client. Each call, and each
+/// ``repaymentTime``, subtract 1. The debt is at most `burst` × ``callsPerHedge``. So of n calls of a
+/// client in m times ``repaymentTime``, at most `burst` + (n + m) / ``callsPerHedge`` have a hedged
+/// request.
 struct HedgeBudget: Sendable {
     static let callsPerHedge = 20
 
+    /// Time that repays as much as a call: a hedged request in 10 minutes.
+    static let repaymentTime = Duration.seconds(30)
+
     private let burst: Int
 
-    /// Debts above 0.
-    private var debts: [ClientNetwork?: Int] = [:]
+    private struct Debt {
+        /// Number of calls that repay the debt, at least 1.
+        var calls: Int
+
+        /// Time of the latest hedged request.
+        let since: Instant
+    }
+
+    private var debts: [ClientNetwork?: Debt] = [:]
 
     private static let unproven = ClientNetwork(of: .v4(IPv4Address(value: 0)), isProven: false)
 
@@ -32,20 +43,24 @@ struct HedgeBudget: Sendable {
     }
 
     private mutating func repay(_ key: ClientNetwork?) {
-        guard let debt = debts[key] else { return }
-        debts[key] = debt > 1 ? debt - 1 : nil
+        guard var debt = debts[key] else { return }
+        debt.calls -= 1
+        debts[key] = debt.calls > 0 ? debt : nil
     }
 
     /// Returns true if the client may send a hedged request, and counts this request.
-    mutating func take(for client: ClientNetwork?) -> Bool {
+    mutating func take(for client: ClientNetwork?, now: Instant) -> Bool {
         let key = Self.key(client)
-        let debt = (debts[key] ?? 0) + Self.callsPerHedge
-        guard debt <= burst * Self.callsPerHedge else { return false }
+        let left = debts[key].map { $0.calls - Int((now - $0.since) / Self.repaymentTime) } ?? 0
+        let calls = max(0, left) + Self.callsPerHedge
+        guard calls <= burst * Self.callsPerHedge else { return false }
         // Without debts, no client has more than a new client: the whole burst.
         if debts.count >= ClientLimits.countedClients { debts.removeAll() }
-        debts[key] = debt
+        debts[key] = Debt(calls: calls, since: now)
         return true
     }
+
+    mutating func reset() { debts = [:] }
 
     mutating func takeOver(from old: HedgeBudget) { debts = old.debts }
 }

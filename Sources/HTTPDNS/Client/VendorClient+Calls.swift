@@ -105,7 +105,7 @@ extension VendorClient {
         for running in call.running { pool.fellSilent(running.attempt) }
         // A health probe shows if the server or the queried name is slow.
         if pool.isCurrentSilent { beginTrial(of: call.client) }
-        guard call.isTrial || hedges.take(for: call.client) else {
+        guard call.isTrial || hedges.take(for: call.client, now: now) else {
             return call.course.stopHedging()
         }
         counters.hedges += 1

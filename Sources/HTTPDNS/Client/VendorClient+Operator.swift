@@ -32,6 +32,7 @@ extension VendorClient {
         pool.resume()
         silence.reset()
         shares.restore()
+        hedges.reset()
         dropTrial(clocks.now())
     }
 
@@ -56,6 +57,7 @@ extension VendorClient {
         gate.networkChanged(now: now)
         silence.reset()
         shares.restore()
+        hedges.reset()
         clientAddress = nil
         dropTrial(now)
         let abandoned = lingering
