@@ -61,6 +61,17 @@ struct HedgingTests {
         #expect(world.trials.isEmpty)
     }
 
+    @Test("if all servers are slow, a burst of names causes no probe without a hedged call")
+    func slowBursts() async throws {
+        answer(after: [400, 400])
+        let client = try world.client()
+        // A probe is sent to both servers.
+        #expect(try await extraRequests(client, 99, burst: 3) <= 21 + 2 * 5)
+        let probes = world.trials.count
+        #expect(try await extraRequests(client, 300, burst: 3) == 15)
+        #expect(world.trials.count == probes)
+    }
+
     @Test("the debt for hedged requests expires, and ends with a network change")
     func expiry() async throws {
         answer(after: [400, 400])

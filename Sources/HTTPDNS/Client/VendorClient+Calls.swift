@@ -103,11 +103,11 @@ extension VendorClient {
 
     private func hedge(_ call: VendorCall, _ now: Instant) {
         for running in call.running { pool.fellSilent(running.attempt) }
-        // A health probe shows if the server or the queried name is slow.
-        if pool.isCurrentSilent { beginTrial(of: call.client) }
         guard call.isTrial || hedges.take(for: call.client, now: now) else {
             return call.course.stopHedging()
         }
+        // A health probe shows if the server or the queried name is slow.
+        if pool.isCurrentSilent { beginTrial(of: call.client) }
         counters.hedges += 1
         perform(call.course.tick(now: now), of: call, .hedge)
     }
