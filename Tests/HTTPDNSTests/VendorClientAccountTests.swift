@@ -117,6 +117,24 @@ struct VendorClientAccountTests {
         guard case .refused = client.statistics.state else { throw Unexpected(what: "open") }
     }
 
+    @Test("if one server refuses the account, and another returns 429, the state is the refusal")
+    @ServiceLoop
+    func refusedAndLimited() async throws {
+        var limited = HTTPReply(status: 429, body: [])
+        limited.retryAfter = "7"
+        world.servers([1: refusal(), 2: .reply(limited, after: .zero)])
+        let client = try world.client()
+        _ = try await world.failure(client)
+        await world.advance(by: .milliseconds(1))
+        let error = VendorError.unauthorized(status: 403)
+        #expect(client.statistics.state == .refused(error, until: world.start + .seconds(7)))
+        #expect(try await world.failure(client).reason == error)
+        await world.advance(by: .seconds(7))
+        world.servers([1: refusal()])
+        _ = try await world.lookUp(client)
+        #expect(client.statistics.state == .open)
+    }
+
     @Test("a wrong key costs at most three calls and one probe of each server in 5 min")
     @ServiceLoop
     func wrongKey() async throws {

@@ -7,7 +7,7 @@ extension EndpointPool {
     package enum Order: Sendable, Hashable {
         case servers([SocketAddress])
 
-        /// All servers returned 429; the earliest pause ends at `until`.
+        /// All servers are paused after a 429 or a refusal; the earliest pause ends at `until`.
         case limited(until: Instant)
     }
 

@@ -30,8 +30,8 @@ package struct EndpointPool: Sendable, Hashable {
 
         var breaker = Breaker()
 
-        /// True if the server refused the account in a probe, and has not answered since.
-        var isRefusing = false
+        /// Refusal of the account in a probe; nil if the server has answered since.
+        var refusal: VendorError?
 
         /// Consecutive probes that another server answered first.
         var lateTrials = 0
@@ -50,7 +50,7 @@ package struct EndpointPool: Sendable, Hashable {
 
         mutating func endPause() {
             breaker.reset()
-            isRefusing = false
+            refusal = nil
         }
     }
 
@@ -158,7 +158,7 @@ extension EndpointPool {
         switch outcome {
         case .answered, .answeredLate:
             endpoints[index].breaker.answered(attempt.number)
-            endpoints[index].isRefusing = false
+            endpoints[index].refusal = nil
             endpoints[index].forgetFailures()
             endpoints[index].receivedThrough = latest
             setFailure(of: index, 0)
@@ -169,8 +169,8 @@ extension EndpointPool {
                 last: latest,
                 now: now
             )
-        case .refused(let pause):
-            endpoints[index].isRefusing = true
+        case .refused(let error, let pause):
+            endpoints[index].refusal = error
             endpoints[index].breaker.limited(
                 attempt.number,
                 retryAfter: pause,
@@ -308,12 +308,22 @@ extension EndpointPool {
 // MARK: - The account
 
 extension EndpointPool {
+    /// Returns the error of a paused server: a refusal of the account, or a 429.
+    func pauseError(_ server: SocketAddress, now: Instant) -> VendorError {
+        let endpoint = endpoints.first { $0.address == server }
+        return endpoint?.refusal
+            ?? .limited(retryAfter: endpoint?.breaker.openUntil.map { $0 - now })
+    }
+
+    /// Error of a server that refuses the account; nil if no server refuses it.
+    var refusal: VendorError? { endpoints.lazy.compactMap(\.refusal).first }
+
     /// Returns true if all configured servers refuse the account.
     ///
     /// Then ends the pauses of these servers, because the caller stops calls to all servers.
     mutating func takeRefusal() -> Bool {
-        guard endpoints.allSatisfy({ $0.isRefusing || !$0.isConfigured }) else { return false }
-        for index in endpoints.indices where endpoints[index].isRefusing {
+        guard endpoints.allSatisfy({ $0.refusal != nil || !$0.isConfigured }) else { return false }
+        for index in endpoints.indices where endpoints[index].refusal != nil {
             endpoints[index].endPause()
         }
         return true

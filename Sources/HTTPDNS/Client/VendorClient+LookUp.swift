@@ -172,7 +172,7 @@ extension VendorClient {
         case nil: break
         }
         if case .limited(let until) = pool.takeOrder(now: now) {
-            return .limited(retryAfter: max(.zero, until - now))
+            return pool.refusal ?? .limited(retryAfter: max(.zero, until - now))
         }
         guard settings.isBudgetStrict else { return nil }
         return budget.forbids(wallSeconds: clocks.wallSeconds()) ? .budget : nil

@@ -244,7 +244,9 @@ extension VendorClient {
         case .byVendor(let error, let until): return .refused(error, until: until)
         case nil: break
         }
-        if case .limited(let until) = pool.order(now: now) { return .limited(until: until) }
+        if case .limited(let until) = pool.order(now: now) {
+            return pool.refusal.map { .refused($0, until: until) } ?? .limited(until: until)
+        }
         guard budget.forbids(wallSeconds: clocks.wallSeconds()) else { return .open }
         return .overBudget(problem: budget.unknownBecause)
     }

@@ -14,7 +14,7 @@ extension VendorClient {
     ) {
         let now = clocks.now()
         guard let attempt = pool.begin(server, isTrial: call.isTrial, now: now) else {
-            let error = VendorError.limited(retryAfter: pool.openUntil(server).map { $0 - now })
+            let error = pool.pauseError(server, now: now)
             call.trace?.note("\(name) \(server): not queried, circuit breaker open (\(error))")
             call.failed.append(error)
             perform(call.course.failed(number, .server, now: now), of: call, .next)
@@ -122,7 +122,7 @@ extension VendorClient {
             isSaturation
             ? .unjudged
             : error.outcome(isTrial: call.isTrial, isRetried: isRetried, wasFair: wasFair)
-        if isOfAccount, call.isTrial { outcome = .refused(pause: refusalPause) }
+        if isOfAccount, call.isTrial { outcome = .refused(error, pause: refusalPause) }
         if case .limited(let pause?) = outcome, !facts.usesTLS {
             let longest = VendorLimits.maximumUnauthenticatedRetryAfter
             outcome = .limited(retryAfter: min(pause, longest))
