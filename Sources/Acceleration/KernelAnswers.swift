@@ -97,6 +97,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     package func resume() {
         copies.withLock { copies in
+            precondition(copies.holders > 0, "`resume` follows `suspend`")
             copies.holders -= 1
             show(copies)
         }

@@ -44,6 +44,9 @@ final class Accelerator: ManagedAccelerator {
     private var isStopped = false
     private var isLogged = false
 
+    /// Number of ``suspended(while:)`` calls in progress; also counts calls before `kernel` exists.
+    private var suspensions = 0
+
     /// Assumed latency of an answer from the kernel, which is not measured.
     private static let latency: Duration = .microseconds(1)
 
@@ -127,6 +130,7 @@ final class Accelerator: ManagedAccelerator {
 
     private func begin(_ kernel: KernelAnswers) {
         self.kernel = kernel
+        for _ in 0..<suspensions { kernel.suspend() }
         if let latest { go(by: latest.settings, at: latest.addresses) }
         cache.setMirror(kernel)
         sweeping = startCollecting()
@@ -173,8 +177,12 @@ final class Accelerator: ManagedAccelerator {
 
     /// Suspends the BPF program during `body`, so that the workers receive every query.
     package func suspended(while body: () async throws -> Void) async rethrows {
+        suspensions += 1
         kernel?.suspend()
-        defer { kernel?.resume() }
+        defer {
+            suspensions -= 1
+            kernel?.resume()
+        }
         await collectAll()
         try await body()
     }

@@ -86,6 +86,35 @@ struct AcceleratorTests {
     }
 }
 
+@Suite(
+    "Suspension of the BPF program",
+    .enabled(
+        if: (try? KernelAnswers(entries: 1, origin: Clock.now, seed: 1)) != nil,
+        "BPF programs need CAP_BPF and CAP_NET_ADMIN"
+    )
+)
+struct AccelerationSuspensionTests {
+    @Test
+    @ServiceLoop
+    func `a program that is loaded during a suspension answers after its end`() async throws {
+        let cache = AnswerCache(limit: 1 << 20, origin: Clock.now, seed: 1)
+        let accelerator = Accelerator(cache, clocks: .system, logger: LogRecorder().logger)
+        var dependencies = Dependencies.system
+        dependencies.kernel = { entries, origin, seed throws(AccelerationError) in
+            try KernelAnswers(entries: entries, origin: origin, seed: seed)
+        }
+        try accelerator.load(Settings(), in: dependencies)
+        try await accelerator.suspended {
+            try await accelerator.start(Settings(), at: [])
+            #expect(accelerator.status.state == .resting)
+        }
+        #expect(accelerator.status.state == .on)
+        await accelerator.suspended { #expect(accelerator.status.state == .resting) }
+        #expect(accelerator.status.state == .on)
+        accelerator.stop()
+    }
+}
+
 /// Mirror that reports one hit of each copied answer at every pass.
 private final class BusyMirror: AnswerMirror {
     static let copies = 5_000
