@@ -56,14 +56,24 @@ struct ListeningTests {
     )
     func laterAddress() throws {
         let namespace = try Namespace()
+        let settings =
+            unusedUpstream + "\nallow: [127.0.0.0/8, 192.0.2.0/24, \"2001:db8::/64\"]"
         let daemon = try TestDaemon(
-            unusedUpstream + "\nallow: [127.0.0.0/8, 192.0.2.0/24, \"2001:db8::/64\"]",
+            settings,
             listen: "127.0.0.1:53",
+            "192.0.2.6:53",
             "192.0.2.7:53",
             "[2001:db8::7]:53",
             in: namespace
         )
         #expect(try daemon.dig("localhost", "A").data("A") == ["127.0.0.1"])
+        try daemon.rewrite(
+            settings,
+            listen: "127.0.0.1:53",
+            "192.0.2.7:53",
+            "[2001:db8::7]:53"
+        )
+        #expect(try daemon.control("reload").status == 0)
         let problems = [
             "listener 192.0.2.7:53: no interface has this address",
             "listener [2001:db8::7]:53: no interface has this address",
@@ -76,6 +86,7 @@ struct ListeningTests {
             "link add late type veth peer name peer",
             "link set peer up",
             "link set late up",
+            "address add 192.0.2.6/24 dev late",
             "address add 192.0.2.7/24 dev late",
             "address add 2001:db8::7/64 dev late nodad"
         )
@@ -90,7 +101,10 @@ struct ListeningTests {
         }
         let later = try daemon.control("status", "--json")
         #expect(later.status == 0, "\(later.output)")
-        try daemon.stop()
+        let end = try daemon.program.stop()
+        #expect(end.status == 0)
+        // A reload has removed this address.
+        #expect(!end.errors.contains("192.0.2.6:53: an interface has the address"))
     }
 
     @Test(

@@ -12,6 +12,10 @@ final class ListenerManager {
         /// Address in the settings, possibly with port 0.
         let wanted: SocketAddress
         let listeners: Listeners
+
+        /// True until an interface has the address.
+        var isAbsent = false
+
         var workers: [UDPWorker] = []
         var threads: [WorkerThread] = []
         var server: TCPServer?
@@ -46,7 +50,6 @@ final class ListenerManager {
     private lazy var limit = RateLimit(now: Clock.now)
 
     private var started = 0
-    private var absent: Set<SocketAddress> = []
     private(set) var closed = (queries: QuerySums(), hits: LatencySum())
 
     init(_ settings: Settings, logger: Logger) {
@@ -92,8 +95,7 @@ final class ListenerManager {
         for address in wanted where !places.contains(where: { $0.wanted == address }) {
             do throws(StartError) {
                 let mayBeAbsent = !settings.listenMark.isDefault
-                let listeners = try listeners(at: address, mayBeAbsent: mayBeAbsent)
-                bound.places.append(Place(wanted: address, listeners: listeners))
+                bound.places.append(try place(at: address, mayBeAbsent: mayBeAbsent))
             } catch {
                 guard settings.listenMark.isDefault, case .listen(_, let fault) = error,
                     fault.isAddressMissing || fault.isForbidden && !passed.isEmpty
@@ -107,19 +109,18 @@ final class ListenerManager {
         return bound
     }
 
-    private func listeners(
-        at address: SocketAddress,
-        mayBeAbsent: Bool
-    ) throws(StartError) -> Listeners {
+    private func place(at address: SocketAddress, mayBeAbsent: Bool) throws(StartError) -> Place {
         let own = passed.filter { $0.address == address }
         do throws(SocketError) {
             guard own.isEmpty else {
-                return try Listeners(adopting: own, at: address, workers: workersPerAddress)
+                let own = try Listeners(adopting: own, at: address, workers: workersPerAddress)
+                return Place(wanted: address, listeners: own)
             }
             do throws(SocketError) {
-                return try Listeners(binding: address, workers: workersPerAddress)
+                let new = try Listeners(binding: address, workers: workersPerAddress)
+                return Place(wanted: address, listeners: new)
             } catch  where error.isAddressMissing && mayBeAbsent {
-                return try absentListeners(at: address)
+                return try absentPlace(at: address)
             }
         } catch {
             guard error.isAddressInUse, address.port != 0 else { throw .listen(address, error) }
@@ -136,9 +137,8 @@ final class ListenerManager {
         }
     }
 
-    private func absentListeners(at address: SocketAddress) throws(SocketError) -> Listeners {
+    private func absentPlace(at address: SocketAddress) throws(SocketError) -> Place {
         let listeners = try Listeners(binding: address, workers: workersPerAddress, isAbsent: true)
-        absent.insert(address)
         logger.warning(
             """
             listener \(address): no interface has this address, answering when an interface gets \
@@ -146,12 +146,14 @@ final class ListenerManager {
             """,
             metadata: ["listener": "\(address)"]
         )
-        return listeners
+        return Place(wanted: address, listeners: listeners, isAbsent: true)
     }
 
     func networkChanged() {
-        for address in absent where SettingsEnvironment.process.isLocal(address) {
-            absent.remove(address)
+        for index in places.indices where places[index].isAbsent {
+            let address = places[index].wanted
+            guard SettingsEnvironment.process.isLocal(address) else { continue }
+            places[index].isAbsent = false
             logger.notice("listener \(address): an interface has the address now, answering")
         }
     }
