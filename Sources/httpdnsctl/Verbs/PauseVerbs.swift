@@ -22,9 +22,9 @@ struct PauseVerb: Verb {
         discussion: """
             Names of a paused vendor go to the next vendor of their route, or to the fallback; \
             queries of a paused upstream go to the other upstreams, except from an encrypted to a \
-            plain upstream. Calls in flight continue, and cached answers are still served. A pause \
-            does not degrade the daemon: `status` shows the pause and exits with 0. If no other \
-            upstream can answer, the client gets a stale answer or SERVFAIL.
+            plain upstream. Calls in flight continue, and cached answers are still served. If no \
+            other upstream can answer, the client gets a stale answer or SERVFAIL. `status` shows \
+            the pause, and exits with 4 if the pause leaves names without any vendor and upstream.
 
             A pause ends with `resume` or a restart of the daemon; it survives reloads. To disable a \
             vendor or upstream permanently, remove it from the settings.
