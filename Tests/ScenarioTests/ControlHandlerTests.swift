@@ -67,6 +67,20 @@ struct ControlHandlerTests {
         #expect(none.state == .degraded)
         #expect(none.problems.contains { $0.hasPrefix("all upstreams are paused: ") })
 
+        let root = try ScenarioHarness(
+            try Files.scenario("route-root-is-the-least-specific.rpl")
+        )
+        _ = try await root.operator.pause(.upstream("isp"))
+        let effect = "that are not in the cache get SERVFAIL; run `httpdnsctl resume isp`"
+        let active =
+            "all upstreams are paused: names that no vendor answers, and types other than A and "
+            + "AAAA, \(effect)"
+        #expect(try await root.operator.status().problems.first == active)
+        _ = try await root.operator.pause(.vendor("tencent"))
+        let paused = try await root.operator.status().problems
+        #expect(paused.contains("all upstreams are paused: names \(effect)"), "\(paused)")
+        withExtendedLifetime(root) {}
+
         let only = try ScenarioHarness(
             try Files.scenario("fallback-none-unknown-name-is-nodata.rpl")
         )

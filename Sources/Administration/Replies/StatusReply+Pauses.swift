@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Configuration
 internal import Control
+internal import DNSWire
 
 extension DaemonState {
     /// Problems for the verb `status`: pauses that leave names without a vendor and an upstream.
@@ -13,7 +14,14 @@ extension DaemonState {
         var problems: [String] = []
         let standard = settings.upstreams.filter { !$0.only }.map(\.name)
         if let first = standard.first, standard.allSatisfy(pausedUpstreams.contains) {
-            problems.append("all upstreams are paused\(Self.effect(first))")
+            let hasVendors = settings.routes.contains { route in
+                route.domains.contains(.suffix(.root))
+                    && !route.vendors.allSatisfy(pausedVendors.contains)
+            }
+            let names =
+                hasVendors
+                ? "names that no vendor answers, and types other than A and AAAA," : "names"
+            problems.append("all upstreams are paused\(Self.effect(first, on: names))")
         }
         // Routes are not compared with each other, because there can be 100,000.
         let isVendorless = { (route: RouteSettings) in
@@ -38,7 +46,7 @@ extension DaemonState {
         return problems
     }
 
-    private static func effect(_ name: String) -> String {
-        ": names that are not in the cache get SERVFAIL; run `httpdnsctl resume \(name)`"
+    private static func effect(_ name: String, on names: String = "names") -> String {
+        ": \(names) that are not in the cache get SERVFAIL; run `httpdnsctl resume \(name)`"
     }
 }
