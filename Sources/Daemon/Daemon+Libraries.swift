@@ -10,8 +10,7 @@ extension Daemon {
     /// Loads libcurl, OpenSSL and the system's certificates (6 MiB) on a thread, if needed.
     func prepareHTTP() {
         let (needsHTTP, needsTrust) = (components.needsHTTP, components.trustsSystem)
-        // The servers of an upstream with `from` come from the network, and may use TLS.
-        let mayNeedTLS = components.settings.upstreams.contains { $0.from != nil }
+        let mayNeedTLS = components.mayLearnTLS
         guard starter == nil, needsHTTP || needsTrust || mayNeedTLS else { return }
         do throws(SocketError) {
             starter = try WorkerThread(named: "http-start") {
@@ -58,7 +57,7 @@ extension Daemon {
                 old.fleet?.caFile
             ]
         for file in files.compactMap(\.self) { certificateFaults[file] = nil }
-        guard !components.trustsSystem else { return }
+        guard !components.trustsSystem, !components.mayLearnTLS else { return }
         certificateFaults = [:]
         absentCertificates = []
     }
@@ -74,6 +73,9 @@ extension Settings {
 
 extension Components {
     fileprivate var needsHTTP: Bool { http != nil || upstreamHTTP != nil }
+
+    /// True if an upstream has `from`: its servers come from the network or a file, and may use TLS.
+    fileprivate var mayLearnTLS: Bool { settings.upstreams.contains { $0.from != nil } }
 
     fileprivate var trustsSystem: Bool {
         settings.vendors.contains { $0.client.certificateFile == nil && $0.account.usesTLS }

@@ -165,6 +165,21 @@ struct ControlHandlerTests {
         #expect(try await harness.operator.status().problems == [])
     }
 
+    @Test("a reload keeps the certificate fault while learned servers may use TLS")
+    @ServiceLoop
+    func learnedServers() async throws {
+        let harness = try ScenarioHarness(
+            try Files.scenario("explain-upstream-without-servers.rpl")
+        )
+        defer { withExtendedLifetime(harness) {} }
+        let daemon = harness.daemon
+        daemon.take(.absent(source: "/etc/ssl", .setup("/etc/ssl: no certificate")))
+        daemon.forgetCertificateFaults(of: daemon.components.settings)
+        #expect(!daemon.network.portal.canVerify)
+        let problems = try await harness.operator.status().problems
+        #expect(problems.contains { $0.hasPrefix("certificates: ") }, "\(problems)")
+    }
+
     /// Daemon with a reload that replaces only the resolver.
     @ServiceLoop
     private final class ReloadedDaemon: ManagedDaemon {
