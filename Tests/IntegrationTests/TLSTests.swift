@@ -74,6 +74,34 @@ struct TLSTests {
     }
 
     @Test(
+        "status reports missing CA certificates of the system, until they are installed",
+        .needs(.unshare, .ip)
+    )
+    func installedLater() throws {
+        let namespace = try Namespace()
+        let bundle = "/etc/ssl/certs/ca-certificates.crt"
+        #expect(try namespace.run("mount", ["-t", "tmpfs", "none", "/etc/ssl/certs"]).status == 0)
+        let daemon = try TestDaemon(
+            "upstreams: [{name: one, url: \"https://127.0.0.1:9/dns-query\"}]",
+            environment: ["SSL_CERT_DIR": "/etc/ssl/certs"],
+            in: namespace
+        )
+        func problems() throws -> [String] {
+            try JSON(daemon.control("status", "--json").output)["problems"].array
+                .compactMap(\.string)
+        }
+        #expect(try daemon.dig("www.example.com", "A").status == "SERVFAIL")
+        _ = try daemon.program.line(with: "the system has no CA certificates")
+        #expect(try problems().contains { $0.hasPrefix("certificates: ") })
+        let authority = try Authority()
+        #expect(try namespace.run("cp", [authority.file, bundle]).status == 0)
+        // Probes of the upstream notice the new file.
+        _ = try daemon.program.line(with: "certificates: reloaded ")
+        #expect(try !problems().contains { $0.hasPrefix("certificates: ") })
+        try daemon.stop()
+    }
+
+    @Test(
         "`http` selects the HTTP version; `auto` selects the best version",
         arguments: [
             ("1.1", true, "HTTP/1.1"), ("2", true, "HTTP/2.0"), ("auto", true, "HTTP/2.0"),

@@ -103,12 +103,16 @@ package struct ResolverFiles: Sendable {
         return String(decoding: octets[..<count], as: UTF8.self)
     }
 
-    private static func entries(_ path: String) -> [String] {
+    /// Returns the names of a directory, without hidden files; empty if it cannot be read.
+    static func entries(
+        _ path: String,
+        limit: Int = 4 * LinkResolvers.maximumLinks
+    ) -> [String] {
         // SAFETY: the stream is closed once; an entry is valid until the next call.
         guard let stream = unsafe opendir(path) else { return [] }
         defer { unsafe closedir(stream) }
         var names: [String] = []
-        while names.count < 4 * LinkResolvers.maximumLinks, let entry = unsafe readdir(stream) {
+        while names.count < limit, let entry = unsafe readdir(stream) {
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) {
                     unsafe String(cString: $0)
@@ -121,7 +125,7 @@ package struct ResolverFiles: Sendable {
 
     /// Returns the files of a directory in the order in which the program lists their servers.
     private static func names(_ directory: Directory) -> [String] {
-        let listed = (directory.metrics.map(entries) ?? []).compactMap {
+        let listed = (directory.metrics.map { entries($0) } ?? []).compactMap {
             $0.split(separator: " ").last.map(String.init)
         }
         let metrics = Dictionary(zip(listed, 0...), uniquingKeysWith: { first, _ in first })
@@ -142,8 +146,9 @@ package struct ResolverFiles: Sendable {
         var names = Self.names(directory)
         // Read after the names, because openresolv creates the file in `privates` first, and
         // removes it last. So a private interface is never read as one that is not private.
-        let privates = Set(directory.privates.map(Self.entries) ?? [])
-        let exclusive = directory.exclusives.map(Self.entries)?.first?.split(separator: " ").last
+        let privates = Set(directory.privates.map { Self.entries($0) } ?? [])
+        let exclusive = directory.exclusives.map { Self.entries($0) }?.first?.split(separator: " ")
+            .last
         if let exclusive { names = names.filter { $0 == exclusive } }
         for name in names {
             guard let text = Self.text("\(directory.path)/\(name)") else { continue }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import COpenSSL
 private import Glibc
+private import Locks
 
 /// Trusted certificates of one source, parsed once; the system's bundle takes 20 ms and 2 MiB.
 // SAFETY: owns one reference of the store, freed once, in `deinit`. OpenSSL counts references
@@ -9,20 +10,21 @@ private import Glibc
 final class TrustStore: @unchecked Sendable {
     let raw: OpaquePointer
 
-    /// Reason why the system's file has no certificates; set before other threads get the store.
+    /// Reason why the system has no certificates; set before other threads get the store.
     private(set) var fault: TLSError?
 
     /// Parses the certificates of `source`; callable from any thread.
     ///
-    /// Throws if a configured file is unreadable or has no certificate. Without the system's file,
-    /// ``fault`` is set, because the system's directories can have certificates.
+    /// Throws if a configured file is unreadable or has no certificate. If the system's file has no
+    /// certificates, ``fault`` is set, because the system's directories can have certificates.
     init(_ source: TrustSource) throws(TLSError) {
         OpenSSLErrors.clear()
         guard let made = unsafe X509_STORE_new() else {
             throw .setup(OpenSSLErrors.take() ?? "out of memory")
         }
         unsafe raw = made
-        for file in source.files {
+        let (files, directories) = (source.files, source.directories)
+        for file in files {
             // SAFETY: the text ends with NUL and lives during the call.
             let isLoaded = unsafe X509_STORE_load_file(raw, file) == 1
             if isLoaded { continue }
@@ -35,11 +37,25 @@ final class TrustStore: @unchecked Sendable {
         }
         // SAFETY: the text ends with NUL and is copied. OpenSSL reads the files when a chain needs
         // them.
-        for directory in source.directories { unsafe X509_STORE_load_path(raw, directory) }
+        for directory in directories { unsafe X509_STORE_load_path(raw, directory) }
+        if files.isEmpty, !directories.contains(where: Self.hasCertificates) {
+            fault = .setup("the system has no CA certificates")
+        }
         OpenSSLErrors.clear()
     }
 
     deinit { unsafe X509_STORE_free(raw) }
+
+    /// True if `directory` has a file that OpenSSL finds, for example `5ad8a5d6.0`.
+    private static func hasCertificates(_ directory: String) -> Bool {
+        ResolverFiles.entries(directory, limit: mostEntries).contains { name in
+            let parts = name.split(separator: ".")
+            return parts.count == 2 && parts[0].count == 8 && parts[0].allSatisfy(\.isHexDigit)
+        }
+    }
+
+    /// Maximum number of directory entries to read.
+    private static let mostEntries = 4096
 }
 
 // SAFETY: the texts end with NUL and are copied.
@@ -65,12 +81,22 @@ enum TrustSource: Hashable, Sendable {
     /// Versions of files and directories; a version changes with the content or link target.
     var version: [FileVersion?] { (files + directories).map(FileVersion.init) }
 
-    private static let systemFile: String? = {
+    /// Path of the system's file; nil until a file exists.
+    private static var systemFile: String? {
         if let file = environment("SSL_CERT_FILE") { return file }
+        return found.withLock { found in
+            if found == nil { found = places.first { FileVersion($0) != nil } }
+            return found
+        }
+    }
+
+    /// Path of the first file that was found; kept, so that the loss of the file is noticed.
+    private static let found = Lock<String?>(nil)
+
+    /// Default paths; on Debian without the package openssl, the built-in path does not exist.
+    private static let places: [String] = {
         let builtIn = unsafe X509_get_default_cert_file().map { unsafe String(cString: $0) }
-        // On Debian without the package openssl, the built-in path does not exist.
         return [builtIn, "/etc/ssl/certs/ca-certificates.crt"].compactMap(\.self)
-            .first { FileVersion($0) != nil }
     }()
 
     private static let systemDirectories: [String] = {

@@ -13,7 +13,7 @@ package final class TrustStores {
         /// The previous certificates remain in use.
         case failed(source: String, TLSError)
 
-        /// The system's file has no certificates, and no previous certificates exist.
+        /// The system has no certificates, or only in directories; no previous certificates exist.
         case absent(source: String, TLSError)
     }
 
@@ -21,6 +21,10 @@ package final class TrustStores {
 
     private final class Entry {
         let source: TrustSource
+
+        /// Name of the source in notices; stays the same when the system's file appears.
+        let text: String
+
         var store: TrustStore
         var version: [FileVersion?]
         var checkedAt: Instant
@@ -31,6 +35,7 @@ package final class TrustStores {
         init(_ source: TrustSource, _ store: TrustStore, _ version: [FileVersion?], at now: Instant)
         {
             self.source = source
+            text = source.text
             self.store = store
             self.version = version
             checkedAt = now
@@ -74,7 +79,7 @@ package final class TrustStores {
             let entry = Entry(source, first.0, first.1, at: now)
             entries[source] = entry
             latest = entry
-            if let fault = first.0.fault { observer?(.absent(source: source.text, fault)) }
+            if let fault = first.0.fault { observer?(.absent(source: entry.text, fault)) }
             return first.0
         }
         latest = entry
@@ -113,16 +118,16 @@ package final class TrustStores {
                 if let fault = store.fault {
                     // A lost or damaged file must not replace valid certificates.
                     guard entry.store.fault != nil else {
-                        observer?(.failed(source: source.text, fault))
+                        observer?(.failed(source: entry.text, fault))
                         return
                     }
-                    observer?(.absent(source: source.text, fault))
+                    observer?(.absent(source: entry.text, fault))
                 } else {
-                    observer?(.reloaded(source: source.text))
+                    observer?(.reloaded(source: entry.text))
                 }
                 entry.store = store
             case .failure(let error):
-                observer?(.failed(source: source.text, error))
+                observer?(.failed(source: entry.text, error))
             }
         }
     }
