@@ -163,6 +163,38 @@ struct ReloadTests {
         try daemon.stop()
     }
 
+    @Test("a reload that changes `hosts` does not drop the names of an unreadable hosts file")
+    func unreadableHosts() throws {
+        let scratch = try Scratch()
+        let hosts = try scratch.write("192.0.2.1 a.example\n", to: "hosts")
+        func settings(_ files: String, _ record: String) -> String {
+            """
+            \(unusedUpstream)
+            hosts: {files: [\(files)], records: {b.example: [\(record)]}}
+            """
+        }
+        let daemon = try TestDaemon(settings(hosts, "192.0.2.2"))
+        func addresses() throws -> [String] {
+            try ["a.example", "b.example"].flatMap { try daemon.dig($0).data("A") }
+        }
+        // A directory in place of the file cannot be read, not even by root.
+        try FileManager.default.removeItem(atPath: hosts)
+        try FileManager.default.createDirectory(
+            atPath: hosts,
+            withIntermediateDirectories: false
+        )
+        _ = try daemon.program.line(with: "keeping its former names")
+        try daemon.rewrite(settings(hosts, "192.0.2.3"))
+        let refused = try daemon.control("reload")
+        #expect(refused.status == 1)
+        #expect(refused.errors.contains("cannot change `hosts`: \(hosts) is a directory"))
+        #expect(try addresses() == ["192.0.2.1", "192.0.2.2"])
+        try daemon.rewrite(settings("", "192.0.2.3"))
+        #expect(try daemon.control("reload").status == 0)
+        #expect(try addresses() == ["192.0.2.3"])
+        try daemon.stop()
+    }
+
     @Test("a reload adds and removes listen addresses; unchanged addresses keep their clients")
     func listeners() throws {
         let one = try Self.upstream("198.51.100.1")

@@ -170,6 +170,9 @@ package enum StartError: Error, CustomStringConvertible {
 
     case metrics(MetricsListenError)
 
+    /// A hosts file cannot be read, and a reload changes `hosts`.
+    case hosts(String)
+
     /// The system refuses the address space for a cache of this size.
     case cache(octets: Int)
 
@@ -190,8 +193,8 @@ package enum StartError: Error, CustomStringConvertible {
     package var exitCode: Int32 {
         switch self {
         case .listen(_, let error): error.isForbidden ? 78 : 1
-        case .listenBeside, .passedElsewhere, .passed, .metrics, .acceleration, .vendor, .upstream,
-            .fleet:
+        case .listenBeside, .passedElsewhere, .passed, .metrics, .hosts, .acceleration, .vendor,
+            .upstream, .fleet:
             78
         case .controlInUse, .stopping, .system, .cache, .library, .openSSL: 1
         }
@@ -224,6 +227,9 @@ package enum StartError: Error, CustomStringConvertible {
         case .passed(let error): "\(error); check the unit httpdnsd.socket"
         case .controlInUse(let error): "cannot open the control socket \(error)"
         case .metrics(let error): "\(error)"
+        case .hosts(let fault):
+            "cannot change `hosts`: \(fault); correct the file, for example its permissions, or "
+                + "remove it from `hosts.files`"
         case .cache(let octets):
             "cannot create the cache: the system refuses \(octets) octets of address space; "
                 + "reduce `cache.size`, or raise the limit (LimitAS= of the unit, vm.overcommit_memory)"

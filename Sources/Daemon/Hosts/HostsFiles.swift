@@ -35,9 +35,16 @@ final class HostsFiles {
     /// Faults because of which names are missing or out of date.
     private(set) var problems: [String] = []
 
-    init(_ settings: HostsSettings, logger: Logger) {
+    /// Fault of a file that cannot be read, and whose former names are in ``table``.
+    private(set) var staleFile: String?
+
+    /// - Parameter former: reader of the former settings. If a file cannot be read, its names stay.
+    init(_ settings: HostsSettings, after former: HostsFiles? = nil, logger: Logger) {
         self.settings = settings
         self.logger = logger
+        guard let former else { return }
+        table = former.table
+        known = former.known.intersection(settings.files)
     }
 
     func start() async {
@@ -84,6 +91,7 @@ final class HostsFiles {
             self.table = result.table
             self.known = Set(result.files.filter(\.hasNames).map(\.path))
             problems = result.files.compactMap(\.problem)
+            staleFile = result.files.compactMap(\.staleness).first
             for file in result.files { log(file) }
             if result.table.leftOut > 0 {
                 log("the table is full, ignoring \(result.table.leftOut) names and addresses")
@@ -127,8 +135,8 @@ struct HostsReading: Sendable {
 
         var isMissing = false
 
-        /// True if the file cannot be read, and its former names are kept.
-        var isKept = false
+        /// Reason why the file cannot be read, if its former names are kept.
+        var staleness: String?
 
         /// True if the table has the names of the file.
         var hasNames = false
@@ -150,7 +158,7 @@ struct HostsReading: Sendable {
             records: settings.records.map { (name: $0.name, addresses: $0.addresses) }
         )
         var files = settings.files.map { Self.read($0, into: &table, known) }
-        if files.contains(where: \.isKept) {
+        if files.contains(where: { $0.staleness != nil }) {
             // The table does not record the file of a name. Therefore all former names are kept.
             table = HostsTable(extending: former)
             files = settings.files.map { Self.read($0, into: &table, known) }
@@ -186,9 +194,10 @@ struct HostsReading: Sendable {
             }
         } catch {
             file.isMissing = error == .system(ENOENT)
-            file.isKept = !file.isMissing && known.contains(path)
-            file.hasNames = file.isKept
-            let consequence = file.isKept ? "keeping its former names" : "ignoring the file"
+            let isKept = !file.isMissing && known.contains(path)
+            if isKept { file.staleness = "\(path) \(error.reason)" }
+            file.hasNames = isKept
+            let consequence = isKept ? "keeping its former names" : "ignoring the file"
             file.complaint = "\(path) \(error.reason), \(consequence)"
             if !file.isMissing { file.problem = file.complaint }
         }

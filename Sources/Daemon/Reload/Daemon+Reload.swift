@@ -107,13 +107,16 @@ extension Daemon {
             let scraped = try bindMetrics(settings.metrics)
             var hosts: HostsFiles?
             if settings.hosts != components.settings.hosts {
-                let files = HostsFiles(settings.hosts, logger: logger)
+                let files = HostsFiles(settings.hosts, after: self.hosts, logger: logger)
                 await files.start()
                 hosts = files
             } else {
                 await self.hosts.read()
             }
             do throws(StartError) {
+                // The table does not record the file of a name. Therefore the names of this file
+                // cannot be separated from the names that the new settings remove.
+                if let fault = hosts?.staleFile { throw .hosts(fault) }
                 guard !isStopping, let misses else { throw .stopping }
                 let handlers = ListenerManager.Handlers(
                     components: new,
