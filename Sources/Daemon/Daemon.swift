@@ -227,12 +227,8 @@ package final class Daemon {
 
     /// Starts the metrics servers; a failure does not stop the daemon.
     private func startObservation() {
-        do throws(MetricsListenError) {
-            let settings = components.settings.metrics
-            scrapePoints.serve(try scrapePoints.bind(settings), as: settings)
-        } catch {
-            logger.error("\(error), continuing without metrics")
-        }
+        let settings = components.settings.metrics
+        scrapePoints.serve(scrapePoints.bind(settings), as: settings)
         queryLog.use(components.settings.log.queries)
     }
 

@@ -247,17 +247,60 @@ struct MetricsTests {
         try daemon.stop()
     }
 
-    @Test("the daemon answers if the metrics address is in use")
+    @Test("an address in use does not stop other metrics addresses or reloads")
     func taken() throws {
         let foreign = try Socket(.stream, bound: true)
         try foreign.listen()
-        let daemon = try TestDaemon(
-            "\(unusedUpstream)\nmetrics: {listen: \"127.0.0.1:\(foreign.port)\"}"
-        )
-        _ = try daemon.program.line(
-            with: "error: cannot serve metrics at 127.0.0.1:\(foreign.port)"
-        )
+        func settings(_ place: String) -> String {
+            "\(unusedUpstream)\nmetrics: {listen: [\"127.0.0.1:\(foreign.port)\", \"\(place)\"]}"
+        }
+        let (first, second) = ("127.0.0.1:\(try freePort())", "127.0.0.1:\(try freePort())")
+        let daemon = try TestDaemon(settings(first))
+        let error = "cannot serve metrics at 127.0.0.1:\(foreign.port): address already in use"
+        _ = try daemon.program.line(with: "error: \(error)")
         #expect(try daemon.dig("localhost").data("A") == ["127.0.0.1"])
+        let scratch = try Scratch()
+        for place in [first, second] {
+            try daemon.rewrite(settings(place))
+            #expect(try daemon.control("reload").status == 0)
+            let scrape = try Scrape(["http://\(place)/metrics"], in: scratch)
+            #expect(scrape.sum("httpdnsd_build_info") == 1)
+            let status = try daemon.control("status", "--json")
+            #expect(status.status == 4)
+            #expect(try JSON(status.output)["problems"].array.compactMap(\.string) == [error])
+        }
+        try daemon.stop()
+    }
+
+    @Test(
+        "a metrics address that is missing at the start is served when it appears",
+        .needs(.unshare, .ip)
+    )
+    func laterAddress() throws {
+        let namespace = try Namespace()
+        let settings =
+            unusedUpstream + "\nmetrics: {listen: [\"127.0.0.1:9353\", \"192.0.2.7:9353\"]}"
+        let daemon = try TestDaemon(settings, listen: "127.0.0.1:53", in: namespace)
+        _ = try daemon.program.line(
+            with: "metrics: no interface has the address 192.0.2.7:9353"
+        )
+        func scrape(_ server: String) throws -> Bool {
+            let url = "http://\(server):9353/metrics"
+            let end = try namespace.run("curl", ["--silent", "--fail", "--noproxy", "*", url])
+            return end.output.contains("\nhttpdnsd_build_info{")
+        }
+        #expect(try scrape("127.0.0.1"))
+        let status = try daemon.control("status", "--json")
+        #expect(
+            try JSON(status.output)["problems"].array.compactMap(\.string) == [
+                "metrics: no interface has the address 192.0.2.7:9353"
+            ]
+        )
+        try daemon.rewrite(settings + "\ncache: {maximum-ttl: 2h}", listen: "127.0.0.1:53")
+        #expect(try daemon.control("reload").status == 0)
+        try namespace.ip("address add 192.0.2.7/32 dev lo")
+        #expect(try scrape("192.0.2.7"))
+        #expect(try daemon.control("status", "--json").status == 0)
         try daemon.stop()
     }
 }

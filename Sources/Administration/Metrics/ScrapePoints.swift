@@ -11,9 +11,16 @@ package final class ScrapePoints {
     /// Listeners that are bound, but not served yet; closed when this value is released.
     package struct Bound {
         fileprivate var listeners: [(place: MetricsPlace, listener: StreamListener)] = []
+
+        /// Errors of the places that cannot be bound.
+        package fileprivate(set) var errors: [MetricsListenError] = []
     }
 
     private var servers: [MetricsServer] = []
+
+    /// Errors of places in the settings that are not served.
+    private var errors: [MetricsListenError] = []
+
     private let logger: Logger
     private let renderer: ScrapeRenderer
 
@@ -22,22 +29,51 @@ package final class ScrapePoints {
         renderer = ScrapeRenderer(report)
     }
 
-    /// Binds all new listeners, or none if one fails.
-    package func bind(_ settings: MetricsSettings) throws(MetricsListenError) -> Bound {
+    /// Problems for the verb `status`: places without metrics, and addresses of no interface.
+    package var problems: [String] {
+        let isLocal = SettingsEnvironment.process.isLocal
+        return errors.map(\.description)
+            + servers.compactMap(\.address).filter { !$0.isUnspecified && !isLocal($0) }
+            .map { "metrics: no interface has the address \($0)" }
+    }
+
+    /// Binds the places that are not served yet, also addresses that an interface may get later.
+    package func bind(_ settings: MetricsSettings) -> Bound {
         var bound = Bound()
         for place in settings.listen where !servers.contains(where: { $0.place == place }) {
             do throws(SocketError) {
                 let listener =
                     switch place {
-                    case .address(let address): try StreamListener(binding: address)
+                    case .address(let address): try self.listener(at: address)
                     case .path(let path): try socket(path, settings)
                     }
                 bound.listeners.append((place, listener))
             } catch {
-                throw MetricsListenError(place: place, error: error)
+                bound.errors.append(MetricsListenError(place: place, error: error))
             }
         }
         return bound
+    }
+
+    /// Returns the first error of a place that had no error before.
+    package func firstNewError(in bound: Bound) -> MetricsListenError? {
+        bound.errors.first { new in !errors.contains { $0.place == new.place } }
+    }
+
+    private func listener(at address: SocketAddress) throws(SocketError) -> StreamListener {
+        do throws(SocketError) {
+            return try StreamListener(binding: address)
+        } catch  where error.isAddressMissing {
+            let listener = try StreamListener(binding: address, isAbsent: true)
+            logger.warning(
+                """
+                metrics: no interface has the address \(address), serving metrics when an interface \
+                gets the address
+                """,
+                metadata: ["listener": "\(address)"]
+            )
+            return listener
+        }
     }
 
     private func socket(
@@ -55,12 +91,21 @@ package final class ScrapePoints {
     }
 
     /// Serves the bound listeners, and stops the servers of listeners that `settings` removed.
+    ///
+    /// Logs the places that cannot be bound.
     package func serve(_ bound: Bound, as settings: MetricsSettings) {
         for server in servers where !settings.listen.contains(server.place) {
             logger.notice("metrics: no longer served at \(server.place)")
             server.stop()
         }
         servers.removeAll { !settings.listen.contains($0.place) }
+        errors = bound.errors
+        for error in errors {
+            logger.error(
+                "\(error), continuing without this address",
+                metadata: ["listener": "\(error.place)"]
+            )
+        }
         for (place, listener) in bound.listeners {
             let server = MetricsServer(listener, at: place, logger: logger, renderer)
             let shown = server.address.map { "http://\($0)/metrics" } ?? "\(place)"

@@ -155,12 +155,11 @@ extension Daemon {
         }
     }
 
+    /// Binds new metrics addresses; an address that already failed before the reload is no error.
     private func bindMetrics(_ settings: MetricsSettings) throws(StartError) -> ScrapePoints.Bound {
-        do throws(MetricsListenError) {
-            return try scrapePoints.bind(settings)
-        } catch {
-            throw .metrics(error)
-        }
+        let bound = scrapePoints.bind(settings)
+        if let error = scrapePoints.firstNewError(in: bound) { throw .metrics(error) }
+        return bound
     }
 
     private static let loggedChanges = 100
