@@ -203,7 +203,7 @@ struct FileWatchTests {
 
     @Test
     @ServiceLoop
-    func `a file that may not be read is read again at intervals`() async throws {
+    func `a file that may not be read is reported when it can be read`() async throws {
         let fixture = try Fixture("other")
         let path = "\(fixture.folder)/hosts"
         try fixture.write("one", to: "hosts")
@@ -222,6 +222,61 @@ struct FileWatchTests {
         }
         #expect(watch.fault == nil)
         await withCheckedContinuation { told = $0 }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a file that still may not be read is reported only after a change`() async throws {
+        let fixture = try Fixture("other")
+        try fixture.write("one", to: "hosts")
+        await #expect(processExitsWith: .success) { [folder = fixture.folder as String] in
+            try await Self.change("\(folder)/hosts", in: folder)
+        }
+    }
+
+    @ServiceLoop
+    private static func change(_ path: String, in folder: String) async throws {
+        // The watch can use neither the file nor its directory, so that only polls report changes.
+        try #require(chmod(folder, 0o711) == 0 && chmod(path, 0) == 0)
+        let user = geteuid()
+        if user == 0 { try #require(seteuid(65_534) == 0) }
+        let (open, time) = (
+            { inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)) }, Duration.milliseconds(10)
+        )
+        var reports = 0
+        var told: CheckedContinuation<Void, Never>?
+        let watch = FileWatch(
+            path,
+            pollTime: time,
+            {
+                reports += 1
+                told?.resume()
+                told = nil
+            },
+            open: open
+        )
+        // A watch without inotify instance calls its handler at each poll.
+        var ticked: CheckedContinuation<Void, Never>?
+        let ticks = FileWatch(
+            path,
+            pollTime: time,
+            {
+                ticked?.resume()
+                ticked = nil
+            },
+            open: {
+                errno = EMFILE
+                return -1
+            }
+        )
+        for _ in 0..<5 { await withCheckedContinuation { ticked = $0 } }
+        try #require(reports == 0)
+        for mode in [0o200, 0o644] as [mode_t] {
+            try #require(seteuid(user) == 0 && chmod(path, mode) == 0)
+            if user == 0 { try #require(seteuid(65_534) == 0) }
+            await withCheckedContinuation { told = $0 }
+        }
+        withExtendedLifetime((watch, ticks)) {}
     }
 
     @Test

@@ -7,8 +7,8 @@ private import Glibc
 /// If such a directory does not exist, its nearest existing ancestor has the watch. A watch on the
 /// file itself reports writes to a bind-mounted file.
 ///
-/// If the user has no inotify instances or watches left, or no permission to read the file, the
-/// handler is called every 10 s.
+/// If the user has no inotify instances or watches left, the handler is called every 10 s. If the
+/// user has no permission to read the file, the version of the file is checked every 10 s.
 ///
 /// `sd_event_add_inotify` is not used, because it fails with EINVAL if an inode number is reused.
 @ServiceLoop
@@ -30,6 +30,9 @@ package final class FileWatch {
 
     /// True if the file may not be read; then the file itself has no watch.
     private var isDenied = false
+
+    /// Version of the file before the latest attempt to watch it.
+    private var version: FileVersion?
 
     private let fileEvents: Int32
 
@@ -85,6 +88,7 @@ package final class FileWatch {
     private func watch() {
         poll?.cancel()
         poll = nil
+        version = FileVersion(path)
         do throws(SocketError) {
             if instance == nil {
                 let new = try Instance(open())
@@ -100,8 +104,10 @@ package final class FileWatch {
         }
         guard fault != nil || isDenied else { return }
         poll = LoopTimer(at: Clock.now + pollTime) { [weak self] in
-            self?.watch()
-            self?.handler()
+            guard let self else { return }
+            let (hadFault, before) = (fault != nil, version)
+            watch()
+            if hadFault || !isDenied || version != before { handler() }
         }
     }
 
