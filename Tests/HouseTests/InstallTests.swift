@@ -140,6 +140,24 @@ struct InstallTests {
         #expect(tree.exists("usr/local/sbin/httpdnsd"))
     }
 
+    @Test("uninstalling finds the drop-in of a setup without a journal")
+    func findsDropIn() throws {
+        let tree = try Tree()
+        try tree.install()
+        let dropIn = "etc/systemd/resolved.conf.d/zz-httpdnsd.conf"
+        try tree.makeDirectory("etc/systemd/resolved.conf.d")
+        try tree.write("# Written by httpdnsctl setup\n[Resolve]\nDNS=127.0.0.1\n", to: dropIn)
+        let run = try Run(
+            Repository.root.appending(path: "scripts/install"),
+            ["--destdir", tree.root.path, "--uninstall"]
+        )
+        #expect(run.code == 1 && run.errors.contains(dropIn), "\(run.errors)")
+        let revert = ["setup", "revert", "--force", "--root", tree.root.path]
+        #expect(try Run(Run.product("httpdnsctl"), revert).code == 0)
+        #expect(try !tree.install("--uninstall").output.contains("setup"))
+        #expect(!tree.exists(dropIn) && !tree.exists("usr/local/sbin/httpdnsd"))
+    }
+
     @Test("a changed unit is copied before it is replaced or removed")
     func editedUnits() throws {
         let tree = try Tree()
