@@ -158,6 +158,34 @@ struct InstallTests {
         #expect(!tree.exists(dropIn) && !tree.exists("usr/local/sbin/httpdnsd"))
     }
 
+    @Test(
+        "an upgrade checks the settings that the service uses",
+        arguments: [
+            ("--config /etc/other.yaml", "/etc/other.yaml"), ("--config=/etc/b", "/etc/b"),
+            ("--log-level debug", "/etc/httpdnsd/httpdnsd.yaml"),
+        ]
+    )
+    func settingsInUse(_ options: String, _ expected: String) throws {
+        let tree = try Tree()
+        try tree.makeDirectory("")
+        let script = """
+            settings=/etc/httpdnsd/httpdnsd.yaml
+            systemctl() { echo "{ path=/httpdnsd ; argv[]=/httpdnsd \(options) ; pid=0 }"; }
+            eval "$(sed -n '/^settings_in_use()/,/^}/p' "\(
+                Repository.root.appending(path: "scripts/install").path
+            )")"
+            settings_in_use
+            """
+        try tree.write(script, to: "script")
+        let run = try Run(
+            URL(filePath: "/bin/bash"),
+            [tree.root.appending(path: "script").path]
+        )
+        #expect(run.code == 0 && run.output == expected + "\n", "\(run.errors)")
+        let check = try Repository.text("scripts/install").matches(of: "--check --config (.*) >")
+        #expect(check.map { $0[1] } == [#""$config""#])
+    }
+
     @Test("a changed unit is copied before it is replaced or removed")
     func editedUnits() throws {
         let tree = try Tree()
