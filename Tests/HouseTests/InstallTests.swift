@@ -400,9 +400,14 @@ struct UnitTests {
     @Test("an upgrade does not restart the daemon if the settings have errors")
     func upgrade() throws {
         let tree = try Tree()
-        for (settings, isRestarted) in [("wrong", false), ("right", true)] {
+        // The running daemon cannot read a secret: 1. It cannot be reached: 3.
+        let cases = [
+            ("wrong", 0, false), ("right", 0, true), ("right", 1, false), ("right", 3, true),
+        ]
+        for (settings, checkCode, isRestarted) in cases {
             let script = """
                 httpdnsd() { [ "$*" = "--check --config /etc/\(settings)" ]; }
+                httpdnsctl() { return \(checkCode); }
                 deb-systemd-invoke() { echo "$@" >&2; }
                 systemctl() {
                     if [ "$1" = show ]; then

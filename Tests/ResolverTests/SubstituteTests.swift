@@ -317,7 +317,6 @@ struct SubstituteTests {
 
     // MARK: - Queries
 
-
     @Test(
         "without a fallback, a client with a forgeable address gets a truncated reply, too",
         arguments: [Account.json, .sealed],
