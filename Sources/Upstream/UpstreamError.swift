@@ -97,13 +97,36 @@ extension UpstreamError: CustomStringConvertible {
         }
     }
 
-    /// True if the server must not get the same query again.
-    var isFinal: Bool { if case .httpStatus = self { false } else { isDecline } }
+    /// Permission to send the query to the same server again.
+    ///
+    /// SERVFAIL and REFUSED can be temporary: a resolver can be overloaded, or still be fetching
+    /// the data. The other RCODEs and referrals are not temporary.
+    var repetition: AttemptPlan.Repetition {
+        switch self {
+        case .declined(.servFail, because: let code), .declined(.refused, because: let code):
+            code?.isLasting ?? false ? .never : .afterPause
+        case .httpStatus: .allowed
+        default: isDecline ? .never : .allowed
+        }
+    }
 
     /// True if the server is not at fault, so that the result of a probe does not count.
     var isOurs: Bool {
         switch self {
         case .exhausted, .withdrawn: true
+        default: false
+        }
+    }
+}
+
+extension ExtendedError {
+    /// True if the server would return the same error again (RFC 8914 §4).
+    ///
+    /// DNSSEC does not permit an answer, the error is from the server's cache, the name is blocked,
+    /// or the server does not support such queries.
+    fileprivate var isLasting: Bool {
+        switch rawValue {
+        case 1, 2, 5...13, 15...18, 20, 21, 25, 27, 28, 30: true
         default: false
         }
     }

@@ -13,6 +13,12 @@ package enum UpstreamLimits {
     /// Maximum attempts for one query if the group has one server; RFC 9520 §3.1 permits three.
     static let roundsAlone = 3
 
+    /// Maximum attempts for one query on a server that returned SERVFAIL or REFUSED.
+    static let roundsWithErrors = 3
+
+    /// Minimum time after SERVFAIL or REFUSED before the server gets the query again.
+    static let declinePause: Duration = .milliseconds(100)
+
     /// Maximum attempts for one query on a server that loses datagrams; the last attempt uses TCP.
     ///
     /// RFC 9520 §3.1 permits three attempts for each transport.

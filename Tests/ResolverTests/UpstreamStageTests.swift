@@ -12,7 +12,10 @@ import Upstream
 struct UpstreamStageTests {
     @Test(arguments: [
         (UpstreamError.timedOut, ExtendedError.noReachableAuthority, "no upstream answered"),
-        (.declined(.servFail), .noReachableAuthority, "no upstream answered"),
+        (.declined(.servFail), .noReachableAuthority, "the upstream returned SERVFAIL"),
+        (.declined(.refused), .noReachableAuthority, "the upstream returned REFUSED"),
+        (.declined(.noError), .noReachableAuthority, "the upstream returned a referral"),
+        (.httpStatus(503), .noReachableAuthority, "the upstream returned HTTP status 503"),
         (.broken("rubbish"), .noReachableAuthority, "no upstream answered"),
         (.unreachable("no route"), .networkError, "no upstream could be reached"),
         (.untrusted("expired"), .networkError, "no upstream could be trusted"),
@@ -29,7 +32,10 @@ struct UpstreamStageTests {
         #expect(answer.rcode == .servFail)
         #expect(answer.resolution.isFailure)
         #expect(answer.resolution.explanation == Explanation(code: code, text: text))
-        #expect(upstream.asked.count == (error == .declined(.servFail) ? 1 : 2))
+        let isRepeated = error == .declined(.servFail) || error == .declined(.refused)
+        let attempts = error == .declined(.noError) ? 1 : isRepeated ? 3 : 2
+        let asked = upstream.asked.filter { $0.question.name == "www.example.org" }
+        #expect(asked.count == attempts)
         let entries = harness.cache.entries(
             named: "www.example.org",
             type: nil,
@@ -44,6 +50,19 @@ struct UpstreamStageTests {
                 now: harness.world.now + .seconds(1)
             ).map(\.remaining) == [0]
         )
+    }
+
+    @Test
+    @ServiceLoop
+    func `of a client's flood of failing names, only the first 64 in flight are repeated`()
+        async throws
+    {
+        let upstream = ScriptedUpstream.failing(.declined(.servFail))
+        let harness = try ResolverHarness(upstream: upstream)
+        for number in 0..<300 { harness.begin(try Name("n\(number).example.org"), of: 1) }
+        await harness.world.advance(by: .seconds(1))
+        let asked = upstream.asked.filter { $0.question.name.text.hasSuffix("example.org") }
+        #expect(asked.count == 300 + 2 * 64)
     }
 
     @Test

@@ -40,17 +40,164 @@ struct UpstreamGroupTests {
         #expect(harness.takeAsked() == "one@0 two@10 one@20 two@30")
     }
 
-    @Test
+    @Test(arguments: [
+        UpstreamError.declined(.servFail, because: .dnssecBogus),
+        .declined(.servFail, because: .cachedError), .declined(.refused, because: .prohibited),
+        .declined(.notImp), .declined(.formErr), .declined(.noError), .rateLimited, .aliases,
+    ])
     @ServiceLoop
-    func `an upstream that declined is not tried again, and its error is reported`() async throws {
-        let bogus = UpstreamError.declined(.servFail, because: .dnssecBogus)
+    func `an upstream with a lasting error is not tried again, and its error is reported`(
+        _ lasting: UpstreamError
+    ) async throws {
         let group = harness.group(
-            ScriptedUpstream("one", in: harness) { _ in .fail(bogus, 10) },
+            ScriptedUpstream("one", in: harness) { _ in .fail(lasting, 10) },
             ScriptedUpstream("two", in: harness) { _ in .fail(.unreachable("no route"), 10) }
         )
-        #expect(try await harness.ask(group) == .failure(bogus))
+        #expect(try await harness.ask(group) == .failure(lasting))
         #expect(harness.takeAsked() == "one@0 two@10 two@20")
     }
+
+    // MARK: - Repetition after an error response
+
+    @Test(arguments: [RCode.servFail, .refused])
+    @ServiceLoop
+    func `a server that fails the first query for a name gets the query again after a pause`(
+        _ rcode: RCode
+    ) async throws {
+        let error = UpstreamError.declined(rcode, because: .noReachableAuthority)
+        for repeatsAfter in [Duration.zero, .seconds(1)] {
+            let harness = UpstreamHarness()
+            let one = ScriptedUpstream("one", in: harness, repeatsAfter: repeatsAfter) {
+                $0 == 0 ? .fail(error, 10) : .answer(10)
+            }
+            #expect(try await harness.ask(harness.group(one)) == .success("one"))
+            #expect(harness.takeAsked() == "one@0 one@110")
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a failing name is sent three times to each server`()
+        async throws
+    {
+        let error = UpstreamError.declined(.servFail)
+        let servers = ["one", "two"].map {
+            ScriptedUpstream($0, in: harness, repeatsAfter: .zero, own: .answer(1)) { _ in
+                .fail(error, 10)
+            }
+        }
+        #expect(try await harness.ask(harness.group(servers[0])) == .failure(error))
+        #expect(harness.takeAsked() == "one@0 one@110 one@220")
+        #expect(harness.takeChecked() == "one@10", "only the first error causes a probe")
+        #expect(try await harness.ask(harness.group(servers[0], servers[1])) == .failure(error))
+        #expect(harness.takeAsked() == "one@230 two@240 one@340 two@350 one@450 two@460")
+    }
+
+    @Test
+    @ServiceLoop
+    func `after an error, the other servers come first, without a pause`() async throws {
+        let error = UpstreamError.declined(.servFail)
+        let group = harness.group(
+            ScriptedUpstream("one", in: harness) { $0 == 0 ? .fail(error, 10) : .answer(10) },
+            ScriptedUpstream("two", in: harness) { _ in .fail(.broken("reset"), 10) },
+            ScriptedUpstream("three", in: harness) { _ in .fail(error, 10) }
+        )
+        #expect(try await harness.ask(group) == .success("one"))
+        #expect(harness.takeAsked() == "one@0 two@10 three@20 two@30 one@110")
+    }
+
+    @Test
+    @ServiceLoop
+    func `a server that returned an error gets the query again while another is silent`()
+        async throws
+    {
+        let error = UpstreamError.declined(.servFail)
+        let group = harness.group(
+            ScriptedUpstream("one", in: harness, repeatsAfter: .zero) {
+                $0 == 0 ? .fail(error, 10) : .answer(10)
+            },
+            ScriptedUpstream("two", in: harness, repeatsAfter: .zero) { _ in .silence }
+        )
+        #expect(try await harness.ask(group) == .success("one"))
+        #expect(harness.takeAsked() == "one@0 two@10 two@410 one@810")
+    }
+
+    @Test
+    @ServiceLoop
+    func `a query ends immediately if its deadline is before the end of the pause`() async throws {
+        let error = UpstreamError.declined(.servFail)
+        let one = ScriptedUpstream("one", in: harness) { _ in .fail(error, 10) }
+        let result = try await harness.ask(harness.group(one), within: .milliseconds(110))
+        #expect(result == .failure(error))
+        #expect(harness.takeAsked() == "one@0" && harness.elapsed == 10)
+    }
+
+    @Test(arguments: [ClientLoad.high, .excessive])
+    @ServiceLoop
+    func `a client with many queries in flight causes no repetition after an error`(
+        _ load: ClientLoad
+    ) async throws {
+        let servers = ["one", "two"].map {
+            ScriptedUpstream($0, in: harness, repeatsAfter: .zero, own: .answer(1)) { _ in
+                .fail(.declined(.servFail), 10)
+            }
+        }
+        for group in [harness.group(servers[0]), harness.group(servers[0], servers[1])] {
+            let start = harness.elapsed
+            let deadline = harness.world.now + .seconds(4)
+            group.ask(UpstreamHarness.query, deadline: deadline, load: load, Completion { _ in })
+            await harness.advance(by: .seconds(4))
+            let asked = harness.takeAsked()
+            #expect(asked == "one@\(start)" || asked == "one@\(start) two@\(start + 10)")
+        }
+    }
+
+    @Test(arguments: [(1, 25, 14), (2, 25, 2), (1, 50, 70), (2, 50, 14)])
+    @ServiceLoop
+    func `of a server that fails at random, few names are lost`(
+        _ count: Int,
+        _ percent: Int,
+        _ most: Int
+    ) async throws {
+        var random = Seeded(seed: 1)
+        let servers = (0..<count).map { index in
+            ScriptedUpstream("\(index)", in: harness, repeatsAfter: .zero, own: .answer(1)) { _ in
+                Int.random(in: 0..<100, using: &random) < percent
+                    ? .fail(.declined(.servFail), 10) : .answer(10)
+            }
+        }
+        let group = UpstreamGroup(servers, health: HealthTable(clocks: harness.world.clocks))
+        var lost = 0
+        for _ in 0..<400 {
+            if case .failure = try await harness.ask(group) { lost += 1 }
+        }
+        #expect(lost <= most)
+    }
+
+    @Test
+    @ServiceLoop
+    func `an error of a protected server sends no name in the clear`() async throws {
+        let dot = ScriptedUpstream(
+            "dot",
+            in: harness,
+            isProtected: true,
+            repeatsAfter: .seconds(1),
+            own: .answer(5)
+        ) {
+            $0 == 0 ? .fail(.declined(.servFail), 5) : .answer(5)
+        }
+        let group = harness.group(dot, ScriptedUpstream("isp", in: harness) { _ in .answer(1) })
+        #expect(try await harness.ask(group) == .success("dot"))
+        #expect(harness.takeAsked() == "dot@0 dot@105")
+        dot.script = { _ in .fail(.declined(.refused), 5) }
+        for _ in 0..<20 {
+            #expect(try await harness.ask(group) == .failure(.declined(.refused)))
+        }
+        #expect(harness.asked.allSatisfy { $0.hasPrefix("dot") })
+        #expect(group.health.health(of: dot).isFit)
+    }
+
+    // MARK: - Spare servers
 
     /// Returns a group with an upstream that has the servers of a VPN and a spare server.
     @ServiceLoop

@@ -27,7 +27,8 @@ package struct Resolution: Sendable {
     /// True if the query was refused because its client reached a limit.
     package private(set) var isRefused = false
 
-    /// True if an upstream had too many queries in flight, for example from forged addresses.
+    /// True if an upstream or vendor had too many queries in flight, for example from forged
+    /// addresses.
     package var isCrowded = false
 
     /// True if no server answered in time.

@@ -337,7 +337,9 @@ package final class UpstreamStage {
             .exhausted(query, isCrowded: error == .crowded)
         case .withdrawn, .noServer:
             .absent(query, "\(error)")
-        case .timedOut, .declined, .rateLimited, .httpStatus, .broken:
+        case .declined, .rateLimited, .httpStatus:
+            .failure(query, .noReachableAuthority, "the upstream \(error)")
+        case .timedOut, .broken:
             .failure(query, .noReachableAuthority, "no upstream answered")
         }
     }

@@ -5,39 +5,6 @@ internal import Net
 ///
 /// The rules are in `Upstream.md`, section "Selection of servers".
 struct AttemptPlan: Sendable, Hashable {
-    struct Candidate: Sendable, Hashable {
-        /// Index in the group, in the order of the settings.
-        var server: Int
-
-        /// Number of the upstream, which all servers of the upstream share.
-        var upstream = 0
-
-        var role = ServerRole.ordinary
-
-        /// True if answers cannot be forged in transit.
-        var isProtected: Bool
-
-        /// True if the server is down, so that an unprotected server may replace it.
-        var isDown = false
-
-        /// True if the server gets no query until a probe has authenticated the server.
-        var isUntrusted = false
-
-        var timeout: Duration
-
-        /// Time before a hedged query is sent to the next server.
-        var patience: Duration
-
-        /// Minimum time before an unanswered query is repeated to this server; nil for never.
-        var repeatsAfter: Duration?
-
-        /// True if the server loses datagrams, so that it gets more attempts, the last over TCP.
-        var isLossy = false
-
-        fileprivate(set) var tries = 0
-        fileprivate(set) var asked: Instant?
-    }
-
     enum Move: Sendable, Hashable {
         /// Query a server; the first `Int` is the number of the attempt.
         ///
@@ -66,7 +33,7 @@ struct AttemptPlan: Sendable, Hashable {
 
     private var candidates: ShortArray<Candidate>
 
-    /// Servers that returned an error response, or must not be queried; they get no attempt.
+    /// Servers that returned a lasting error, or must not be queried; they get no attempt.
     var refused: [Int] = []
 
     /// Servers with a probe in flight.
@@ -77,6 +44,9 @@ struct AttemptPlan: Sendable, Hashable {
 
     private var running = ShortArray<Try>()
 
+    /// True if no attempt is in flight: the plan waits for a probe, or for the end of a pause.
+    var isIdle: Bool { running.isEmpty }
+
     private(set) var count = 0
 
     /// Time at which a hedged query is due after the latest attempt.
@@ -84,9 +54,10 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// True if the latest datagram repeated the query to a server that had not replied.
     ///
-    /// Then a hedged query follows only to a server that loses datagrams, because a short outage could lose all datagrams that are sent
-    /// at short intervals. The next datagram is sent after the timeout, or earlier if a queried
-    /// server replies to another query or to a probe.
+    /// Then a hedged query follows only to a server that loses datagrams, or has returned an error,
+    /// because a short outage could lose all datagrams that are sent at short intervals. The next
+    /// datagram is sent after the timeout, or earlier if a queried server replies to another query
+    /// or to a probe.
     private var waitsForReply = false
 
     /// Time of the first attempt.
@@ -112,10 +83,16 @@ struct AttemptPlan: Sendable, Hashable {
     /// Time of the next ``tick(now:)``; nil if only another event can continue the plan.
     var wake: Instant? {
         guard !isOver else { return nil }
-        guard !running.isEmpty else { return deadline }
+        guard !running.isEmpty else {
+            guard let next, !isHeld(next), let end = candidates[next].repeatableAt else {
+                return deadline
+            }
+            return min(end, deadline)
+        }
         guard let hedge, let next, mayJoin(next), !isHeld(next) else { return nil }
-        guard !waitsForReply || candidates[next].isLossy else { return nil }
-        var wake = hedge
+        let pauseEnd = candidates[next].repeatableAt
+        guard !waitsForReply || candidates[next].isLossy || pauseEnd != nil else { return nil }
+        var wake = max(hedge, pauseEnd ?? hedge)
         if let last = candidates[next].asked, isRunning(next) {
             let isLate = candidates[next].isLossy && candidates[next].tries > 1
             let pause = isLate ? UpstreamLimits.lossPause : candidates[next].repeatsAfter
@@ -145,13 +122,15 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// Index of the server to query next: the first allowed server with the fewest attempts.
     ///
+    /// Servers that returned an error come last.
     /// After two attempts at servers of one upstream, servers of other upstreams come first.
     /// Otherwise, an upstream with many servers that answer only probes could use all attempts.
     private var next: Int? {
         guard count < UpstreamLimits.tries else { return nil }
         var next: (index: Int, tries: Int, isTried: Bool)?
         for index in candidates.indices where mayBeAsked(index) {
-            let tries = candidates[index].tries
+            let hasDeclined = candidates[index].repeatableAt != nil
+            let tries = candidates[index].tries + (hasDeclined ? UpstreamLimits.tries : 0)
             if let next, next.tries < tries || next.tries == tries && !next.isTried { continue }
             let isTried = count > 1 && isTried(candidates[index].upstream)
             if let next, next.tries == tries, isTried { continue }
@@ -181,11 +160,14 @@ struct AttemptPlan: Sendable, Hashable {
     /// True for a spare server until all servers of the VPN have returned an error response.
     private func isSurplus(_ candidate: Int) -> Bool {
         candidates[candidate].role == .spare
-            && candidates.contains { $0.role == .first && !refused.contains($0.server) }
+            && candidates.contains {
+                $0.role == .first && $0.repeatableAt == nil && !refused.contains($0.server)
+            }
     }
 
     private func isLeft(_ candidate: Int) -> Bool {
-        let most = candidates[candidate].isLossy ? UpstreamLimits.roundsWithLosses : rounds
+        var most = candidates[candidate].isLossy ? UpstreamLimits.roundsWithLosses : rounds
+        if candidates[candidate].repeatableAt != nil { most = UpstreamLimits.roundsWithErrors }
         return candidates[candidate].tries < most
             && !refused.contains(candidates[candidate].server)
     }
@@ -265,14 +247,20 @@ extension AttemptPlan {
 
     /// Ends a failed attempt.
     ///
-    /// - Parameter isFinal: true if the server returned an error, and must not be queried again.
+    /// - Parameter repetition: tells if the server may get the query again.
     mutating func failed(
         _ number: Int,
-        isFinal: Bool,
+        _ repetition: Repetition,
         now: Instant
     ) -> Move? {
         guard let ended = end(number), !isOver else { return nil }
-        if isFinal { refused.append(ended.server) }
+        let end = now + UpstreamLimits.declinePause
+        switch repetition {
+        case .afterPause where rounds > 1 && end < deadline:
+            candidates[ended.candidate].repeatableAt = end
+        case .afterPause, .never: refused.append(ended.server)
+        case .allowed: break
+        }
         return proceed(now: now)
     }
 
@@ -321,7 +309,7 @@ extension AttemptPlan {
     /// Records that a server replied to another query or a probe, but not to its attempt in flight.
     mutating func replied(now: Instant) -> Move? {
         guard waitsForReply, !isOver, now < deadline, let next, mayJoin(next),
-            !candidates[next].isLossy
+            !candidates[next].isLossy, candidates[next].repeatableAt == nil
         else { return nil }
         return advance(to: next, now: now)
     }
@@ -337,6 +325,7 @@ extension AttemptPlan {
         // If `next` already has the query, the failure of another server must not cause a
         // repetition.
         guard mayJoin(next), !isRunning(next), !isHeld(next) else { return nil }
+        if let end = candidates[next].repeatableAt, now < end { return nil }
         return advance(to: next, now: now)
     }
 
@@ -378,7 +367,8 @@ extension AttemptPlan {
         let number = count
         count += 1
         let overdue = now + server.patience
-        waitsForReply = server.tries > 0 && server.repeatsAfter == .zero
+        waitsForReply =
+            server.tries > 0 && server.repeatsAfter == .zero && server.repeatableAt == nil
         hedge = overdue
         running.append(
             Try(

@@ -20,7 +20,7 @@ final class Run: Attempt {
     /// Index in `pending` of the group; nil if no `tick` is scheduled.
     var index: Int?
 
-    /// Servers that returned an error response, with the start of each attempt.
+    /// Servers that returned an error response, with the start of each server's first such attempt.
     private var declined: [(server: any Forwarding, error: UpstreamError, began: Instant)] = []
 
     /// Servers that get no query, also after a restart; see `UpstreamGroup.ask`.
@@ -84,7 +84,8 @@ final class Run: Attempt {
             suspect(each.server, silentSince: each.start, until: each.until, isSilent: true)
         }
         guard !isFinished else { return }
-        perform(plan.tick(now: now), .hedge, now)
+        let why: Trace.Why = plan.isIdle ? .next : .hedge
+        perform(plan.tick(now: now), why, now)
     }
 
     private var health: HealthTable { group.health }
@@ -193,14 +194,19 @@ final class Run: Attempt {
             roster.pages[failed.server].health.lostDatagram(now: now)
         }
         latestError = error
+        let hasDeclined = declined.contains { $0.server === server }
         guard error != .crowded else {
-            isCrowded = true
+            // If the server has declined this query, the error response is the result.
+            if !hasDeclined { isCrowded = true }
             guard !isFinished else { return }
             return perform(plan.withdrawn(failed.number, now: now), .next, now)
         }
         if error.isDecline {
-            declined.append((server, error, failed.began))
-            health.suspect(server, silentSince: nil, until: now + server.timeout)
+            // A second error for this query proves nothing new, and causes no probe.
+            if !hasDeclined {
+                declined.append((server, error, failed.began))
+                health.suspect(server, silentSince: nil, until: now + server.timeout)
+            }
         } else if error != .timedOut
             || failed.deadline - failed.began >= min(server.timeout, UpstreamLimits.fairWait)
         {
@@ -212,7 +218,10 @@ final class Run: Attempt {
             )
         }
         guard !isFinished else { return }
-        perform(plan.failed(failed.number, isFinal: error.isFinal, now: now), .next, now)
+        var repetition = error.repetition
+        // Otherwise, a flood of names that always fail would be amplified.
+        if load != .normal, repetition == .afterPause { repetition = .never }
+        perform(plan.failed(failed.number, repetition, now: now), .next, now)
     }
 
     /// Marks a server as suspected, and probes the server.
