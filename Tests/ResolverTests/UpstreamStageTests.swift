@@ -165,7 +165,7 @@ struct UpstreamStageTests {
             (.exhausted("no socket"), "too many queries in flight", false),
             (.noServer("no server"), "no server", false),
             (.timedOut, "CNAME loop, or too many CNAME records", true),
-            (.declined(.servFail), "CNAME loop, or too many CNAME records", true),
+            (.declined(.formErr), "CNAME loop, or too many CNAME records", true),
         ] as [(UpstreamError, String, Bool)]
     )
     @ServiceLoop
