@@ -144,6 +144,7 @@ extension UpstreamError {
         case .timedOut: self = .timedOut
         case .closed: self = .broken("closed the connection before the reply")
         case .broken(let why): self = .broken(why)
+        case _ where error.isReset: self = .broken(error.description)
         case _ where error.isShortage: self = .exhausted(error.description)
         default: self = .unreachable(error.description)
         }

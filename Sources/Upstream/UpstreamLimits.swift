@@ -76,6 +76,11 @@ package enum UpstreamLimits {
     /// Before this time has passed, a rate limit of the server may be the reason for the errors.
     static let declineTolerance: Duration = .seconds(600)
 
+    /// Time for which an encrypted server can be overloaded before the server counts as down.
+    ///
+    /// Meanwhile, the daemon reduces the queries in flight of the clients with a high load.
+    static let overloadTime: Duration = .seconds(10)
+
     /// Initial back-off, which doubles with each failed probe, up to `longestRest`.
     ///
     /// RFC 9520 §3.2 allows 1 s to 300 s.

@@ -59,6 +59,21 @@ struct LossSamplesTests {
 
     @Test
     @ServiceLoop
+    func `a sample is lost if the upstream closes its connection`() async {
+        let one = upstream { _ in .answer(5) }
+        let group = harness.group(one, upstream("plain", isProtected: false) { _ in .answer(5) })
+        await load(group)
+        one.script = { _ in .silence }
+        _ = harness.takeChecked()
+        await load(group) { one.own = $0 % 3 == 0 ? .answer(5) : .fail(.broken("closed")) }
+        #expect(group.dropsQueries(now: harness.world.now))
+        #expect(!group.health.health(of: one).isDown)
+        // After a closed connection, the next sample follows after 250 ms.
+        #expect(harness.checked.count < 50)
+    }
+
+    @Test
+    @ServiceLoop
     func `the names of clients are no evidence that an upstream drops queries`() async {
         // In the second script, every third attempt gets its reply after 2 s, at its timeout. At
         // this time, the two attempts before it have ended without a reply.
@@ -111,7 +126,7 @@ struct LossSamplesTests {
         // The next sample can start at the end of a step of the simulated time, so the number is
         // not exact.
         #expect((200...252).contains(harness.checked.count))
-        let refusing = upstream("refusing", own: .fail(.broken("refused"))) { _ in .answer(5) }
+        let refusing = upstream("refusing", own: .fail(.unreachable("refused"))) { _ in .answer(5) }
         _ = harness.takeChecked()
         await load(harness.group(refusing))
         #expect(harness.checked.filter { $0.hasPrefix("refusing") }.count <= 7)

@@ -212,6 +212,19 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
+    func `a server that closes each connection gets the query of a busy client once`() async throws
+    {
+        let server = try StreamServer { client in _ = await client.next() }
+        defer { server.stop() }
+        let upstream = upstream(server)
+        await #expect(throws: UpstreamError.broken("closed the connection before the reply")) {
+            try await askOfBusyClient(upstream, "busy.example.com")
+        }
+        #expect(server.connections == 1)
+    }
+
+    @Test
+    @ServiceLoop
     func `a port without a listener is reported immediately`() async throws {
         // The port of a connected client has no listener, and no other program can bind it.
         let server = try StreamServer { _ in }

@@ -49,6 +49,14 @@ package enum SocketError: Error, Hashable {
         }
     }
 
+    /// True if the peer closed an established connection.
+    package var isReset: Bool {
+        switch self {
+        case .system(_, ECONNRESET), .system(_, EPIPE): true
+        default: false
+        }
+    }
+
     package var isForbidden: Bool {
         switch self {
         case .system(_, EACCES), .system(_, EPERM): true

@@ -42,6 +42,7 @@ extension HealthTable {
         let page = page(of: server)
         guard !page.health.isDown, !page.health.loops else { return completion(page.health.isDown) }
         page.completions.append(completion)
+        if let began { page.health.suspected(since: began) }
         probe(server, silentSince: began, until: end)
     }
 

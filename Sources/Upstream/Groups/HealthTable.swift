@@ -170,7 +170,7 @@ package final class HealthTable {
     ) {
         reportFailure(server.name, server.label, error)
         reportForgeries(of: server, page(of: server))
-        if error.isDecline { update(server) { $0.declined(now: clocks.now()) } }
+        if error.isDecline { update(server) { $0.replied(now: clocks.now()) } }
         if error == .timedOut { seekLoop(through: server, failedSince: began) }
     }
 

@@ -21,7 +21,8 @@ package enum ClientLoad: Sendable {
 ///
 /// Unanswered queries of clients do not prove that a server is overloaded. Clients choose the
 /// names, and the authoritative servers of a name can be silent, or answer only some copies of a
-/// query.
+/// query. But a query of a client with a high load counts as a lost sample if the server closes its
+/// connection.
 struct LossSamples {
     /// Moving average of the share of samples without a reply, in units of 1/1024.
     private var lost = 0
@@ -37,7 +38,9 @@ struct LossSamples {
     /// Number of samples, which determines the next question.
     private var count = 0
 
-    /// True if the latest reply to a sample was an error; the server may limit the rate of errors.
+    /// True if the latest sample got an error reply, or the server closed its connection.
+    ///
+    /// The server may limit the rate of error replies, and each new connection costs CPU time.
     private var isRefused = false
 
     /// Counts a query; returns a sample that must be sent with the query, or nil for no sample.
@@ -61,11 +64,20 @@ struct LossSamples {
         return Query.samples[count % Query.samples.count]
     }
 
-    /// Counts a sample; `rcode` is nil without a reply.
-    mutating func note(_ rcode: RCode?, now: Instant) {
-        lost += ((rcode == nil ? 1_024 : 0) - lost) >> 4
-        guard let rcode else { return }
+    /// Counts a sample with a reply.
+    mutating func noteReply(_ rcode: RCode, now: Instant) {
+        lost -= lost >> 4
         (answeredAt, isRefused) = (now, rcode != .noError)
+    }
+
+    /// Counts a sample without a reply, or a query whose connection the server closed.
+    ///
+    /// Unbound closes the connection of a query that exceeds `num-queries-per-thread`.
+    ///
+    /// - Parameter isClosed: true if the server closed the connection of the sample.
+    mutating func noteLoss(isClosed: Bool) {
+        lost += (1_024 - lost) >> 4
+        if isClosed { isRefused = true }
     }
 
     /// Delays the next sample, because the server could not be reached.
@@ -84,6 +96,7 @@ struct LossSamples {
 extension HealthTable {
     /// Sends a sample to a server together with a query, unless the latest sample is too recent.
     func sample(_ server: any Forwarding, _ page: Page, now: Instant) {
+        page.health.loaded(now: now)
         guard let query = page.samples.begin(now: now, &random) else { return }
         let end = now + max(UpstreamLimits.sampleWait, probeTime(of: server, page))
         let completion = Completion<Attempt> { [self] in sampled($0, page) }
@@ -93,12 +106,17 @@ extension HealthTable {
     private func sampled(_ attempt: Attempt, _ page: Page) {
         let now = clocks.now()
         switch attempt.outcome {
-        case .success(let reply): page.samples.note(reply.rcode, now: now)
-        case .failure(let error) where error.isDecline: page.samples.note(.refused, now: now)
+        case .success(let reply):
+            page.samples.noteReply(reply.rcode, now: now)
+            page.health.replied(now: now)
+        case .failure(let error) where error.isDecline:
+            page.samples.noteReply(.refused, now: now)
+            page.health.replied(now: now)
         case .failure(.timedOut):
             // If the daemon was too busy to end the attempt in time, the reply is possibly unread.
             guard now - attempt.deadline < UpstreamLimits.fairWait else { return }
-            page.samples.note(nil, now: now)
+            page.samples.noteLoss(isClosed: false)
+        case .failure(.broken): page.samples.noteLoss(isClosed: true)
         case .failure: page.samples.pause(now: now)
         }
     }

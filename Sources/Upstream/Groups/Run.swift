@@ -175,7 +175,24 @@ final class Run: Attempt {
             )
         case .failure(let error):
             attempt.place?.end("\(error)", at: now)
-            failed(attempt, error, now)
+            if load != .normal, case .broken = error, !attempt.isCancelled, now < attempt.deadline {
+                hold(attempt)
+            } else {
+                failed(attempt, error, now)
+            }
+        }
+    }
+
+    /// Lets an attempt time out if the server closed the connection of a client with a high load.
+    ///
+    /// An overloaded server can close connections. If the attempt ended immediately, the limit of
+    /// the client's queries in flight would not limit the rate of the queries. The attempt counts as
+    /// a lost sample, because the server may answer all samples from its cache.
+    private func hold(_ attempt: Attempt) {
+        roster.pages[attempt.server].samples.noteLoss(isClosed: false)
+        ServiceLoop.task { [self] in
+            try? await health.clocks.sleep(attempt.deadline)
+            failed(attempt, .timedOut, health.clocks.now())
         }
     }
 

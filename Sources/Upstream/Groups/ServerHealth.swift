@@ -51,6 +51,12 @@ struct ServerHealth: Sendable, Hashable {
 
     private var declines = 0
 
+    /// Start of the first unanswered attempt since the last reply for which a probe was requested.
+    private var suspectedSince: Instant?
+
+    /// Time of the last query of a client with a high load, before the server became silent.
+    private var loadedAt: Instant?
+
     /// Time at which the loss of a datagram was noticed.
     private var lostAt: Instant?
 
@@ -69,10 +75,11 @@ extension ServerHealth {
 
     /// True if probes show an outage, so that an unprotected server may replace this server.
     ///
-    /// A rate-limited server counts as in service. Otherwise a flood from one client would send the
-    /// names of other clients to an unprotected server. A server counts as rate-limited after HTTP
-    /// 429, or if the server returns errors to probes but has answered within
-    /// ``UpstreamLimits/declineTolerance``.
+    /// A rate-limited or overloaded server counts as in service. Otherwise a flood from one client
+    /// would send the names of other clients to an unprotected server. A server counts as
+    /// rate-limited after HTTP 429, or if the server returns errors to probes but has answered
+    /// within ``UpstreamLimits/declineTolerance``. A server counts as overloaded if the server does
+    /// not answer probes, and had a client with a high load within ``UpstreamLimits/overloadTime``.
     var isDown: Bool { rest?.isOutage ?? false }
 
     var loops: Bool { loopsUntil != nil }
@@ -174,6 +181,37 @@ extension ServerHealth {
     mutating func patienceIfFit() -> Duration? { isFit ? patience : nil }
 }
 
+// MARK: - Load
+
+extension ServerHealth {
+    /// Records that a probe is requested because of an attempt without a reply.
+    mutating func suspected(since began: Instant) {
+        guard suspectedSince.map({ !isSilent(since: $0) }) ?? true else { return }
+        suspectedSince = began
+    }
+
+    /// Records a query of a client with a high load (``ClientLoad``).
+    ///
+    /// The query does not count if the server has been silent for the time that a probe takes.
+    /// While a server is silent, the queries in flight of any client accumulate.
+    mutating func loaded(now: Instant) {
+        let wait = UpstreamLimits.longestPatience + UpstreamLimits.probeSpacing
+        if let suspectedSince, now - suspectedSince >= wait, isSilent(since: suspectedSince) {
+            return
+        }
+        loadedAt = now
+    }
+
+    /// True if an overload by clients may be the reason for a failed probe.
+    private func mayBeOverloaded(_ reason: UpstreamError, at now: Instant) -> Bool {
+        guard hasAnswered, !isDown, let loadedAt else { return false }
+        switch reason {
+        case .timedOut, .broken: return now - loadedAt < UpstreamLimits.overloadTime
+        default: return false
+        }
+    }
+}
+
 // MARK: - Replies to clients' queries
 
 extension ServerHealth {
@@ -190,7 +228,8 @@ extension ServerHealth {
         return (time > shortest, rests)
     }
 
-    mutating func declined(now: Instant) { receivedAt = now }
+    /// Records an error reply, or a reply to a sample.
+    mutating func replied(now: Instant) { receivedAt = now }
 
     /// Records that a datagram timed out after the server had answered its repetition.
     mutating func lostDatagram(now: Instant) { lostAt = now }
@@ -241,7 +280,9 @@ extension ServerHealth {
         let before = rest
         let hasAnswered =
             answeredAt.map { now - $0 < UpstreamLimits.declineTolerance } ?? false
-        let isOutage = reason != .rateLimited && !(reason.isDecline && hasAnswered)
+        let isOverload = isProtected && mayBeOverloaded(reason, at: now)
+        let isOutage =
+            reason != .rateLimited && !(reason.isDecline && hasAnswered) && !isOverload
         // The back-off of a new outage starts at `firstRest`, even if the server was already
         // backed off because of a rate limit.
         let isLonger = before.map { $0.isOutage || !isOutage } ?? false

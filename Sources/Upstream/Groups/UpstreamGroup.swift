@@ -166,13 +166,20 @@ package final class UpstreamGroup {
     /// True if servers of the group drop queries, and no other server of the group answers instead.
     ///
     /// Only servers with recent samples are considered. A server gets samples together with
-    /// queries of clients with a high load.
+    /// queries of clients with a high load. A protected server that is backed off, but not down,
+    /// can be overloaded. Unprotected servers do not count while a protected server is not down.
     package func dropsQueries(now: Instant) -> Bool {
+        let roster = roster
+        let isProtected = roster.servers.indices.contains {
+            roster.servers[$0].isProtected && !roster.pages[$0].health.isDown
+        }
         var drops = false
-        for page in roster.pages where page.health.isFit {
-            guard let areLost = page.samples.areLost(at: now) else { continue }
-            guard areLost else { return false }
-            drops = true
+        for (index, page) in roster.pages.enumerated() {
+            guard !page.health.isDown, !page.health.loops,
+                !isProtected || roster.servers[index].isProtected,
+                let areLost = page.samples.areLost(at: now)
+            else { continue }
+            if areLost { drops = true } else if page.health.isFit { return false }
         }
         return drops
     }

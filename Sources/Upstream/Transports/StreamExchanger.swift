@@ -128,6 +128,7 @@ final class StreamExchanger {
                 }
             }
             guard failure != .timedOut, !attempt.isCancelled, !attempt.isOver,
+                !attempt.isOfBusyClient || !connection.wasServed,
                 clocks.now() < attempt.deadline, let working = workingConnection()
             else { throw failure }
             let octets = try await working.ask(exchange.message, for: attempt)
@@ -181,13 +182,16 @@ final class StreamExchanger {
     /// True if a query must be repeated because its connection ended.
     ///
     /// Returns false if the connection was never established, unless a network change dropped it.
+    /// Also returns false for a busy client: an overloaded server can close connections, and
+    /// repeated queries would increase the load.
     private func isLost(
         _ connection: PipelinedConnection,
         _ error: UpstreamError,
         _ attempt: Attempt
     ) -> Bool {
-        (connection.wasOpen || error == Self.dropped) && connection.end != nil
-            && error != .timedOut && !attempt.isCancelled && !attempt.isOver
+        (connection.wasOpen && !attempt.isOfBusyClient || error == Self.dropped)
+            && connection.end != nil && error != .timedOut && !attempt.isCancelled
+            && !attempt.isOver
             && clocks.now() < attempt.deadline
     }
 
