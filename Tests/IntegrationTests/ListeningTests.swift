@@ -146,6 +146,23 @@ struct ListeningTests {
         try first.stop()
     }
 
+    @Test("a reload names the cause if another program uses the same port of another address")
+    func occupiedByAnother() throws {
+        let other = try TestDaemon(unusedUpstream)
+        let daemon = try TestDaemon(unusedUpstream, listen: "127.0.0.2:\(other.port)")
+        try daemon.rewrite(
+            unusedUpstream,
+            listen: "127.0.0.2:\(other.port)",
+            "127.0.0.1:\(other.port)"
+        )
+        let reload = try daemon.control("reload")
+        #expect(reload.status == 1)
+        #expect(reload.errors.contains("127.0.0.1:\(other.port): address already in use"))
+        #expect(!reload.errors.contains("this daemon listens"), "\(reload.errors)")
+        try daemon.stop()
+        try other.stop()
+    }
+
     @Test("the start fails if no default address is available", .needs(.unshare, .ip))
     func noFamily() throws {
         let removals = Self.removals.map(\.2).joined(separator: "; ")

@@ -125,12 +125,12 @@ final class ListenerManager {
         } catch {
             guard error.isAddressInUse, address.port != 0 else { throw .listen(address, error) }
             let rivals = (passed.map(\.address) + listeners.filter(\.isPassed).map(\.address))
-                .filter { $0.port == address.port && $0 != address }
+                .filter { $0 != address && address.overlaps($0) }
             let distinct = rivals.reduce(into: [SocketAddress]()) {
                 if !$0.contains($1) { $0.append($1) }
             }
             guard distinct.isEmpty else { throw .passedElsewhere(address, distinct) }
-            if let ours = listeners.first(where: { $0.address.port == address.port }) {
+            if let ours = listeners.first(where: { address.overlaps($0.address) }) {
                 throw .listenBeside(address, ours.address)
             }
             throw .listen(address, error)
@@ -265,5 +265,13 @@ extension AccessPolicy.Snapshot {
             access: AccessList(settings.allow),
             queriesPerSecond: settings.rateLimit?.queriesPerSecond
         )
+    }
+}
+
+extension SocketAddress {
+    /// True if sockets at both addresses would occupy the same port of the same address.
+    fileprivate func overlaps(_ other: SocketAddress) -> Bool {
+        port == other.port && octets.count == other.octets.count
+            && (octets == other.octets || ip.isUnspecified || other.ip.isUnspecified)
     }
 }
