@@ -21,6 +21,9 @@ package class Attempt {
     /// True if the client has many queries in flight (``ClientLoad``).
     final private(set) var isOfBusyClient = false
 
+    /// True if the server closed the last connection of the query without a reply to any query.
+    package final var wasRefused = false
+
     /// True if a server over UDP gets the query over TCP, because it lost the datagrams.
     final private(set) var usesStream = false
 
@@ -111,6 +114,7 @@ package class Attempt {
         _ completion: consuming Completion<Attempt>
     ) {
         (due, self.earlier, self.isOfBusyClient) = (deadline, earlier, isOfBusyClient)
+        wasRefused = false
         (self.number, self.server, self.began) = (number, server, began)
         self.usesStream = usesStream
         // Unlike an assignment, `swap` needs no run-time exclusivity check.

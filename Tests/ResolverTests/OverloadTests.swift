@@ -214,7 +214,10 @@ private final class ClosingUpstream: Forwarding {
             let lost = attempts
             attempts = []
             closed += lost.count
-            for attempt in lost { attempt.end(.failure(.broken("closed the connection"))) }
+            for attempt in lost {
+                attempt.wasRefused = true
+                attempt.end(.failure(.broken("closed the connection")))
+            }
         }
     }
 

@@ -74,6 +74,18 @@ struct LossSamplesTests {
 
     @Test
     @ServiceLoop
+    func
+        `connections that are closed after replies are no evidence that an upstream drops queries`()
+        async
+    {
+        let one = upstream { $0 % 3 == 0 ? .fail(.broken("closed")) : .answer(5) }
+        let group = harness.group(one)
+        await load(group)
+        #expect(!group.dropsQueries(now: harness.world.now))
+    }
+
+    @Test
+    @ServiceLoop
     func `the names of clients are no evidence that an upstream drops queries`() async {
         // In the second script, every third attempt gets its reply after 2 s, at its timeout. At
         // this time, the two attempts before it have ended without a reply.

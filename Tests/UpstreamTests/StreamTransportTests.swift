@@ -225,6 +225,26 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
+    func `a server that closes a connection after replies gets the query of a busy client again`()
+        async throws
+    {
+        let server = try StreamServer { client in
+            var replies = 0
+            while let query = await client.next() {
+                if client.number == 0, replies == 1 { return }
+                replies += 1
+                await client.write(framed(reply(to: query)))
+            }
+        }
+        defer { server.stop() }
+        let upstream = upstream(server)
+        try await askOfBusyClient(upstream, "one.example.com")
+        try await askOfBusyClient(upstream, "two.example.com")
+        #expect(server.connections == 2)
+    }
+
+    @Test
+    @ServiceLoop
     func `a port without a listener is reported immediately`() async throws {
         // The port of a connected client has no listener, and no other program can bind it.
         let server = try StreamServer { _ in }

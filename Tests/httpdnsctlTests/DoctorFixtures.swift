@@ -248,6 +248,9 @@ struct Fixture: Sendable, CustomTestStringConvertible {
                 $0.vendors[0].rest = VendorRest(by: .operator)
             }
         },
+        Fixture("no address for any name", .vendors, .warning, "no address for any of 21 names") {
+            $0.emptyVendors = ["tencent": 21]
+        },
         Fixture("no client-subnet", .clientAddress, .ok, "sees this machine as 203.0.113.9") {
             $0.daemon = status { $0.vendors[0].clientAddress = "203.0.113.9" }
         },

@@ -175,7 +175,9 @@ final class Run: Attempt {
             )
         case .failure(let error):
             attempt.place?.end("\(error)", at: now)
-            if load != .normal, case .broken = error, !attempt.isCancelled, now < attempt.deadline {
+            if load != .normal, case .broken = error, attempt.wasRefused, !attempt.isCancelled,
+                now < attempt.deadline
+            {
                 hold(attempt)
             } else {
                 failed(attempt, error, now)
@@ -183,7 +185,8 @@ final class Run: Attempt {
         }
     }
 
-    /// Lets an attempt time out if the server closed the connection of a client with a high load.
+    /// Lets an attempt time out if the server closed the connection of a client with a high load
+    /// without a reply.
     ///
     /// An overloaded server can close connections. If the attempt ended immediately, the limit of
     /// the client's queries in flight would not limit the rate of the queries. The attempt counts as

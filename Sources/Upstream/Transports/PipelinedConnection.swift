@@ -46,6 +46,9 @@ final class PipelinedConnection {
     /// connection and then read no query from it.
     private(set) var wasServed = false
 
+    /// True after the first reply to a query.
+    private(set) var hasReplied = false
+
     private(set) var lastReceived: Instant?
 
     private let hasGreeting: Bool
@@ -221,6 +224,11 @@ extension PipelinedConnection {
         return first < sent.count ? sent[first] : nil
     }
 
+    /// True if the connection was established, and ended without a reply to any query.
+    ///
+    /// An overloaded server can close connections in this way.
+    var isRefusal: Bool { wasOpen && end != nil && !hasReplied }
+
     /// True if a query is unanswered, even if the query is cancelled or expired.
     var hasUnanswered: Bool { oldest != nil }
 
@@ -345,6 +353,7 @@ extension PipelinedConnection {
         }
         let time = clocks.now() - entry.since
         shortest = min(shortest ?? time, time)
+        hasReplied = true
         noteAnswered(entry)
         entry.reply = reply
         entry.waiter.resume(.ready)

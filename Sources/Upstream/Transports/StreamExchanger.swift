@@ -106,15 +106,21 @@ final class StreamExchanger {
                 return self.connection(for: self.purpose(of: attempt), receivedSince: since)
             }
             race.ask(silent)
-            let answer = try await reply(of: race, attempt, connection, purpose)
-            adopt(answer.connection, for: purpose)
-            return try validate(answer.octets, exchange, on: answer.connection)
+            do throws(UpstreamError) {
+                let answer = try await reply(of: race, attempt, connection, purpose)
+                adopt(answer.connection, for: purpose)
+                return try validate(answer.octets, exchange, on: answer.connection)
+            } catch {
+                attempt.wasRefused = connection.isRefusal
+                throw error
+            }
         }
         let answer: ConnectionRace.Reply
         do throws(UpstreamError) {
             answer = try await ask(exchange.message, attempt, on: connection, purpose)
         } catch {
             var failure = error
+            attempt.wasRefused = connection.isRefusal
             if isLost(connection, error, attempt) {
                 // The attempt may now be of a slow client.
                 let purpose = self.purpose(of: attempt)
@@ -125,6 +131,7 @@ final class StreamExchanger {
                     return try validate(answer.octets, exchange, on: answer.connection)
                 } catch {
                     failure = error
+                    attempt.wasRefused = next.isRefusal
                 }
             }
             guard failure != .timedOut, !attempt.isCancelled, !attempt.isOver,
@@ -182,14 +189,15 @@ final class StreamExchanger {
     /// True if a query must be repeated because its connection ended.
     ///
     /// Returns false if the connection was never established, unless a network change dropped it.
-    /// Also returns false for a busy client: an overloaded server can close connections, and
-    /// repeated queries would increase the load.
+    /// Also returns false for a busy client if the connection had no reply: an overloaded server can
+    /// close connections, and repeated queries would increase the load.
     private func isLost(
         _ connection: PipelinedConnection,
         _ error: UpstreamError,
         _ attempt: Attempt
     ) -> Bool {
-        (connection.wasOpen && !attempt.isOfBusyClient || error == Self.dropped)
+        (connection.wasOpen && !(attempt.isOfBusyClient && connection.isRefusal)
+            || error == Self.dropped)
             && connection.end != nil && error != .timedOut && !attempt.isCancelled
             && !attempt.isOver
             && clocks.now() < attempt.deadline

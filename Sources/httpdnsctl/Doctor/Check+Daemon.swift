@@ -229,6 +229,13 @@ extension Check {
             }
             let error = vendor.servers.compactMap(\.lastError).first.map { ": \($0)" } ?? ""
             switch vendor.state {
+            case .up where machine.emptyVendors[vendor.name] != nil:
+                let names = Units.count(machine.emptyVendors[vendor.name] ?? 0, "name", "names")
+                return .warning(
+                    "\(vendor.name) is up, but has returned no address for any of \(names)",
+                    fix: "check id and secret, and that the names are registered in the vendor's "
+                        + "console"
+                )
             case .up, .paused:
                 let how = vendor.protected ? "" : ", unprotected: its answers can be forged"
                 return .ok("\(vendor.name) is \(vendor.state.rawValue)\(how)")

@@ -43,6 +43,9 @@ struct Gatherer {
         if machine.isLive {
             progress("querying the daemon")
             machine.daemon = SetupVerb.status(of: client)
+            for vendor in stats()?.vendors ?? [] where vendor.successes == 0 && vendor.empty >= 20 {
+                machine.emptyVendors[vendor.name] = vendor.empty
+            }
         }
         machine.settingsPath =
             options.settings ?? settingsOfDaemon(machine) ?? MachineFacts.settings
@@ -195,10 +198,12 @@ struct Gatherer {
     }
 
     private func answeredLocally() -> UInt64? {
-        guard let reply = try? client.call(.stats, StatsRequest()),
-            let stats = try? reply.checked(as: StatsReply.self)
-        else { return nil }
-        return stats.queries.bySource["local"] ?? 0
+        stats().map { $0.queries.bySource["local"] ?? 0 }
+    }
+
+    private func stats() -> StatsReply? {
+        guard let reply = try? client.call(.stats, StatsRequest()) else { return nil }
+        return try? reply.checked(as: StatsReply.self)
     }
 
     // MARK: - Questions

@@ -12,6 +12,9 @@ struct MachineFacts: Sendable {
         Failure(message: "not queried", status: .unreachable)
     )
 
+    /// Vendors that returned no address for any of at least 20 names, with the numbers of names.
+    var emptyVendors: [String: UInt64] = [:]
+
     var version = Product.version
     var answers: [ListenerAnswer] = []
     var sockets: [PortSocket] = []
