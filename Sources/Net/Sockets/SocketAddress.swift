@@ -4,31 +4,75 @@ package import Glibc
 /// IPv4 or IPv6 address and port.
 ///
 /// Parses address literals only, because resolving a name would query this daemon.
-package struct SocketAddress: Sendable, Hashable {
-    /// Address in network byte order: 4 or 16 octets.
-    package let octets: [UInt8]
+///
+/// Public, because Swift 6.3 inlines no `package` function into another module. Has no reference to
+/// memory, so that copies are cheap.
+@frozen
+public struct SocketAddress: Sendable, Hashable {
+    /// Octets of the address, most significant first; an IPv4 address has only the upper 32 bits.
+    @usableFromInline let high: UInt64
+    @usableFromInline let low: UInt64
 
-    package var port: UInt16
+    @usableFromInline package let isIPv6: Bool
+
+    @usableFromInline package var port: UInt16
 
     /// Interface index of a link-local IPv6 address, otherwise 0.
-    package let scope: UInt32
+    @usableFromInline package let scope: UInt32
 
     /// Index of the interface for all packets to this address; 0 to follow the routing table.
     ///
     /// Needed for servers of a VPN, because another network could add a route to the same address,
     /// for example by DHCP.
-    package var link: UInt32 = 0
+    @usableFromInline package var link: UInt32 = 0
 
     package init?(octets: [UInt8], port: UInt16, scope: UInt32 = 0) {
         guard octets.count == 4 || octets.count == 16 else { return nil }
-        self.octets = octets
+        isIPv6 = octets.count == 16
+        high = Self.number(octets.prefix(8))
+        low = Self.number(octets.dropFirst(8))
         self.port = port
         self.scope = scope
     }
 
-    package var isIPv6: Bool { octets.count == 16 }
+    /// Returns up to eight octets as a number, whose highest bits are the first octet.
+    private static func number(_ octets: some Sequence<UInt8>) -> UInt64 {
+        var (number, shift): (UInt64, UInt64) = (0, 64)
+        for octet in octets {
+            shift -= 8
+            number |= UInt64(octet) << shift
+        }
+        return number
+    }
 
-    package var isUnspecified: Bool { octets.allSatisfy { $0 == 0 } }
+    private init(v4 address: UInt32, port: UInt16) {
+        (high, low, isIPv6, scope) = (UInt64(address) << 32, 0, false, 0)
+        self.port = port
+    }
+
+    /// Address in network byte order: 4 or 16 octets.
+    package var octets: [UInt8] {
+        (0..<(isIPv6 ? 16 : 4)).map { index in
+            UInt8(truncatingIfNeeded: (index < 8 ? high : low) >> UInt64(56 - index % 8 * 8))
+        }
+    }
+
+    package var isUnspecified: Bool { high == 0 && low == 0 }
+
+    /// Compares addresses, ports and interfaces.
+    @inlinable
+    public static func == (left: Self, right: Self) -> Bool {
+        left.high == right.high && left.low == right.low && left.isIPv6 == right.isIPv6
+            && left.port == right.port && left.scope == right.scope && left.link == right.link
+    }
+
+    /// Hashes address and port.
+    @inlinable
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(high)
+        hasher.combine(low)
+        hasher.combine(port)
+    }
 }
 
 // MARK: - Text
@@ -67,17 +111,17 @@ extension SocketAddress: CustomStringConvertible {
             address = address[..<percent]
         }
         guard let octets = Self.parse(String(address)) else { return nil }
-        self.octets = octets
-        self.port = port
-        self.scope = scope
+        self.init(octets: octets, port: port, scope: scope)
     }
 
-    package var description: String {
+    /// Address and port, such as `192.0.2.1:53` or `[2001:db8::1]:53`.
+    public var description: String {
         isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
     /// Address without port, in the format of RFC 5952.
     package var host: String {
+        let octets = octets
         guard isIPv6 else { return "\(octets[0]).\(octets[1]).\(octets[2]).\(octets[3])" }
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         // SAFETY: inet_ntop reads 16 octets and terminates `text`.
@@ -142,13 +186,11 @@ extension SocketAddress {
                 }
                 return socklen_t(MemoryLayout<sockaddr_in6>.size)
             }
-            let inet = unsafe raw.assumingMemoryBound(to: sockaddr_in.self)
-            unsafe inet.pointee = sockaddr_in()
-            unsafe inet.pointee.sin_family = sa_family_t(AF_INET)
-            unsafe inet.pointee.sin_port = port.bigEndian
-            unsafe withUnsafeMutableBytes(of: &inet.pointee.sin_addr) {
-                unsafe $0.copyBytes(from: octets)
-            }
+            var inet = sockaddr_in()
+            inet.sin_family = sa_family_t(AF_INET)
+            inet.sin_port = port.bigEndian
+            inet.sin_addr.s_addr = UInt32(truncatingIfNeeded: high >> 32).bigEndian
+            unsafe raw.storeBytes(of: inet, as: sockaddr_in.self)
             return socklen_t(MemoryLayout<sockaddr_in>.size)
         }
     }
@@ -156,22 +198,23 @@ extension SocketAddress {
     package init?(_ storage: sockaddr_storage) {
         var storage = storage
         // SAFETY: the family says which of the two types the kernel wrote.
-        let parts: ([UInt8], UInt16, UInt32)? = unsafe withUnsafePointer(to: &storage) { pointer in
+        let made: Self? = unsafe withUnsafePointer(to: &storage) { pointer in
             let raw = unsafe UnsafeRawPointer(pointer)
             switch unsafe Int32(pointer.pointee.ss_family) {
             case AF_INET:
-                var inet = unsafe raw.load(as: sockaddr_in.self)
-                let octets = unsafe withUnsafeBytes(of: &inet.sin_addr) { unsafe [UInt8]($0) }
-                return (octets, UInt16(bigEndian: inet.sin_port), 0)
+                let inet = unsafe raw.load(as: sockaddr_in.self)
+                let address = UInt32(bigEndian: inet.sin_addr.s_addr)
+                return Self(v4: address, port: UInt16(bigEndian: inet.sin_port))
             case AF_INET6:
                 var inet = unsafe raw.load(as: sockaddr_in6.self)
                 let octets = unsafe withUnsafeBytes(of: &inet.sin6_addr) { unsafe [UInt8]($0) }
-                return (octets, UInt16(bigEndian: inet.sin6_port), inet.sin6_scope_id)
+                let port = UInt16(bigEndian: inet.sin6_port)
+                return Self(octets: octets, port: port, scope: inet.sin6_scope_id)
             default:
                 return nil
             }
         }
-        guard let parts else { return nil }
-        self.init(octets: parts.0, port: parts.1, scope: parts.2)
+        guard let made else { return nil }
+        self = made
     }
 }
