@@ -67,6 +67,27 @@ struct HTTPHandleTests {
     }
 
     @ServiceLoop
+    @Test
+    func `a handle sends the path and the query of each request`() async throws {
+        let nginx = try Nginx()
+        let client = HTTPClient()
+        var used: [EasyHandle] = []
+        for (sent, expected) in [
+            ("/uri?a=1", "/uri?a=1"), ("/uri?b=22&c=3", "/uri?b=22&c=3"), ("/uri?d", "/uri?d"),
+            ("/uri/x?a=1", "/uri/x?a=1"), ("/uri/x", "/uri/x"), ("/uri/xy?a=1", "/uri/xy?a=1"),
+            ("/uri/xy?a=%2Fx", "/uri/xy?a=%2Fx"), ("/uri/xy?a?b=/", "/uri/xy?a?b=/"),
+            ("/uri/xy?a=1#f?b=2", "/uri/xy?a=1"), ("/uri/xy?a=2", "/uri/xy?a=2"),
+        ] {
+            let url = "https://\(Certificates.name)\(sent)"
+            var request = HTTPRequest(url: url, server: nginx.secure)
+            request.certificateFile = nginx.authorityFile
+            #expect(try await client.send(request, deadline: patience).text == expected)
+            used += try idleHandles(of: client, request)
+        }
+        #expect(used.allSatisfy { $0 === used[0] })
+    }
+
+    @ServiceLoop
     @Test(arguments: [false, true])
     func `a handle of an HTTP 2 request sends nothing over HTTP 1`(isSentOnce: Bool) async throws {
         let server = try DowngradingServer()

@@ -5,6 +5,7 @@
 #include "output.h"
 #include <curl/curl.h>
 #include <stdbool.h>
+#include <string.h>
 
 /// Loads libcurl, if it is not loaded; returns NULL, or the reason of a failure.
 ///
@@ -95,6 +96,19 @@ static inline void *curl_easy_get_tls(CURL *easy) {
     if (easy == NULL || curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &tls) != CURLE_OK)
         return NULL;
     return tls != NULL && tls->backend == CURLSSLBACKEND_OPENSSL ? tls->internals : NULL;
+}
+
+/// Replaces the query of `parsed` by the query of `text`; returns false if `text` must be parsed.
+///
+/// `base` is the start of the parsed URL, up to the question mark. libcurl changes escaped octets of a
+/// query to lower case, and a query ends at a fragment.
+static inline bool curl_url_set_query(CURLU *parsed, const char *base, const char *text) {
+    const size_t length = strlen(base);
+    if (parsed == NULL || strncmp(text, base, length) != 0)
+        return false;
+    const char *query = text + length;
+    return *query != 0 && strpbrk(query, "%#") == NULL &&
+           curl_url_set(parsed, CURLUPART_QUERY, query, 0) == CURLUE_OK;
 }
 
 static inline CURLMcode curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {

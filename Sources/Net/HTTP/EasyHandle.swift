@@ -31,6 +31,9 @@ final class EasyHandle {
     /// Parsed URL of the request, or of all requests of the kind.
     private var parsedURL: OpaquePointer?
 
+    /// Start of the URL in `parsedURL`, up to the question mark, and NUL; nil without a query.
+    private var base: [CChar]?
+
     private let words: UnsafeMutableBufferPointer<CChar>
 
     let meter: LoopMeter
@@ -82,7 +85,7 @@ extension EasyHandle {
             try setUp(for: request)
             kind = Kind(request)
         }
-        if unsafe parsedURL == nil { try set(url: request.url) }
+        if unsafe parsedURL == nil || kind?.url == nil { try set(url: request.url) }
         if let body = request.body { try set(body: body) }
     }
 
@@ -101,12 +104,18 @@ extension EasyHandle {
     private func set(url: String) throws(HTTPError) {
         try check(url)
         try set(CURLOPT_URL, url)
-        // SAFETY: libcurl copies the text; the handle retains the parsed URL.
+        // SAFETY: both texts end with NUL; libcurl copies the query.
+        if let base, unsafe curl_url_set_query(parsedURL, base, url) { return }
+        // SAFETY: null resets the option; libcurl copies the text; the handle retains the parsed URL.
+        unsafe curl_easy_set_pointer(easy, CURLOPT_CURLU, nil)
+        freeURL()
         guard let parsed = unsafe curl_url() else { throw .invalidRequest("no memory") }
         unsafe parsedURL = parsed
         guard unsafe curl_url_set(parsed, CURLUPART_URL, url, 0) == CURLUE_OK else {
             throw .invalidRequest("the URL is malformed")
         }
+        let end = url.utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
+        if let end, url[end] == "?" { base = url.utf8[...end].map { CChar(bitPattern: $0) } + [0] }
         try check(
             unsafe curl_easy_set_pointer(easy, CURLOPT_CURLU, UnsafeMutableRawPointer(parsed))
         )
@@ -130,21 +139,21 @@ extension EasyHandle {
         freeOptions()
     }
 
-    /// Removes the URL, which can contain a token, unless all requests of the kind have this URL.
+    /// Removes the query, which can contain a token, unless all requests of the kind have this URL.
     ///
     /// The handle must be in no multi handle.
-    func forgetURL() {
+    func forgetQuery() {
         guard kind?.url == nil else { return }
-        // SAFETY: null resets an option; then nothing refers to the parsed URL.
-        unsafe curl_easy_set_pointer(easy, CURLOPT_CURLU, nil)
+        // SAFETY: null resets an option, or removes a part of the parsed URL.
         unsafe curl_easy_set_text(easy, CURLOPT_URL, nil)
-        freeURL()
+        unsafe curl_url_set(parsedURL, CURLUPART_QUERY, nil, 0)
     }
 
     private func freeURL() {
         // SAFETY: no option refers to the parsed URL.
         unsafe curl_url_cleanup(parsedURL)
         unsafe parsedURL = nil
+        base = nil
     }
 
     private func freeOptions() {

@@ -128,7 +128,7 @@ package final class HTTPClient: HTTPTransport {
         connectionsOpened += transfer.connectionsOpened
         if case .failure = result { transfer.handle?.forget() }
         if let handle = transfer.handle {
-            handle.forgetURL()
+            handle.forgetQuery()
             handle.received.begin()
             transfer.handles?.giveBack(handle)
         }

@@ -74,9 +74,9 @@ package struct HTTPRequest: Sendable, Hashable {
     /// ``HTTPError/timedOut(reused:)`` with `reused` false.
     package var isSentOnce = false
 
-    /// True if libcurl's handles may retain the URL after the request.
+    /// True if libcurl's handles may retain the query of the URL after the request.
     ///
-    /// False if the URL may contain a token, or differs from request to request.
+    /// False if the query may contain a token, or differs from request to request.
     package var keepsURL = false
 
     package var wantsTimes = false

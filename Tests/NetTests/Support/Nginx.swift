@@ -67,6 +67,7 @@ final class Nginx: Sendable {
                 ssl_certificate_key server.key;
                 root .;
                 location = /hello { return 200 "hello $host $server_protocol"; }
+                location /uri { return 200 "$request_uri"; }
                 location = /agent { return 200 "<$http_user_agent|$http_x_test|$http_cookie>"; }
                 location = /close { return 444; }
                 location = /missing { return 404 "no"; }
