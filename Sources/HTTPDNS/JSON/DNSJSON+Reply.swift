@@ -86,25 +86,24 @@ private struct Chain {
             for element in elements { records.append(try Record(element, owner)) }
         }
         set = AddressSet(addresses: [], ttl: VendorLimits.maximumTTL)
-        var first = records.firstIndex { $0.owner == owner }
-        guard records.isEmpty || first != nil else { throw .wrongName }
+        guard records.isEmpty || records.contains(where: { $0.owner == owner }) else {
+            throw .wrongName
+        }
         for _ in 0...VendorLimits.maximumAliases {
-            let own = records[(first ?? records.endIndex)...]
-            guard let alias = own.first(where: { $0.type == Record.alias && $0.owner == owner })
+            guard let alias = records.first(where: { $0.type == Record.alias && $0.owner == owner })
             else {
-                try finish(own, of: owner, lookup.recordType)
+                try finish(records, of: owner, lookup.recordType)
                 return
             }
             guard let target = alias.data.name else { throw .unreadable(.member("data")) }
             set.ttl = min(set.ttl, alias.ttl)
             owner = target
-            first = records.firstIndex { $0.owner == owner }
         }
         throw .unreadable(.member("Answer"))
     }
 
     private mutating func finish(
-        _ records: Slice<ShortArray<Record>>,
+        _ records: ShortArray<Record>,
         of owner: Name,
         _ family: Families
     ) throws(VendorError) {
