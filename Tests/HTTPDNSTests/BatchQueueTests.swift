@@ -1,8 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
+import Net
 import Testing
 
 @testable import HTTPDNS
+
+extension BatchQueue {
+    /// Returns the next call, which may have `most` names.
+    fileprivate mutating func nextBatch(
+        _ shares: CallShares,
+        now: Instant = Instant(nanoseconds: 0),
+        most: Int = 2_048
+    ) -> Batch? {
+        let facts = VendorFacts(
+            kind: "test",
+            maximumNames: most,
+            pairsFamilies: true,
+            isBillable: false,
+            defaultPort: 443
+        )
+        return nextBatch(shares, now: now, facts)
+    }
+}
 
 @Suite("The queue of names waiting for a call")
 struct BatchQueueTests {
@@ -26,37 +45,26 @@ struct BatchQueueTests {
         for (name, families) in [("a", Families.v4), ("b", .v6), ("c", .v4), ("d", .v6)] {
             queue.add(try question(name, families))
         }
-        let first = queue.nextBatch(idle) { _ in true }
+        let first = queue.nextBatch(idle)
         #expect(names(first) == ["a", "c"])
         #expect(first?.questions.map(\.families) == [.v4, .v4])
-        #expect(queue.nextBatch(idle) { _ in true }?.questions.first?.families == .v6)
-        #expect(queue.nextBatch(idle) { _ in true } == nil)
+        #expect(queue.nextBatch(idle)?.questions.first?.families == .v6)
+        #expect(queue.nextBatch(idle) == nil)
     }
 
     @Test("if the oldest name has waited too long, the next call has the newest names")
     func newest() throws {
         var queue = BatchQueue()
-        for name in ["a", "b", "c", "d", "e"] { queue.add(try question(name)) }
+        let start = Instant(nanoseconds: 0)
+        let late = start + ClientLimits.newestFirst + .nanoseconds(1)
+        queue.add(try question("a"), since: start)
+        for name in ["b", "c", "d", "e"] { queue.add(try question(name), since: late) }
         queue.remove(try question("e"))
-        var oldest: [String] = []
-        let batch = queue.nextBatch(idle) {
-            $0.count <= 2
-        } isOld: {
-            oldest.append($0.name.text)
-            return true
-        }
-        #expect(names(batch) == ["d", "c"] && oldest == ["a"])
-        queue.add(try question("f"))
-        #expect(names(queue.nextBatch(idle) { $0.count <= 1 }) == ["a"])
-        #expect(
-            names(
-                queue.nextBatch(idle) { _ in
-                    true
-                } isOld: { _ in
-                    true
-                }
-            ) == ["f", "b"]
-        )
+        #expect(names(queue.nextBatch(idle, now: late, most: 2)) == ["d", "c"])
+        queue.add(try question("f"), since: late)
+        #expect(names(queue.nextBatch(idle, now: start, most: 1)) == ["a"])
+        let later = late + ClientLimits.newestFirst + .nanoseconds(1)
+        #expect(names(queue.nextBatch(idle, now: later)) == ["f", "b"])
         #expect(queue.count == 0 && queue.lineCount == 0)
     }
 
@@ -74,8 +82,8 @@ struct BatchQueueTests {
         #expect(queue.count > ClientLimits.queuedNames * 3 / 4)
         #expect(queue.refusal(of: network(4)) == nil)
         // A client whose names have left the queue may queue new names.
-        let batch = try #require(queue.nextBatch(idle) { $0.count <= 2_048 })
-        #expect(batch.client == network(1))
+        #expect(queue.nextBatch(idle)?.client == network(1))
+        for number in 0..<2_048 { queue.remove(try question("n\(number)")) }
         #expect(queue.refusal(of: network(1)) == nil)
     }
 
@@ -87,7 +95,7 @@ struct BatchQueueTests {
         queue.add(try question("d"))
         queue.add(try question("b2"), of: network(2))
         var order: [[String]] = []
-        while let batch = queue.nextBatch(idle, fit: { $0.count <= 2 }) {
+        while let batch = queue.nextBatch(idle, most: 2) {
             order.append(names(batch) ?? [])
         }
         #expect(order == [["a1", "a2"], ["b1", "b2"], ["d"], ["a3", "a4"], ["a5", "a6"]])
@@ -107,7 +115,7 @@ struct BatchQueueTests {
             queue.add(try question(name, .both, parameters))
         }
         var order: [[String]] = []
-        while let batch = queue.nextBatch(idle, fit: { _ in true }) {
+        while let batch = queue.nextBatch(idle) {
             order.append(names(batch) ?? [])
         }
         #expect(order == [["a", "d"], ["b", "e"], ["c"], ["f"], ["g"]])
@@ -122,7 +130,7 @@ struct BatchQueueTests {
         }
         for name in ["b1", "b2"] { queue.add(try question(name), of: network(2)) }
         var order: [[String]] = []
-        while let batch = queue.nextBatch(idle, fit: { $0.count <= 1 }) {
+        while let batch = queue.nextBatch(idle, most: 1) {
             order.append(names(batch) ?? [])
         }
         #expect(order == [["a1"], ["b1"], ["a2"], ["b2"], ["a3"]])
@@ -136,11 +144,11 @@ struct BatchQueueTests {
         queue.add(try question("a"), of: network(1))
         queue.add(try question("b"), of: network(2))
         queue.add(try question("c"), of: network(3))
-        #expect(names(queue.nextBatch(shares) { _ in true }) == ["c"])
-        #expect(names(queue.nextBatch(shares) { _ in true }) == ["b"])
-        #expect(queue.nextBatch(shares) { _ in true } == nil)
+        #expect(names(queue.nextBatch(shares)) == ["c"])
+        #expect(names(queue.nextBatch(shares)) == ["b"])
+        #expect(queue.nextBatch(shares) == nil)
         for _ in 1...2 { shares.end(network(1)) }
-        #expect(names(queue.nextBatch(shares) { _ in true }) == ["a"])
+        #expect(names(queue.nextBatch(shares)) == ["a"])
     }
 
     @Test("clients keep their order while clients with fewer calls go first")
@@ -155,7 +163,7 @@ struct BatchQueueTests {
         }
         for name in ["n4a", "n4b"] { queue.remove(try question(name)) }
         var order: [String] = []
-        while let batch = queue.nextBatch(shares, fit: { $0.count == 1 }) {
+        while let batch = queue.nextBatch(shares, most: 1) {
             order += names(batch) ?? []
         }
         #expect(order == ["n5a", "n5b", "n3a", "n3b", "n1a", "n2a", "n1b", "n2b"])
@@ -171,13 +179,13 @@ struct BatchQueueTests {
         for client: UInt32 in [2, 3, 2] { queue.add(try question("common"), of: network(client)) }
         queue.add(try question("c"), of: network(3))
         #expect(queue.count == 4)
-        let batch = queue.nextBatch(shares) { $0.count == 1 }
+        let batch = queue.nextBatch(shares, most: 1)
         #expect(names(batch) == ["common"])
         #expect(batch?.client == network(2))
-        #expect(batch?.others == [[network(1), network(3)]])
-        #expect(names(queue.nextBatch(shares) { _ in true }) == ["c"])
-        #expect(names(queue.nextBatch(shares) { _ in true }) == ["a1", "a2"])
-        #expect(queue.nextBatch(shares) { _ in true } == nil)
+        #expect(batch?.others == ShortArray([[network(1), network(3)]]))
+        #expect(names(queue.nextBatch(shares)) == ["c"])
+        #expect(names(queue.nextBatch(shares)) == ["a1", "a2"])
+        #expect(queue.nextBatch(shares) == nil)
     }
 
     @Test("one client gets half of the calls, and the next client half of the remaining calls")
@@ -222,7 +230,7 @@ struct BatchQueueTests {
         for number in 1...100 { queue.add(try question("f\(number)"), of: unproven(number)) }
         for number in 1...3 { queue.add(try question("a\(number)"), of: network(1)) }
         queue.add(try question("d"))
-        let order = (0..<9).compactMap { _ in names(queue.nextBatch(idle) { $0.count == 1 })?.first
+        let order = (0..<9).compactMap { _ in names(queue.nextBatch(idle, most: 1))?.first
         }
         #expect(order == ["a1", "f1", "d", "f2", "a2", "f3", "a3", "f4", "f5"])
     }
@@ -242,7 +250,7 @@ struct BatchQueueTests {
             queue.add(try question("f0"), of: unproven(number))
         }
         queue.add(try question("f0"), of: network(1))
-        #expect(queue.nextBatch(idle) { $0.count == 1 }?.client == network(1))
+        #expect(queue.nextBatch(idle, most: 1)?.client == network(1))
     }
 
     @Test("removed names use no memory, and do not delay later names")
@@ -256,8 +264,8 @@ struct BatchQueueTests {
         }
         #expect(queue.lineCount < 1_000)
         queue.add(try question("last"), of: network(1))
-        #expect(names(queue.nextBatch(idle) { _ in true }) == ["last"])
-        #expect(queue.nextBatch(idle) { _ in true } == nil)
+        #expect(names(queue.nextBatch(idle)) == ["last"])
+        #expect(queue.nextBatch(idle) == nil)
         #expect(queue.lineCount == 0)
     }
 
@@ -271,7 +279,7 @@ struct BatchQueueTests {
         queue.remove(first)
         #expect(queue.count == 1)
         queue.add(first)
-        #expect(names(queue.nextBatch(idle) { _ in true }) == ["b", "a"])
+        #expect(names(queue.nextBatch(idle)) == ["b", "a"])
         #expect(queue.count == 0)
     }
 
@@ -282,7 +290,7 @@ struct BatchQueueTests {
         let label = String(repeating: "x", count: 60)
         for number in 1...8 { queue.add(try question("n\(number).\(label).\(label).\(label).com")) }
         var sizes: [Int] = []
-        while let batch = queue.nextBatch(idle, fit: facts.canCarry) {
+        while let batch = queue.nextBatch(idle, now: Instant(nanoseconds: 0), facts) {
             sizes.append(batch.questions.count)
         }
         #expect(sizes == [5, 3])
@@ -297,6 +305,6 @@ struct BatchQueueTests {
             queue.remove(question)
         }
         #expect(queue.count == 0)
-        #expect(queue.nextBatch(idle) { _ in true } == nil)
+        #expect(queue.nextBatch(idle) == nil)
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
+internal import Net
 
 /// Queue of names that wait for a vendor call.
 ///
@@ -7,7 +8,9 @@ package import DNSWire
 /// The next call is for the client with the fewest calls in flight; clients with equally many calls
 /// take turns. If proven and other clients wait, every second call is for a proven client. A call
 /// has only names of one client, because one slow name delays the whole call.
-package struct BatchQueue: Sendable {
+///
+/// Not copyable, because a copy would share the entries.
+package struct BatchQueue: ~Copyable {
     /// Name to look up; all names of a call have equal families and parameters.
     package struct Question: Sendable, Hashable {
         /// Hash of the name, computed once because a question is hashed often.
@@ -37,34 +40,40 @@ package struct BatchQueue: Sendable {
         package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
     }
 
-    package struct Batch: Sendable {
+    package struct Batch {
         let client: ClientNetwork?
 
-        fileprivate(set) var questions: [Question] = []
+        fileprivate(set) var questions = ShortArray<Question>()
 
         /// Other clients that wait for the answers; one set for each element of `questions`.
-        fileprivate(set) var others: [Set<ClientNetwork?>] = []
+        fileprivate(set) var others = ShortArray<Set<ClientNetwork?>>()
     }
 
-    private struct Entry: Sendable {
+    /// Queued name.
+    private final class Entry {
         let question: Question
-        let number: UInt64
-    }
 
-    private struct Place: Sendable {
-        let number: UInt64
+        /// Time at which the name began to wait; nil if unknown.
+        let since: Instant?
 
         /// First client that waited for the name; the name counts against the share of this client.
         let owner: ClientNetwork?
 
-        var clients: Set<ClientNetwork?> = []
+        /// Other clients that wait for the name.
+        var others: Set<ClientNetwork?> = []
+
+        /// False after the name has left the queue; lines may still contain the entry.
+        var isWaiting = true
+
+        init(_ question: Question, of owner: ClientNetwork?, since: Instant?) {
+            self.question = question
+            self.owner = owner
+            self.since = since
+        }
     }
 
     /// Queue of names with equal families and parameters, oldest entry first.
-    ///
-    /// After the removal of a name, its entries stay, but are invalid. An entry is invalid if its
-    /// question and number are not in `waiting`.
-    private struct Line: Sendable {
+    private struct Line {
         let families: Families
         let parameters: RouteParameters?
 
@@ -75,16 +84,35 @@ package struct BatchQueue: Sendable {
         }
     }
 
-    private var waiting: [Question: Place] = [:]
+    /// Client with queued names.
+    private final class Client {
+        let network: ClientNetwork?
 
-    /// Queues of each client, in the order of their next calls; no array is empty.
-    private var lines: [ClientNetwork?: [Line]] = [:]
+        /// Queues in the order of their next calls.
+        var lines: [Line] = []
+
+        init(_ network: ClientNetwork?) { self.network = network }
+
+        func append(_ entry: Entry) {
+            let question = entry.question
+            for index in lines.indices where lines[index].carries(question) {
+                return lines[index].entries.append(entry)
+            }
+            lines.append(
+                Line(
+                    families: question.families,
+                    parameters: question.parameters,
+                    entries: [entry]
+                )
+            )
+        }
+    }
 
     /// Clients of one group that have queued names, in round-robin order.
-    private struct Turns: Sendable {
+    private struct Turns {
         let isProven: Bool
 
-        var clients: ArraySlice<ClientNetwork?> = []
+        var clients: ArraySlice<Client> = []
 
         /// Removes the client at `index`; the indices of the clients before it increase by 1.
         mutating func remove(_ index: Int) {
@@ -95,16 +123,23 @@ package struct BatchQueue: Sendable {
         }
     }
 
+    private var waiting: [Question: Entry] = [:]
+
+    private var clients: [ClientNetwork?: Client] = [:]
+
     /// Groups of proven clients and of other clients; the group with the latest call is last.
     private var turns = [Turns(isProven: true), Turns(isProven: false)]
 
+    /// Number of entries in all lines.
     private var entries = 0
-    private var left = 0
 
-    private var next: UInt64 = 0
+    /// Number of entries in all lines whose names have left the queue.
+    private var left = 0
 
     /// Number of queued names of each owner.
     private var shares = CallShares(of: ClientLimits.queuedNames)
+
+    package init() {}
 
     package var count: Int { waiting.count }
 
@@ -114,7 +149,7 @@ package struct BatchQueue: Sendable {
         set { shares.isReserved = newValue }
     }
 
-    var lineCount: Int { lines.values.reduce(0) { $0 + $1.count } }
+    var lineCount: Int { clients.values.reduce(0) { $0 + $1.lines.count } }
 
     /// Returns the error that forbids another name of `client`; nil if there is capacity.
     @inline(__always)
@@ -124,7 +159,9 @@ package struct BatchQueue: Sendable {
     }
 
     /// Returns the clients that wait for `question`; nil if the question is not queued.
-    func clients(of question: Question) -> Set<ClientNetwork?>? { waiting[question]?.clients }
+    func clients(of question: Question) -> Set<ClientNetwork?>? {
+        waiting[question].map { $0.others.union([$0.owner]) }
+    }
 }
 
 // MARK: - Changing
@@ -135,68 +172,73 @@ extension BatchQueue {
     /// If all queues together have ``ClientLimits/queuedEntries`` entries, a question is not added
     /// if another client has already queued this question. For a client without a proven address,
     /// half of this number is the limit.
-    package mutating func add(_ question: Question, of client: ClientNetwork? = nil) {
-        var place = waiting[question] ?? Place(number: next, owner: client)
-        let most = ClientLimits.queuedEntries / (client.isProven ? 1 : 2)
-        guard place.clients.isEmpty || entries < most,
-            place.clients.insert(client).inserted
-        else { return }
-        if place.number == next {
-            next += 1
+    ///
+    /// - Parameter since: time at which the name began to wait.
+    package mutating func add(
+        _ question: Question,
+        of client: ClientNetwork? = nil,
+        since: Instant? = nil
+    ) {
+        let entry: Entry
+        if let known = waiting[question] {
+            let most = ClientLimits.queuedEntries / (client.isProven ? 1 : 2)
+            guard entries < most, client != known.owner, known.others.insert(client).inserted
+            else { return }
+            entry = known
+        } else {
+            entry = Entry(question, of: client, since: since)
+            waiting[question] = entry
             shares.begin(client)
         }
-        waiting[question] = place
-        let entry = Entry(question: question, number: place.number)
-        if lines[client] == nil { appendTurn(client) }
-        if let index = lines[client]?.firstIndex(where: { $0.carries(question) }) {
-            lines[client]?[index].entries.append(entry)
-        } else {
-            let line = Line(
-                families: question.families,
-                parameters: question.parameters,
-                entries: [entry]
-            )
-            lines[client, default: []].append(line)
-        }
         entries += 1
+        if let known = clients[client] { return known.append(entry) }
+        let new = Client(client)
+        new.append(entry)
+        clients[client] = new
+        turns[group(of: client)].clients.append(new)
     }
 
     package mutating func remove(_ question: Question) {
-        guard let place = take(question) else { return }
-        left += place.clients.count
+        guard let entry = waiting[question] else { return }
+        take(entry)
+        left += 1 + entry.others.count
         tidy()
     }
 
-    private mutating func take(_ question: Question) -> Place? {
-        guard let place = waiting.removeValue(forKey: question) else { return nil }
-        shares.end(place.owner)
-        return place
+    private mutating func take(_ entry: Entry) {
+        waiting[entry.question] = nil
+        entry.isWaiting = false
+        shares.end(entry.owner)
     }
 
     /// Removes and returns the names of the next call; nil if no call may start.
     ///
     /// - Parameters:
-    ///   - fit: returns true if the names fit into one call.
-    ///   - isOld: returns true if a name has waited too long. If the oldest name of a queue has
-    ///     waited too long, the newest names are taken first. Otherwise, while a client queries too
-    ///     many names, each name would get a call only shortly before its deadline.
+    ///   - facts: limits of the names of a call.
+    ///   - now: current time. If the oldest name of a queue has waited longer than
+    ///     ``ClientLimits/newestFirst``, the newest names are taken first. Otherwise, while a client
+    ///     queries too many names, each name would get a call only shortly before its deadline.
     package mutating func nextBatch(
-        _ shares: CallShares,
-        fit: ([Name]) -> Bool,
-        isOld: (Question) -> Bool = { _ in false }
+        _ shares: borrowing CallShares,
+        now: Instant,
+        _ facts: borrowing VendorFacts
     ) -> Batch? {
         guard let client = nextClient(shares) else { return nil }
-        guard var own = lines.removeValue(forKey: client) else { return nil }
-        var line = own.removeFirst()
-        var batch = Batch(client: client)
-        var names: [Name] = []
-        let isReversed = line.entries.first.map { isOld($0.question) } ?? false
+        var line = client.lines.removeFirst()
+        var batch = Batch(client: client.network)
+        var octets = 0
+        let since = line.entries.first?.since ?? now
+        let isReversed = now - since > ClientLimits.newestFirst
         while let entry = isReversed ? line.entries.last : line.entries.first {
-            if isWaiting(entry) {
-                names.append(entry.question.name)
-                guard names.count == 1 || fit(names) else { break }
-                var others = take(entry.question)?.clients ?? []
-                others.remove(client)
+            if entry.isWaiting {
+                let name = entry.question.name
+                guard facts.canCarry(name, after: batch.questions.count, &octets) else { break }
+                take(entry)
+                var others = entry.others
+                if client.network != entry.owner {
+                    others.remove(client.network)
+                    others.insert(entry.owner)
+                }
                 left += others.count
                 batch.questions.append(entry.question)
                 batch.others.append(others)
@@ -206,28 +248,32 @@ extension BatchQueue {
             if isReversed { line.entries.removeLast() } else { line.entries.removeFirst() }
             entries -= 1
         }
-        if !line.entries.isEmpty { own.append(line) }
-        if !own.isEmpty {
-            lines[client] = own
-            appendTurn(client)
+        if !line.entries.isEmpty { client.lines.append(line) }
+        if client.lines.isEmpty {
+            clients[client.network] = nil
+            turns[group(of: client.network)].clients.removeLast()
         }
         tidy()
         return batch
     }
 
-    private mutating func appendTurn(_ client: ClientNetwork?) {
-        turns[turns[0].isProven == client.isProven ? 0 : 1].clients.append(client)
+    /// Returns the index of the group of `client`.
+    private func group(of client: ClientNetwork?) -> Int {
+        turns[0].isProven == client.isProven ? 0 : 1
     }
 
-    /// Removes and returns the client of the next call.
+    /// Returns the client of the next call, which moves to the end of its group.
     ///
-    /// The outer optional is nil if no call may start, the inner optional for the daemon itself.
-    private mutating func nextClient(_ shares: CallShares) -> ClientNetwork?? {
+    /// Returns nil if no call may start.
+    private mutating func nextClient(_ shares: CallShares) -> Client? {
         for group in turns.indices {
             guard let index = nextTurn(of: group, shares) else { continue }
             let client = turns[group].clients[index]
-            turns[group].remove(index)
-            turns.append(turns.remove(at: group))
+            if turns[group].clients.count > 1 {
+                turns[group].remove(index)
+                turns[group].clients.append(client)
+            }
+            turns.swapAt(group, 1)
             return client
         }
         return nil
@@ -237,20 +283,21 @@ extension BatchQueue {
     ///
     /// Removes clients without queued names. Stops at the first client without calls in flight.
     private mutating func nextTurn(of group: Int, _ shares: CallShares) -> Int? {
-        guard shares.free(isProven: turns[group].isProven) > 0 else { return nil }
+        let free = shares.free(isProven: turns[group].isProven)
+        guard free > 0 else { return nil }
         var best: (index: Int, calls: Int)?
         var index = turns[group].clients.startIndex
         while index < turns[group].clients.endIndex {
             let client = turns[group].clients[index]
-            if !removeInvalid(of: client) {
-                turns[group].remove(index)
-                // `remove` has increased the indices of the clients before `index` by 1.
-                best?.index += 1
-            } else {
-                let calls = shares.count(of: client)
-                if calls == 0 { return index }
-                if shares.admits(client), best.map({ calls < $0.calls }) ?? true {
+            let calls = shares.count(of: client.network)
+            if calls < best?.calls ?? .max, FairShare.half.admits(used: calls, free: free) {
+                if removeInvalid(of: client) {
+                    if calls == 0 { return index }
                     best = (index, calls)
+                } else {
+                    turns[group].remove(index)
+                    // `remove` has increased the indices of the clients before `index` by 1.
+                    best?.index += 1
                 }
             }
             index += 1
@@ -258,39 +305,34 @@ extension BatchQueue {
         return best?.index
     }
 
-    /// Removes the invalid entries before the first valid entry of a client.
+    /// Removes the entries before the first queued name of a client.
     ///
-    /// Returns false if the client has no valid entry.
-    private mutating func removeInvalid(of client: ClientNetwork?) -> Bool {
-        while let line = lines[client]?.first {
+    /// Returns false if the client has no queued name.
+    private mutating func removeInvalid(of client: Client) -> Bool {
+        while let line = client.lines.first {
             if let first = line.entries.first {
-                if isWaiting(first) { return true }
-                lines[client]?[0].entries.removeFirst()
+                if first.isWaiting { return true }
+                client.lines[0].entries.removeFirst()
                 entries -= 1
                 left -= 1
             } else {
-                lines[client]?.removeFirst()
+                client.lines.removeFirst()
             }
         }
-        lines[client] = nil
+        clients[client.network] = nil
         return false
-    }
-
-    private func isWaiting(_ entry: Entry) -> Bool {
-        waiting[entry.question]?.number == entry.number
     }
 
     private mutating func tidy() {
         guard left > entries / 2 + 64 else { return }
-        for client in turns.flatMap(\.clients) {
-            var own = lines.removeValue(forKey: client) ?? []
-            for index in own.indices {
-                own[index].entries = own[index].entries.filter(isWaiting)[...]
+        for client in clients.values {
+            for index in client.lines.indices {
+                client.lines[index].entries = client.lines[index].entries.filter(\.isWaiting)[...]
             }
-            own.removeAll(where: \.entries.isEmpty)
-            if !own.isEmpty { lines[client] = own }
+            client.lines.removeAll(where: \.entries.isEmpty)
         }
-        for group in turns.indices { turns[group].clients.removeAll { lines[$0] == nil } }
+        for group in turns.indices { turns[group].clients.removeAll(where: \.lines.isEmpty) }
+        clients = clients.filter { !$0.value.lines.isEmpty }
         entries -= left
         left = 0
     }

@@ -181,6 +181,17 @@ final class VendorCall {
     }
 }
 
+extension VendorCall {
+    /// Removes and returns a request in flight; nil if it has ended.
+    func takeTry(_ number: Int) -> RunningTry? {
+        // Unlike `firstIndex`, a loop needs no check of the executor.
+        for index in running.indices where running[index].number == number {
+            return running.remove(at: index)
+        }
+        return nil
+    }
+}
+
 extension VendorCall: Hashable {
     nonisolated static func == (first: VendorCall, second: VendorCall) -> Bool { first === second }
 

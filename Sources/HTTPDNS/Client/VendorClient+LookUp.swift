@@ -64,7 +64,7 @@ extension VendorClient {
         now: Instant
     ) -> BatchQueue.Question {
         let own = BatchQueue.Question(name: name, families: wanted, parameters: parameters)
-        if !pending.isEmpty {
+        if facts.pairsFamilies, !pending.isEmpty {
             let both = BatchQueue.Question(own, .both)
             if pending[both] != nil { return both }
             if pending[own] != nil { return own }
@@ -101,13 +101,13 @@ extension VendorClient {
                 arm(call)
             } else {
                 queueAlarm.bring(forward: lookUp.deadline)
-                queue.add(question, of: client)
+                queue.add(question, of: client, since: name.queuedAt)
                 flushSoon()
             }
             return nil
         }
         if let reason = refusal(lookUp.start, of: client) { return reason }
-        // An empty queue refuses no name; the check avoids a copy of the queue.
+        // An empty queue refuses no name.
         if queue.count > 0, let reason = queue.refusal(of: client) { return reason }
         let name = PendingName(question, wanted: wanted, route: route)
         name.lookUps.append(lookUp)
@@ -119,7 +119,7 @@ extension VendorClient {
             name.queuedAt = lookUp.start
             if mayFallBack { hasQueuedFallback = true }
             queueAlarm.bring(forward: lookUp.deadline)
-            queue.add(question, of: client)
+            queue.add(question, of: client, since: lookUp.start)
             flushSoon()
         }
         return nil
@@ -218,23 +218,11 @@ extension VendorClient {
         var count = 0
         while !isFlushing, queue.count > 0 {
             let now = clocks.now()
-            let batch = queue.nextBatch(shares, fit: facts.canCarry) { oldest in
-                guard let queuedAt = pending[oldest]?.queuedAt else { return false }
-                return now - queuedAt > ClientLimits.newestFirst
-            }
-            guard let batch else { break }
+            guard let batch = queue.nextBatch(shares, now: now, facts) else { break }
             if let reason = refusal(now, of: batch.client) {
                 refuse(batch, reason, now)
             } else {
-                let names = batch.questions.map { pending[$0] }
-                for (name, others) in zip(names, batch.others) {
-                    guard let name, isTooLate(name, now) else { continue }
-                    let clients = others.union([batch.client])
-                    let reason = waitReason(of: clients, free: shares.free - 1)
-                    answer(name, failure(reason, of: clients, beginning: batch.client))
-                }
-                let called = names.compactMap(\.self).filter { !$0.lookUps.isEmpty }
-                if !called.isEmpty { begin(called, of: batch.client, now) }
+                call(batch, now)
             }
             count += 1
             if count == ClientLimits.batchesPerIteration { sendQueuedSoon() }
@@ -245,6 +233,24 @@ extension VendorClient {
         } else if !isFlushing {
             suspectCalls()
         }
+    }
+
+    /// Starts a call for the names of `batch`; fails the names for which a reply would be too late.
+    private func call(_ batch: BatchQueue.Batch, _ now: Instant) {
+        var names: [PendingName] = []
+        var isLate = false
+        for index in batch.questions.indices {
+            guard let name = pending[batch.questions[index]] else { continue }
+            names.append(name)
+            guard isTooLate(name, now) else { continue }
+            isLate = true
+            let clients = batch.others[index].union([batch.client])
+            let reason = waitReason(of: clients, free: shares.free - 1)
+            answer(name, failure(reason, of: clients, beginning: batch.client))
+        }
+        // Without names that are too late, avoids the isolation check of the closure.
+        if isLate { names.removeAll { $0.lookUps.isEmpty } }
+        if !names.isEmpty { begin(names, of: batch.client, now) }
     }
 
     /// True if a reply would probably arrive after the deadline of the name.
@@ -267,8 +273,9 @@ extension VendorClient {
         var refused: [PendingName] = []
         for (question, others) in zip(batch.questions, batch.others) {
             let permitted = reason.isOfClient ? others.filter { isPermitted($0, now) } : []
-            for other in permitted { queue.add(question, of: other) }
-            if permitted.isEmpty, let name = pending[question] { refused.append(name) }
+            guard let name = pending[question] else { continue }
+            for other in permitted { queue.add(question, of: other, since: name.queuedAt) }
+            if permitted.isEmpty { refused.append(name) }
         }
         for name in refused {
             answer(name, VendorFailure(reason: reason))

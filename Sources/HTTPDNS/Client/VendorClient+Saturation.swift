@@ -113,7 +113,7 @@ extension VendorClient {
         let names = held.names
         held = HeldNames()
         for (name, client) in names where pending[name.question] === name && name.call == nil {
-            queue.add(name.question, of: client)
+            queue.add(name.question, of: client, since: name.queuedAt)
         }
     }
 }

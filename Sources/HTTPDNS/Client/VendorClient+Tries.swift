@@ -54,8 +54,7 @@ extension VendorClient {
         of call: VendorCall,
         _ result: Result<[VendorAnswer], VendorError>
     ) {
-        guard let index = call.running.firstIndex(where: { $0.number == number }) else { return }
-        let running = call.running.remove(at: index)
+        guard let running = call.takeTry(number) else { return }
         defer {
             if call.running.isEmpty, !lingering.isEmpty, lingering.remove(call) != nil,
                 call.isExpired

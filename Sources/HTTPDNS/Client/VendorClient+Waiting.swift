@@ -16,7 +16,7 @@ extension VendorClient {
         if countsDemand { demand.note(name, families, now: now) }
         let question = question(name, families, .v4, parameters, now: now)
         guard let name = pending[question], name.call == nil else { return }
-        queue.add(question, of: client)
+        queue.add(question, of: client, since: name.queuedAt)
         flushSoon()
     }
 

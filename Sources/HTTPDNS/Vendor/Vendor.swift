@@ -94,9 +94,15 @@ package struct VendorFacts: Sendable, Hashable {
 }
 
 extension VendorFacts {
-    package func canCarry(_ names: [Name]) -> Bool {
-        let octets = names.reduce(names.count - 1) { $0 + $1.octets.count - 2 }
-        return (1...maximumNames).contains(names.count)
-            && (names.count == 1 || octets <= VendorLimits.maximumNameOctets)
+    /// Returns true if a call with `count` names of `octets` octets can also have `name`.
+    ///
+    /// If true, adds the octets of `name` to `octets`.
+    func canCarry(_ name: Name, after count: Int, _ octets: inout Int) -> Bool {
+        let sum = octets + name.octets.count - (count == 0 ? 2 : 1)
+        guard count < maximumNames, count == 0 || sum <= VendorLimits.maximumNameOctets else {
+            return false
+        }
+        octets = sum
+        return true
     }
 }
