@@ -149,7 +149,7 @@ struct CallTests {
         )
     }
 
-    @Test("a result with a wrong JSON type is malformed")
+    @Test("a result of the wrong JSON type is malformed")
     func wrongResults() throws {
         let reply = try Reply(message: Array(#"{"parameters":{"removed":"3"}}"#.utf8))
         #expect(throws: ProtocolError.malformed(reason: "\"removed\" has the wrong type")) {

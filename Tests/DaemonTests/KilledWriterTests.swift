@@ -13,7 +13,7 @@ private enum Writer {
 
     /// Writes the snapshot again and again until a thread kills the process.
     ///
-    /// As a delay, the thread first calls access(2) `looks` times on the file.
+    /// The thread first calls access(2) `looks` times on the file, as a delay.
     static func run(_ path: String, looks: Int) throws {
         nice(19)
         let now = Clock.now

@@ -173,12 +173,12 @@ private final class ClosingUpstream: Forwarding {
     /// Names of other clients.
     private(set) var names: [String] = []
 
-    /// Number of queries that were closed.
+    /// Number of queries whose connection was closed.
     private(set) var closed = 0
 
     private let world: Simulation
 
-    /// Times at which the server stops to resolve dead names.
+    /// Times at which the server stops resolving each dead name.
     private var ends: ArraySlice<Instant> = []
     private var attempts: [Attempt] = []
 

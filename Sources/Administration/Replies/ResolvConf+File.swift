@@ -52,18 +52,18 @@ extension ResolvConf {
         }
     }
 
-    /// Text for `status` if programs on this machine do not reach the daemon, although
-    /// resolv.conf should or does point to it; otherwise nil.
+    /// Problem for `status` if programs on this machine get no answer from the daemon, although
+    /// resolv.conf points to it, or `setup apply` made it do so; otherwise nil.
     func problem(allow: [IPPrefix]) -> String? {
         guard let first = nameservers.first else { return nil }
         if pointsHere == true {
-            // systemd-resolved at 127.0.0.53 forwards from loopback, too.
-            let server = (by == nil ? SocketAddress(first, defaultPort: 53)?.ip : nil) ?? .loopback
-            guard server.isLoopback, !allow.contains(where: { $0.contains(server) }) else {
-                return nil
-            }
-            return "`allow` does not contain \(server): programs on this machine get REFUSED; add "
-                + "this address to `allow`"
+            guard by == nil, let server = SocketAddress(first, defaultPort: 53)?.ip,
+                server.isLoopback,
+                !allow.contains(where: { $0.contains(server.loopbackSource) })
+            else { return nil }
+            return
+                "`allow` does not contain \(server.loopbackSource): programs on this machine get "
+                + "REFUSED; add this address to `allow`"
         }
         guard isSetUp == true, pointsHere == false else { return nil }
         guard isWrittenBySetup == true else {
@@ -72,7 +72,7 @@ extension ResolvConf {
                 + nameservers.joined(separator: ", ")
                 + ": see `httpdnsctl setup --dry-run`, then run `httpdnsctl setup apply --force`"
         }
-        // The operator can have set the address of another machine.
+        // The operator may have configured another machine's address.
         guard SocketAddress(first, defaultPort: 53)?.ip.isLoopback == true else { return nil }
         return
             "/etc/resolv.conf, written by `httpdnsctl setup apply`, names \(first), but the daemon "

@@ -67,18 +67,13 @@ extension Settings {
         }
     }
 
-    /// First loopback address that programs on this machine can query, but that `allow` lacks.
-    ///
-    /// A query to a loopback address has the same address as source.
+    /// First source address of programs on this machine that `allow` lacks.
     private var refusedLoopback: IPAddress? {
-        let queried = listen.map { address in
-            guard address.ip.isUnspecified else { return address.ip }
-            return switch address.ip {
-            case .v4: IPAddress.loopback
-            case .v6: IPAddress.v6(IPv6Address(high: 0, low: 1))
-            }
+        for address in listen where address.ip.isUnspecified || address.ip.isLoopback {
+            let source = address.ip.loopbackSource
+            if !allow.contains(where: { $0.contains(source) }) { return source }
         }
-        return queried.first { ip in ip.isLoopback && !allow.contains { $0.contains(ip) } }
+        return nil
     }
 
     /// Returns the address and port that the operator probably meant; nil if there is none.

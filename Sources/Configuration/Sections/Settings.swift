@@ -151,8 +151,8 @@ extension Settings {
         },
         .option("allow", \.allow, .list("addresses and networks", of: .prefix)) {
             """
-            Addresses and networks of permitted clients. Other clients get REFUSED, also programs on \
-            this machine if the loopback addresses are not in the list.
+            Addresses and networks of permitted clients. Other clients get REFUSED. This includes \
+            programs on this machine if the list lacks the loopback addresses.
             """
         },
         .section(

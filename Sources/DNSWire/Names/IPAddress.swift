@@ -67,6 +67,16 @@ extension IPAddress {
     /// The address 127.0.0.1.
     package static let loopback = IPAddress.v4(IPv4Address(value: 0x7F00_0001))
 
+    /// Source address of a query to a loopback address of this family: 127.0.0.1 or ::1.
+    ///
+    /// Linux uses 127.0.0.1 for all addresses in 127.0.0.0/8.
+    package var loopbackSource: IPAddress {
+        switch self {
+        case .v4: .loopback
+        case .v6: .v6(IPv6Address(high: 0, low: 1))
+        }
+    }
+
     package var isLoopback: Bool {
         switch self {
         case .v4(let address): address.isLoopback

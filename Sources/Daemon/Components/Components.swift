@@ -217,9 +217,9 @@ package enum StartError: Error, CustomStringConvertible {
                 + "address to an interface"
         case .listen(let address, let error): "cannot listen on \(address): \(error)"
         case .listenBeside(let address, let own):
-            "cannot listen on \(address) while this daemon listens on \(own); to replace \(own) by "
-                + "\(address), make sure that no other program uses the port (`sudo ss -tulpn 'sport = "
-                + ":\(address.port)'`), then restart the daemon"
+            "cannot listen on \(address), because this daemon listens on \(own); to replace \(own) "
+                + "by \(address), make sure that no other program uses the port (`sudo ss -tulpn 'sport "
+                + "= :\(address.port)'`), then restart the daemon"
         case .passedElsewhere(let address, let passed):
             "cannot listen on \(address): systemd listens on "
                 + passed.map { "\($0)" }.joined(separator: ", ")

@@ -187,7 +187,7 @@ final class RedisConnection {
         exchange.completion.take()?(.success(exchange.replies))
     }
 
-    /// Returns the reply; of an error that quotes the password, only its first word.
+    /// Returns the reply; an error that quotes the password is cut to its first word.
     ///
     /// A server without AUTH quotes the arguments: `ERR unknown command 'AUTH', with args …`.
     private func withoutPassword(_ reply: RedisReply) -> RedisReply {

@@ -56,7 +56,8 @@ package struct CallShares: Sendable {
         )
     }
 
-    /// True if `client`, with `more` calls added, gets no further call because of its own calls.
+    /// True if the own calls of `client` are the reason that it gets no further call; counts `more`
+    /// calls in addition.
     ///
     /// The client then has at least as many calls as all other clients together. Calls of the
     /// daemon do not count as calls of another client. False for a client without calls, and for a

@@ -8,19 +8,19 @@ internal import DNSWire
 /// query slow names. All clients without a proven address have one common limit.
 ///
 /// Each hedged request adds ``callsPerHedge`` to the debt of its client. Each call, and each
-/// ``repaymentTime``, subtract 1. The debt is at most `burst` × ``callsPerHedge``. So of n calls of a
-/// client in m times ``repaymentTime``, at most `burst` + (n + m) / ``callsPerHedge`` have a hedged
-/// request.
+/// ``repaymentTime``, subtract 1. The debt is at most `burst` × ``callsPerHedge``. If a client
+/// starts n calls in m × ``repaymentTime``, at most `burst` + (n + m) / ``callsPerHedge`` of these
+/// calls have a hedged request.
 struct HedgeBudget: Sendable {
     static let callsPerHedge = 20
 
-    /// Time that repays as much as a call: a hedged request in 10 minutes.
+    /// Time that reduces the debt by 1, as a call does: one more hedged request every 10 minutes.
     static let repaymentTime = Duration.seconds(30)
 
     private let burst: Int
 
     private struct Debt {
-        /// Number of calls that repay the debt, at least 1.
+        /// Debt in calls, at least 1.
         var calls: Int
 
         /// Time of the latest hedged request.

@@ -184,7 +184,7 @@ final class VendorCall {
 extension VendorCall {
     /// Removes and returns a request in flight; nil if it has ended.
     func takeTry(_ number: Int) -> RunningTry? {
-        // Unlike `firstIndex`, a loop needs no check of the executor.
+        // A loop avoids the executor check in the closure of `firstIndex`.
         for index in running.indices where running[index].number == number {
             return running.remove(at: index)
         }

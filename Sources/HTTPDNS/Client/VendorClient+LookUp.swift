@@ -248,7 +248,7 @@ extension VendorClient {
             let reason = waitReason(of: clients, free: shares.free - 1)
             answer(name, failure(reason, of: clients, beginning: batch.client))
         }
-        // Without names that are too late, avoids the isolation check of the closure.
+        // The condition avoids the isolation check in the closure of `removeAll`.
         if isLate { names.removeAll { $0.lookUps.isEmpty } }
         if !names.isEmpty { begin(names, of: batch.client, now) }
     }

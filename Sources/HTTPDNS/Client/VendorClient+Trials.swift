@@ -137,7 +137,7 @@ extension VendorClient {
         // replies now.
         let recent = max(oldest.start, now - ClientLimits.trialPatience)
         if silence.hasReceived(since: recent) { return check }
-        // The name waits also if the client of the oldest call may not spend more.
+        // If the client of the oldest call may not spend more, the probe is charged to the daemon.
         beginTrial(of: spentBudget(of: oldest.client, now) == nil ? oldest.client : nil)
         guard isResponsive else { return nil }
         guard mayLeave else { return check }

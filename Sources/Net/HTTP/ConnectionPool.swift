@@ -187,7 +187,8 @@ extension ConnectionPool {
         let none = Instant(nanoseconds: 0)
         let received = socket?.lastReceived ?? none
         let replied = isReusing ? socket?.lastReply ?? none : received
-        // Several requests can wait for the handshake of one connection.
+        // A request can wait for a handshake that another request started, so its own sending time
+        // decides.
         let sent = transfer.handle?.received.sent ?? none
         // If `mayBeDead` is true, the caller repeats the request. A request that may be billed must
         // not be repeated if data has arrived since the start of the request.

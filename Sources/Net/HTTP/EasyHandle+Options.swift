@@ -38,7 +38,9 @@ extension EasyHandle {
         try check(unsafe Self.set(option, of: easy, to: value))
     }
 
-    /// Sets a text; nonisolated, because the isolation check of a closure takes 330 instructions.
+    /// Sets a text option.
+    ///
+    /// Nonisolated, because the isolation check of a closure costs 330 instructions.
     private nonisolated static func set(
         _ option: CURLoption,
         of easy: UnsafeMutableRawPointer,

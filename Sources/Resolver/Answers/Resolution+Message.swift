@@ -14,8 +14,8 @@ extension Resolution {
         )
         sections = answer.sections
         isAuthentic = answer.isAuthentic
-        // `CacheWriter` stores a substitute with neither; for other answers without both, the mark
-        // has no effect.
+        // `CacheWriter` stores a substitute without a stale window and without a refresh time.
+        // Another answer can also lack both; then the mark has no effect.
         isSubstitute = answer.staleWindow == 0 && answer.refreshAfter == 0
     }
 

@@ -5,8 +5,8 @@ internal import Net
 
 /// Names for which vendors recently replied without an address.
 ///
-/// Further queries for the families of the reply need no call, for example queries with another DO
-/// flag.
+/// A further query for these address families needs no call, for example the same question with
+/// another DO flag.
 struct EmptyReplies {
     private struct Reply {
         let source: Provenance
@@ -16,7 +16,7 @@ struct EmptyReplies {
 
         /// True if a limit prevented a call to an earlier vendor, which may have an address.
         ///
-        /// Further queries are then sent to the earlier vendor, and only need no call to `vendor`.
+        /// A further query then goes to the earlier vendor, and skips only `vendor`.
         let isAfterLimit: Bool
     }
 

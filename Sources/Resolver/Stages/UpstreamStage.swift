@@ -91,8 +91,8 @@ package final class UpstreamStage {
 
     /// Ends the query with an error.
     ///
-    /// After an endless chain of aliases, the chain is the error that the client gets, unless
-    /// `error` is not the fault of a server.
+    /// If an earlier upstream returned an endless chain of aliases, the chain is the error that the
+    /// client gets. Exception: `error` is a fault of the daemon or the network.
     private func fail(_ query: PendingQuery, _ error: UpstreamError) {
         let isOfServer =
             switch error {
@@ -157,7 +157,7 @@ package final class UpstreamStage {
         /// Source of the answer.
         ///
         /// Determined when the first reply arrives, because the network may remove the upstream
-        /// before the last reply, and ``forget(_:)`` must last.
+        /// before the last reply. A later look-up would undo ``forget(_:)``.
         let provenance: Provenance
 
         /// Upstreams that sent the replies for alias targets.

@@ -216,7 +216,8 @@ final class VendorFallback {
             }
         }
         if answer.resolution.sections.answerCount == 0 {
-            // Moves other clients to a new query, because their limits may permit the other call.
+            // Gives other waiting clients their own query, because their limits may permit the
+            // call.
             if limit == .ofClient { pending.table?.separate(pending) }
             shorten(&answer.resolution, query.question)
         }

@@ -34,7 +34,7 @@ extension AttemptPlan {
         var tries = 0
         var asked: Instant?
 
-        /// Earliest time of the next attempt after SERVFAIL or REFUSED; nil if there was none.
+        /// Earliest time of the next attempt after SERVFAIL or REFUSED; nil without such a reply.
         ///
         /// Such a server is queried again only after all other servers.
         var repeatableAt: Instant?
@@ -44,7 +44,7 @@ extension AttemptPlan {
     enum Repetition: Sendable, Hashable {
         case never
 
-        /// After the other servers, and after ``UpstreamLimits/declinePause``.
+        /// Permitted after the other servers, and after ``UpstreamLimits/declinePause``.
         case afterPause
 
         case allowed

@@ -185,8 +185,8 @@ final class Run: Attempt {
         }
     }
 
-    /// Lets an attempt time out if the server closed the connection of a client with a high load
-    /// without a reply.
+    /// Keeps a failed attempt open until its timeout, because the server closed the connection of a
+    /// client with a high load without a reply.
     ///
     /// An overloaded server can close connections. If the attempt ended immediately, the limit of
     /// the client's queries in flight would not limit the rate of the queries. The attempt counts as
@@ -195,7 +195,9 @@ final class Run: Attempt {
         roster.pages[attempt.server].samples.noteLoss(isClosed: false)
         ServiceLoop.task { [self] in
             try? await health.clocks.sleep(attempt.deadline)
-            failed(attempt, .timedOut, health.clocks.now())
+            let (server, page) = (roster.servers[attempt.server], roster.pages[attempt.server])
+            let error = health.isKnown(server, page) ? UpstreamError.timedOut : .withdrawn
+            failed(attempt, error, health.clocks.now())
         }
     }
 
@@ -210,7 +212,8 @@ final class Run: Attempt {
         if error == .timedOut, server.repeatsAfter == .zero, let winner,
             winner.server == failed.server, winner.number > failed.number
         {
-            // A server that was only slow would have answered this datagram, too.
+            // The server answered the repetition, but never this datagram, so the datagram was
+            // lost.
             roster.pages[failed.server].health.lostDatagram(now: now)
         }
         latestError = error
@@ -222,7 +225,7 @@ final class Run: Attempt {
             return perform(plan.withdrawn(failed.number, now: now), .next, now)
         }
         if error.isDecline {
-            // A second error for this query proves nothing new, and causes no probe.
+            // Only the first error of a server for this query causes a probe.
             if !hasDeclined {
                 declined.append((server, error, failed.began))
                 health.suspect(server, silentSince: nil, until: now + server.timeout)
@@ -239,7 +242,8 @@ final class Run: Attempt {
         }
         guard !isFinished else { return }
         var repetition = error.repetition
-        // Otherwise, a flood of names that always fail would be amplified.
+        // A client with a high load gets no repetition, because repetitions would multiply a flood
+        // of names that always fail.
         if load != .normal, repetition == .afterPause { repetition = .never }
         perform(plan.failed(failed.number, repetition, now: now), .next, now)
     }

@@ -51,10 +51,11 @@ struct ServerHealth: Sendable, Hashable {
 
     private var declines = 0
 
-    /// Start of the first unanswered attempt since the last reply for which a probe was requested.
+    /// Start of the first unanswered attempt that requested a probe after the last reply.
     private var suspectedSince: Instant?
 
-    /// Time of the last query of a client with a high load, before the server became silent.
+    /// Time of the last query of a client with a high load; queries after the server became silent
+    /// do not count.
     private var loadedAt: Instant?
 
     /// Time at which the loss of a datagram was noticed.
@@ -184,7 +185,7 @@ extension ServerHealth {
 // MARK: - Load
 
 extension ServerHealth {
-    /// Records that a probe is requested because of an attempt without a reply.
+    /// Records that an attempt had no reply, and that a probe was requested.
     mutating func suspected(since began: Instant) {
         guard suspectedSince.map({ !isSilent(since: $0) }) ?? true else { return }
         suspectedSince = began

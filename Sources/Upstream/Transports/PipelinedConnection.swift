@@ -349,6 +349,7 @@ extension PipelinedConnection {
         let id = UInt16(reply[0]) << 8 | UInt16(reply[1])
         guard let entry = pending.removeValue(forKey: id) else {
             guard let late = givenUp.removeValue(forKey: id) else { return noteForeign() }
+            hasReplied = true
             return noteAnswered(late)
         }
         let time = clocks.now() - entry.since

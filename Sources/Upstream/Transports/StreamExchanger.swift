@@ -111,7 +111,7 @@ final class StreamExchanger {
                 adopt(answer.connection, for: purpose)
                 return try validate(answer.octets, exchange, on: answer.connection)
             } catch {
-                attempt.wasRefused = connection.isRefusal
+                attempt.wasRefused = connection.isRefusal && silent.isRefusal
                 throw error
             }
         }
@@ -138,6 +138,7 @@ final class StreamExchanger {
                 !attempt.isOfBusyClient || !connection.wasServed,
                 clocks.now() < attempt.deadline, let working = workingConnection()
             else { throw failure }
+            attempt.wasRefused = false
             let octets = try await working.ask(exchange.message, for: attempt)
             share(working, for: purpose, attempt, insteadOf: connection)
             return try validate(octets, exchange, on: working)

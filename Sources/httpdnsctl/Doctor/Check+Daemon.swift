@@ -136,7 +136,7 @@ extension Check {
         // check.
         let lines = check.output.split(separator: "\n").map(String.init)
         if let file = lines.first(where: { $0.contains("only root can read") }) {
-            return .failure(file, fix: "httpdnsd --check shows the hint")
+            return .failure(file, fix: "run httpdnsd --check for a hint")
         }
         let wrong = lines.filter { !$0.contains("CREDENTIALS_DIRECTORY") }
         guard check.status != 0, let first = wrong.first else {

@@ -67,8 +67,8 @@ extension Check {
         let has = listeners.contains {
             ServerAddress($0.address) == socket.server && $0.transport == socket.transport.rawValue
         }
-        // systemd keeps a copy of each socket that it passes. Another process shares a port with
-        // SO_REUSEPORT, and takes a part of the queries.
+        // systemd keeps a copy of each socket that it passes. Another process with the same port
+        // (SO_REUSEPORT) receives some of the queries.
         if has { return socket.process.map { $0.pid != 1 } ?? false }
         if machine.status != nil, !socket.server.address.isUnspecified { return false }
         return machine.servers.contains { server in

@@ -30,21 +30,23 @@ struct SetupServers {
         servers = zip(candidates, outcomes).filter { Self.isAnswer($1) }.map(\.0)
         if servers.isEmpty {
             servers = Array(candidates.prefix(1))
-            let refusing = zip(candidates, outcomes).first { Self.isRefusal($1) }?.0
-            obstacles.append(
-                refusing.map { server in
+            if let refusing = zip(candidates, outcomes).first(where: { Self.isRefusal($1) })?.0 {
+                let source = Self.source(of: refusing)
+                obstacles.append(
                     SetupPlan.Obstacle(
-                        what: "the DNS server on \(server) refuses queries of this machine",
-                        fix:
-                            "add \(server.address) to `allow` in httpdnsd.yaml, then httpdnsctl reload"
+                        what: "the DNS server on \(refusing) refuses queries from this machine",
+                        fix: "add \(source) to `allow` in httpdnsd.yaml, then httpdnsctl reload"
                     )
-                }
-                    ?? SetupPlan.Obstacle(
+                )
+            } else {
+                obstacles.append(
+                    SetupPlan.Obstacle(
                         what: "no DNS server answers on "
                             + candidates.map(\.description).joined(separator: " or "),
                         fix: "start the daemon first: systemctl enable --now httpdnsd"
                     )
-            )
+                )
+            }
         } else if given.isEmpty, case .failure(let failure) = status {
             obstacles.append(
                 SetupPlan.Obstacle(
@@ -156,6 +158,11 @@ struct SetupServers {
         // A disabled stub refuses queries; programs then use nss-resolve.
         case .answer, .fault: nil
         }
+    }
+
+    /// Returns the source address of queries of this machine to `server`.
+    private static func source(of server: ServerAddress) -> IPAddress {
+        server.address.isLoopback ? server.address.loopbackSource : server.address
     }
 
     private static func isAnswer(_ outcome: Probe.Outcome) -> Bool {
