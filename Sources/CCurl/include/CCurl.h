@@ -16,7 +16,7 @@ const char *curl_library_load(void);
 /// Returns true after `curl_library_load` or another function has loaded libcurl.
 bool curl_library_is_loaded(void);
 
-/// Returns true if libcurl's `free` erases the block. For tests; needs `curl_global_init`.
+/// Returns true if libcurl's `free` erases the block. For tests.
 bool curl_library_erases(void *block);
 
 /// Receives part of a body, or a header line; a result other than `size * count` aborts the transfer.
