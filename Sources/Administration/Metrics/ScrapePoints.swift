@@ -37,7 +37,7 @@ package final class ScrapePoints {
             .map { "metrics: no interface has the address \($0)" }
     }
 
-    /// Binds the places that are not served yet, also addresses that an interface may get later.
+    /// Binds the places that are not served yet, including addresses that no interface has yet.
     package func bind(_ settings: MetricsSettings) -> Bound {
         var bound = Bound()
         for place in settings.listen where !servers.contains(where: { $0.place == place }) {

@@ -35,10 +35,11 @@ final class HostsFiles {
     /// Faults because of which names are missing or out of date.
     private(set) var problems: [String] = []
 
-    /// Fault of a file that cannot be read, and whose former names are in ``table``.
+    /// Reason why a file cannot be read while its former names stay in ``table``.
     private(set) var staleFile: String?
 
-    /// - Parameter former: reader of the former settings. If a file cannot be read, its names stay.
+    /// - Parameter former: hosts files of the former settings. If a file cannot be read, its names
+    ///   stay.
     init(_ settings: HostsSettings, after former: HostsFiles? = nil, logger: Logger) {
         self.settings = settings
         self.logger = logger

@@ -247,7 +247,7 @@ extension AttemptPlan {
 
     /// Ends a failed attempt.
     ///
-    /// - Parameter repetition: tells if the server may get the query again.
+    /// - Parameter repetition: permission to send the query to the server again.
     mutating func failed(
         _ number: Int,
         _ repetition: Repetition,

@@ -22,7 +22,7 @@ package enum ClientLoad: Sendable {
 /// Unanswered queries of clients do not prove that a server is overloaded. Clients choose the
 /// names, and the authoritative servers of a name can be silent, or answer only some copies of a
 /// query. But a query of a client with a high load counts as a lost sample if the server closes its
-/// connection.
+/// connection without a reply to any query.
 struct LossSamples {
     /// Moving average of the share of samples without a reply, in units of 1/1024.
     private var lost = 0
@@ -70,7 +70,8 @@ struct LossSamples {
         (answeredAt, isRefused) = (now, rcode != .noError)
     }
 
-    /// Counts a sample without a reply, or a query whose connection the server closed.
+    /// Counts a sample without a reply, or a query whose connection the server closed without a
+    /// reply.
     ///
     /// Unbound closes the connection of a query that exceeds `num-queries-per-thread`.
     ///
