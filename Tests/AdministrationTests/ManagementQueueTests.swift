@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import Configuration
 import Control
+import Logging
 import TestWorld
 import Testing
 
@@ -73,6 +75,57 @@ struct ManagementQueueTests {
         clock.advance(by: 1)
         for request in requests { #expect(await !request.value.isEmpty) }
         #expect(scrapes == 2)
+    }
+
+    @Test(
+        "a flood of scrapes has a limited number of waiting requests; later, each connection ends"
+    )
+    @ServiceLoop
+    func flood() async throws {
+        let clock = TestClock()
+        let patience = Clock.now + .seconds(60)
+        let queue = ManagementQueue(clock.clocks)
+        let renderer = ScrapeRenderer(in: queue) {
+            MetricsReport(stats: StatsReply(sinceSeconds: 1))
+        }
+        let listener = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        let address = try #require(listener.localAddress)
+        let limits = MetricsServer.Limits(connections: 2)
+        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        let server = MetricsServer(
+            listener,
+            at: .address(address),
+            logger: logger,
+            limits: limits,
+            renderer
+        )
+        let run = ServiceLoop.task { await server.run() }
+        var clients: [StreamConnection] = []
+        for _ in 0..<40 {
+            let client = try await StreamConnection.connect(to: address, deadline: patience)
+            let head = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            try await client.write(Array(head.utf8), deadline: patience)
+            clients.append(client)
+        }
+        while queue.waitingJobs < limits.tasks - 1 { await Task.yield() }
+        for _ in 0..<1000 { await Task.yield() }
+        #expect(queue.waitingJobs <= limits.tasks)
+        let last = ServiceLoop.throwingTask { [client = clients[39]] in
+            try await client.read(upTo: 1000, deadline: patience)
+        }
+        var isServed = false
+        let end = ServiceLoop.task {
+            _ = await last.result
+            isServed = true
+        }
+        while !isServed {
+            clock.advance(by: 1)
+            await Task.yield()
+        }
+        await end.value
+        #expect(try await last.value.starts(with: "HTTP/1.1 200 OK\r\n".utf8))
+        server.stop()
+        await run.value
     }
 
     @Test("control calls of different clients are served through one queue")

@@ -13,6 +13,11 @@ final class MetricsServer {
     struct Limits: Sendable {
         var connections = 16
 
+        /// Maximum number of tasks, including tasks of replaced connections.
+        ///
+        /// The task of a replaced connection ends after its turn in the ``ManagementQueue``.
+        var tasks: Int { 2 * connections }
+
         /// Maximum time between two requests of a client; usual intervals of scrapers are shorter.
         var idle = Duration.seconds(90)
 
@@ -27,6 +32,10 @@ final class MetricsServer {
     private let limits: Limits
     private let renderer: ScrapeRenderer
     private var clients: [Client] = []
+    private var tasks = 0
+
+    /// Continuation of ``run()`` while ``tasks`` is at its limit.
+    private var accepting: CheckedContinuation<Void, Never>?
 
     private final class Client {
         let connection: StreamConnection
@@ -58,7 +67,11 @@ final class MetricsServer {
             )
         }
         do throws(SocketError) {
-            while true { admit(try await listener.accept()) }
+            while true {
+                // Until a task ends, the kernel holds new connections.
+                if tasks >= limits.tasks { await withCheckedContinuation { accepting = $0 } }
+                admit(try await listener.accept())
+            }
         } catch .closed {
         } catch {
             logger.error("metrics: stopped serving at \(place): \(error)")
@@ -79,6 +92,7 @@ final class MetricsServer {
         }
         let client = Client(connection)
         clients.append(client)
+        tasks += 1
         ServiceLoop.task { [self] in
             do throws(SocketError) {
                 try await serve(client)
@@ -87,6 +101,9 @@ final class MetricsServer {
             }
             connection.close()
             clients.removeAll { $0 === client }
+            tasks -= 1
+            accepting?.resume()
+            accepting = nil
         }
     }
 
