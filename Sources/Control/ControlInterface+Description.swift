@@ -130,7 +130,7 @@ extension ControlInterface {
 
         # Each table classifies all queries: its numbers sum to `total`.
         # + by-source: [string]int             cache, stale, vendor, upstream, local, ...
-        # + by-rcode: [string]int              noerror, nodata, nxdomain, servfail, ..., none
+        # + by-rcode: [string]int              noerror, nodata, nxdomain, servfail, ...
         # + by-transport: [string]int          udp, tcp
         # + by-origin: ?[string]int            vendor in by-source, split into vendor and fleet
         # + early-fallback: int                part of upstream in by-source: answered before the

@@ -248,7 +248,7 @@ final class Accelerator: ManagedAccelerator {
             status.why = "`log.queries` is on"
         } else if numbers.isSuspended {
             status.state = .resting
-            status.why = "`httpdnsctl watch` is running"
+            status.why = suspensions > 0 ? "`httpdnsctl watch` is running" : "captive portal mode"
         } else if !numbers.families.ipv4, !numbers.families.ipv6 {
             status.state = .off
             status.why = "`allow` contains neither all of 127.0.0.0/8 nor ::1"

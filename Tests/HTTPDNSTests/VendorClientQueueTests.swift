@@ -110,4 +110,47 @@ struct VendorClientQueueTests {
         _ = try await world.value(of: other).get()
         #expect(world.asked.count == 3 && client.statistics.billable == 3)
     }
+
+    @Test("a lookup that begins when a late name fails does not exceed the limit of calls")
+    @ServiceLoop
+    func nested() async throws {
+        let world = Simulation()
+        var ends: [Instant] = []
+        var most = 0
+        world.script = { request in
+            ends.removeAll { $0 <= world.now }
+            ends.append(world.now + .milliseconds(200))
+            most = max(most, ends.count)
+            return .reply(good(request), after: .milliseconds(200))
+        }
+        let client = try world.client(servers: 1) { $0.concurrentCalls = 1 }
+        _ = try await world.lookUp(client, "first.example.com", of: network(1))
+        _ = try world.begin(client, "second.example.com", of: network(1))
+        await world.advance(by: .milliseconds(1))
+        var isAnswered = false
+        let nested = try Name("nested.example.com")
+        client.lookUp(
+            try Name("late.example.com"),
+            .both,
+            route: "",
+            deadline: world.now + .milliseconds(350),
+            cancellation: CancellationSignal(client: network(2)),
+            Completion { _ in
+                // DNS64 does this: after a failure for AAAA, it requests the A records.
+                client.lookUp(
+                    nested,
+                    .both,
+                    route: "",
+                    deadline: world.now + .seconds(3),
+                    cancellation: CancellationSignal(client: network(2)),
+                    Completion { if case .success = $0 { isAnswered = true } }
+                )
+            }
+        )
+        let other = try world.begin(client, "other.example.com", of: network(2))
+        _ = try await world.value(of: other).get()
+        await world.advance(by: .seconds(1))
+        #expect(isAnswered && world.sent.count == 4)
+        #expect(most == 1)
+    }
 }

@@ -60,6 +60,18 @@ struct RenderingTests {
         )
     }
 
+    @Test("status shows in which direction a vendor's clock differs, and if this is not corrected")
+    func clockSkew() {
+        var status = Samples.status
+        status.vendors[0].clockSkewSeconds = -90
+        #expect(StatusText.render(status, plain).contains("clock 1 min 30 s behind this machine"))
+        status.vendors[0].refusedClockSkewSeconds = -500
+        #expect(
+            StatusText.render(status, plain)
+                .contains("clock 8 min 20 s behind this machine, not corrected; check NTP")
+        )
+    }
+
     @Test("status and stats show the cache snapshot and its error")
     func snapshot() {
         var status = StatusReply(state: .ready, version: "0.1.0", pid: 1, uptimeSeconds: 0)

@@ -483,6 +483,21 @@ struct SetupPlanTests {
         #expect(other.changes.map(\.path) == [saved, ResolverFacts.Paths.resolvconfHead])
     }
 
+    @Test("programs trust the AD bit only of loopback servers", arguments: [5, 6])
+    func trust(sample: Int) throws {
+        let remote = [try #require(ServerAddress("192.0.2.53"))]
+        for hasSystemd in [false, true] {
+            var facts = MachineSample.all[sample].facts
+            if hasSystemd { facts.present.insert(ResolverFacts.Paths.systemd) }
+            for (servers, isTrusted) in [(Self.servers, true), (remote, false)] {
+                let plan = SetupPlan(for: facts, servers: servers)
+                let texts = plan.changes.map(\.after.text).filter { $0.contains("edns0") }
+                #expect(texts.count == 1)
+                #expect(texts.allSatisfy { $0.contains("trust-ad") == isTrusted })
+            }
+        }
+    }
+
     @Test("lines are appended after a missing line end")
     func appended() throws {
         var facts = MachineSample.all[7].facts

@@ -25,7 +25,10 @@ package struct LogSettings: Sendable, Equatable {
 extension ControlSettings {
     static let table = SettingsTable<ControlSettings>(
         .option("socket", \.socket, .path(maximumOctets: SettingsLimits.socketPathOctets)) {
-            "Path of the socket."
+            """
+            Path of the socket. If you change it, `httpdnsctl` needs `--socket PATH`, also in \
+            `ExecReload=` of the systemd unit.
+            """
         },
         .option("mode", \.mode, .mode) {
             """

@@ -73,7 +73,7 @@ package struct QueryStats: Codable, Sendable, Equatable {
     /// Queries by source: `cache`, `stale`, `vendor`, `upstream`, `local`, `refused` and others.
     package var bySource: Counts = [:]
 
-    /// Queries by RCODE: `noerror`, `nodata`, `nxdomain` and others; `none` if there was no reply.
+    /// Queries by RCODE: `noerror`, `nodata`, `nxdomain` and others.
     package var byRcode: Counts = [:]
 
     package var byTransport: Counts = [:]

@@ -38,6 +38,9 @@ final class HostsFiles {
     /// Reason why a file cannot be read while its former names stay in ``table``.
     private(set) var staleFile: String?
 
+    /// Reason why no file was read; another attempt follows.
+    private(set) var failure: String?
+
     /// - Parameter former: hosts files of the former settings. If a file cannot be read, its names
     ///   stay.
     init(_ settings: HostsSettings, after former: HostsFiles? = nil, logger: Logger) {
@@ -83,12 +86,14 @@ final class HostsFiles {
                     HostsReading(settings, after: table, of: known)
                 }
             } catch {
+                failure = "cannot read the hosts files: \(error)"
                 logger.error("hosts: \(error), keeping the old table, retrying in 10 s")
                 alarm?.bring(forward: Clock.now + Self.retry)
                 break
             }
             // After a reload, the table of the former settings must not replace the new table.
             guard !isStopped else { break }
+            failure = nil
             self.table = result.table
             self.known = Set(result.files.filter(\.hasNames).map(\.path))
             problems = result.files.compactMap(\.problem)

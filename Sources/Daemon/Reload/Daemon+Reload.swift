@@ -116,7 +116,7 @@ extension Daemon {
             do throws(StartError) {
                 // The table does not record the file of a name. Therefore the names of this file
                 // cannot be separated from the names that the new settings remove.
-                if let fault = hosts?.staleFile { throw .hosts(fault) }
+                if let fault = hosts?.failure ?? hosts?.staleFile { throw .hosts(fault) }
                 guard !isStopping, let misses else { throw .stopping }
                 let handlers = ListenerManager.Handlers(
                     components: new,

@@ -238,19 +238,20 @@ extension VendorClient {
     /// Starts a call for the names of `batch`; fails the names for which a reply would be too late.
     private func call(_ batch: BatchQueue.Batch, _ now: Instant) {
         var names: [PendingName] = []
-        var isLate = false
+        var late: [(name: PendingName, failure: VendorFailure)] = []
         for index in batch.questions.indices {
             guard let name = pending[batch.questions[index]] else { continue }
-            names.append(name)
-            guard isTooLate(name, now) else { continue }
-            isLate = true
+            guard isTooLate(name, now) else {
+                names.append(name)
+                continue
+            }
             let clients = batch.others[index].union([batch.client])
             let reason = waitReason(of: clients, free: shares.free - 1)
-            answer(name, failure(reason, of: clients, beginning: batch.client))
+            late.append((name, failure(reason, of: clients, beginning: batch.client)))
         }
-        // The condition avoids the isolation check in the closure of `removeAll`.
-        if isLate { names.removeAll { $0.lookUps.isEmpty } }
+        // The call begins first, because an answer can begin another lookup of this vendor (DNS64).
         if !names.isEmpty { begin(names, of: batch.client, now) }
+        for (name, failure) in late { answer(name, failure) }
     }
 
     /// True if a reply would probably arrive after the deadline of the name.

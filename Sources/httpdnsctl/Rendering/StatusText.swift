@@ -176,14 +176,10 @@ enum StatusText {
     private static func clock(_ vendor: VendorStatus) -> Table.Cell {
         let refused = vendor.refusedClockSkewSeconds
         guard let seconds = refused ?? vendor.clockSkewSeconds, seconds != 0 else { return "" }
-        if let refused {
-            let text =
-                "clock \(refused) s ahead of this machine, not corrected; check NTP"
-            return Table.Cell(text, .doubtful)
-        }
         let direction = seconds > 0 ? "ahead of" : "behind"
+        let text = "clock \(Units.seconds(abs(seconds))) \(direction) this machine"
         return Table.Cell(
-            "clock \(Units.seconds(abs(seconds))) \(direction) this machine",
+            refused == nil ? text : text + ", not corrected; check NTP",
             .doubtful
         )
     }

@@ -31,14 +31,22 @@ struct ResolvConfText: Equatable, Sendable {
         }
     }
 
-    /// Returns resolv.conf with `servers` as nameservers.
+    /// Returns the options of resolv.conf for `servers`.
     ///
     /// `edns0` allows answers above 512 octets. `trust-ad` passes the AD bit to programs; this
     /// option is added only for loopback servers, whose answers cannot be forged.
+    static func options(for servers: [ServerAddress]) -> [String] {
+        servers.allSatisfy(\.address.isLoopback) ? ["edns0", "trust-ad"] : ["edns0"]
+    }
+
+    /// Returns resolv.conf with `servers` as nameservers.
+    ///
+    /// - Parameter servers: the addresses of the daemon; see ``options(for:)``.
     func pointing(at servers: [ServerAddress]) -> String {
         var options = options
-        let wanted = servers.allSatisfy(\.address.isLoopback) ? ["edns0", "trust-ad"] : ["edns0"]
-        for option in wanted where !options.contains(option) { options.append(option) }
+        for option in Self.options(for: servers) where !options.contains(option) {
+            options.append(option)
+        }
         let addresses = servers.prefix(Self.maximumServers).map { "\($0.address)" }
         // The daemon compares the addresses in this comment with the nameservers of the file.
         return Self.text(
