@@ -189,6 +189,34 @@ struct VendorSaturationTests {
         #expect(requests <= 40 * (1 + ClientLimits.saturationRetries))
     }
 
+    @Test("if only one server refuses connections, a name that fails at the other is called once")
+    @ServiceLoop
+    func otherServer() async throws {
+        world.script = { request in
+            let names = namesAsked(request)
+            let isSlow = names.contains { $0.hasPrefix("slow") }
+            guard names.contains(where: { $0.hasPrefix("bad") }) else {
+                return .reply(good(request), after: .milliseconds(isSlow ? 1_800 : 20))
+            }
+            let unreadable = HTTPReply(status: 200, body: Array("?".utf8))
+            return digit(request) == 1 ? Self.refused : .reply(unreadable, after: .milliseconds(5))
+        }
+        let client = try world.client(servers: 2)
+        _ = try await world.lookUp(client, "first.example.com", of: network(1))
+        for number in 0..<10 {
+            _ = try world.begin(client, "slow\(number).example.com", of: network(2))
+            await world.advance(by: .milliseconds(50))
+        }
+        let start = world.now
+        _ = try await world.failure(client, "bad.example.com", of: network(1))
+        #expect(world.now - start < .milliseconds(100))
+        await world.advance(by: .seconds(3))
+        let requests = world.sent.count { sent in
+            namesAsked(sent.request).contains("bad.example.com") && digit(sent.request) == 2
+        }
+        #expect(requests == 1)
+    }
+
     @Test("a name that waits for the end of another call fails at its deadline")
     @ServiceLoop
     func heldName() async throws {

@@ -102,8 +102,14 @@ final class VendorCall {
 
     var failed: [VendorError] = []
 
-    /// Latest failure that a limit of concurrent calls may have caused; nil if there was none.
+    /// Failure that a limit of concurrent calls may have caused; nil if there was none.
+    ///
+    /// If there were several such failures, the latest one that is not a failure to connect.
     var saturation: VendorError?
+
+    /// True if a request failed with an error that neither a limit of calls nor a failure to connect
+    /// can cause.
+    var hasOtherFailure = false
 
     let isTrial: Bool
 

@@ -86,6 +86,7 @@ extension VendorClient {
         } else {
             order = []
         }
+        (call.saturation, call.hasOtherFailure) = (nil, false)
         call.course = course(order, until: call.course.deadline)
         call.start = now
         call.suspectAt = now + suspicionTime

@@ -55,8 +55,8 @@ extension VendorClient {
 
     /// Removes and returns the names of a failed call that are retried after another call ends.
     ///
-    /// Returns no names if a limit of concurrent calls is not the likely cause of the failure.
-    /// Never returns a name that the next vendor gets (``PendingLookup/hasNext``).
+    /// Returns no names if a limit of concurrent calls is not the likely cause of the failure, or
+    /// if a request failed for another reason, because then each retry could be billed. Never returns a name that the next vendor gets (``PendingLookup/hasNext``).
     ///
     /// If a limit is the likely cause, `shares.limit` is reduced to the number of other calls in
     /// flight, but only after a call that could not connect, or a probe that the vendor refused:
@@ -65,8 +65,7 @@ extension VendorClient {
     /// - A probe that could not connect does not reduce the limit, because idle connections of the
     ///   daemon can be the cause.
     func takeRetriable(from call: VendorCall) -> [PendingName] {
-        guard let error = call.saturation, call.failed.last?.verdict == .serverFailed
-        else { return [] }
+        guard let error = call.saturation, !call.hasOtherFailure else { return [] }
         let now = clocks.now()
         if call.isTrial != error.isOfConnection {
             shares.reduce(to: shares.count - (call.isTrial ? 0 : 1), now: now)
@@ -127,7 +126,7 @@ extension VendorError {
     /// True if a limit of concurrent calls can cause the error.
     ///
     /// A 429 with `Retry-After` shows a rate limit.
-    fileprivate var mayBeSaturation: Bool {
+    var mayBeSaturation: Bool {
         switch self {
         case .limited(retryAfter: nil), .serverStatus(503, _): true
         case .transport(.connect), .transport(.cutOff(reused: false)): true

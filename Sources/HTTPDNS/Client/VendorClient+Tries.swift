@@ -105,13 +105,14 @@ extension VendorClient {
         let server = running.attempt.server
         call.failed.append(error)
         let isSaturation = isSaturation(error, of: server, call, since: running.start, now)
-        if isSaturation { call.saturation = error }
+        if isSaturation, call.saturation?.isOfConnection ?? true { call.saturation = error }
         let move = call.course.failed(number, error.fault, now: now)
         let isRetried = if case .ask(_, server, fresh: true, _) = move { true } else { false }
         if isRetried { counters.freshRetries += 1 }
         // A server that closed an idle connection has not failed.
         let isClosing = if case .transport(.cutOff) = error { isRetried } else { false }
         if !isClosing { noteFailure(of: server, error, now) }
+        if !isClosing, !error.mayBeSaturation, !error.isOfConnection { call.hasOtherFailure = true }
         let isOfAccount = error.verdict == .accountRefused
         if error.isNews, !call.isTrial {
             observer?(.failed(server, error, next: move?.server))
