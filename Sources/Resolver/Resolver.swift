@@ -82,11 +82,14 @@ package final class Resolver {
         )
         // Targets of CNAMEs are queried only at upstreams, because an upstream's reply must never
         // cause a billed call.
+        // A route with `fallback: none` uses no servers of the network.
+        let chosen = standard.flatMap { $0.withoutLearned() }
         upstreams = UpstreamStage(policy: policy, statistics: statistics, clocks: clocks) {
             target in
             let match = activeRoutes.route(for: target.name)
-            guard SpecialNames.answer(target, match) == nil else { return nil }
-            return match?.route.upstreams ?? standard
+            guard SpecialNames.answer(target, match) == nil else { return .none }
+            guard let route = match?.route else { return .group(standard) }
+            return .group(route.upstreams ?? (route.fallsBack ? standard : chosen))
         }
         self.policy = policy
         serveStale = ServeStale(freshness.stale, cache: cache)
@@ -126,6 +129,7 @@ package final class Resolver {
                 unconfirmedLifetime: policy.negative.lowerBound
             ),
             standard: standard,
+            chosen: chosen,
             dns64,
             localAnswers,
             cacheWriter,

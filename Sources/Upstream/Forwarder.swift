@@ -30,7 +30,7 @@ package final class Forwarder: Forwarding {
     ///
     /// - Parameters:
     ///   - url: the address for display.
-    ///   - isLearned: true if a network change can remove the server.
+    ///   - isLearned: true for a server of a ``LearnedUpstream``; a network change can remove it.
     ///   - latency: the histogram of successful exchanges.
     package init(
         name: String,
@@ -50,7 +50,8 @@ package final class Forwarder: Forwarding {
         self.isLearned = isLearned
     }
 
-    package var isProtected: Bool { transport.isProtected }
+    /// False for a learned server even with TLS, because the network has chosen the server.
+    package var isProtected: Bool { !isLearned && transport.isProtected }
 
     package var validates: Bool { transport.validates }
 

@@ -162,7 +162,9 @@ extension UpstreamError {
     init(_ error: HTTPError) {
         switch error {
         case .timedOut: self = .timedOut
-        case .connect(let why): self = .unreachable(why)
+        // An overloaded server can close connections that it has accepted.
+        case .connect(let why, isOpen: true): self = .broken(why)
+        case .connect(let why, isOpen: false): self = .unreachable(why)
         case .cutOff: self = .broken("closed the connection before the reply")
         case .exhausted(let why): self = .exhausted(why)
         case .tls(let why): self = .untrusted(why)

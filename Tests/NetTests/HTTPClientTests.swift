@@ -678,6 +678,28 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
+    func `a connection that the server closes before the handshake is not a refused connection`()
+        async throws
+    {
+        let listener = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        let server = try #require(listener.localAddress)
+        let request = HTTPRequest(url: "https://\(Certificates.name)/", server: server)
+        let closed = ServiceLoop.task { await failure(of: request) }
+        try await listener.accept().close()
+        guard case .connect(_, isOpen: true)? = await closed.value else {
+            Issue.record("\(String(describing: await closed.value))")
+            return
+        }
+        listener.close()
+        let refused = await failure(of: request)
+        guard case .connect(_, isOpen: false)? = refused else {
+            Issue.record("\(String(describing: refused))")
+            return
+        }
+    }
+
+    @ServiceLoop
+    @Test
     func `an IPv6 server is reached, and a truncated reply is an error`() async throws {
         let listener = try StreamListener(binding: try #require(SocketAddress("[::1]:0")))
         let request = HTTPRequest(

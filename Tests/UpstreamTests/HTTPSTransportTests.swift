@@ -67,12 +67,16 @@ struct HTTPSTransportTests {
     }
 
     @ServiceLoop
-    private func upstream(_ transport: ScriptedTransport) throws(UpstreamError) -> Forwarder {
+    private func upstream(
+        _ transport: ScriptedTransport,
+        isLearned: Bool = false
+    ) throws(UpstreamError) -> Forwarder {
         guard let server = SocketAddress("192.0.2.53:443") else { throw .timedOut }
         return Forwarder(
             name: "doh",
             url: "https://dns.example/dns-query (192.0.2.53)",
             timeout: .seconds(2),
+            isLearned: isLearned,
             over: HTTPSTransport(
                 to: "https://dns.example/dns-query",
                 at: server,
@@ -80,6 +84,14 @@ struct HTTPSTransportTests {
                 over: transport
             )
         )
+    }
+
+    @Test
+    @ServiceLoop
+    func `an encrypted server is unprotected if the network has chosen it`() throws {
+        let transport = ScriptedTransport { _, request in Self.answer(request) }
+        #expect(try upstream(transport).isProtected)
+        #expect(try !upstream(transport, isLearned: true).isProtected)
     }
 
     @Test
@@ -133,6 +145,19 @@ struct HTTPSTransportTests {
             try await ask(transport)
         }
         #expect(transport.sent.count == 1)
+    }
+
+    @Test(arguments: [true, false])
+    @ServiceLoop
+    func `a connection that ends in the handshake counts as closed, as with TLS`(_ isOpen: Bool)
+        async throws
+    {
+        let transport = ScriptedTransport { _, _ throws(HTTPError) in
+            throw .connect("ended", isOpen: isOpen)
+        }
+        await #expect(throws: isOpen ? UpstreamError.broken("ended") : .unreachable("ended")) {
+            try await ask(transport)
+        }
     }
 
     @Test

@@ -618,6 +618,22 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
+    func `a faster server of the network does not replace a configured upstream`() async throws {
+        let learned = LearnedUpstream(name: "network", url: "network", timeout: .seconds(2))
+        learned.use([ScriptedUpstream("lan", in: harness) { _ in .answer(1) }])
+        let group = harness.group(
+            learned,
+            ScriptedUpstream("far", in: harness) { _ in .answer(250) }
+        )
+        for _ in 0..<20 {
+            #expect(try await harness.ask(group) == .success("far"))
+            await harness.advance(by: .seconds(30))
+        }
+        #expect(harness.asked.allSatisfy { $0.hasPrefix("far") })
+    }
+
+    @Test
+    @ServiceLoop
     func `a pause or a loop of a protected upstream causes no query in the clear`() async throws {
         let dot = ScriptedUpstream("dot", in: harness, isProtected: true) { _ in .answer(20) }
         let group = harness.group(dot, ScriptedUpstream("isp", in: harness) { _ in .answer(1) })

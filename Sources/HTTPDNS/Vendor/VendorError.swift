@@ -220,7 +220,7 @@ extension VendorError: CustomStringConvertible {
     private static func text(of error: HTTPError) -> String {
         switch error {
         case .timedOut: "timed out"
-        case .connect(let why): "cannot connect: \(why)"
+        case .connect(let why, _): "cannot connect: \(why)"
         case .cutOff: "the connection ended before the reply"
         case .exhausted(let why): why
         case .tls(let why): "TLS failed: \(why)"

@@ -288,10 +288,10 @@ extension EasyHandle {
             return Self.connectError(socketFailure != 0 ? socketFailure : recorded, text, to: peer)
         case _ where Self.isEnd(code):
             guard received.headers.octets == 0 else { return .broken(text) }
-            return wasSent ? .cutOff(reused: isReusing) : .connect(text)
+            return wasSent ? .cutOff(reused: isReusing) : .connect(text, isOpen: true)
         case CURLE_SSL_CONNECT_ERROR:
             // The certificate is not the cause; for example, the peer closed the connection.
-            return .connect(details ?? text)
+            return .connect(details ?? text, isOpen: true)
         case _ where Self.isHandshakeFailure(code):
             return .tls(details ?? text)
         case CURLE_UNSUPPORTED_PROTOCOL where localPort != 0,

@@ -152,7 +152,9 @@ package enum HTTPError: Error, Hashable {
     case timedOut(reused: Bool)
 
     /// The connection failed before the request was sent.
-    case connect(String)
+    ///
+    /// `isOpen` is true if the TCP connection was open, and ended before or in the TLS handshake.
+    case connect(String, isOpen: Bool = false)
 
     /// The connection ended after the request was sent, and before the first octet of the reply.
     ///

@@ -34,6 +34,7 @@ final class SharedResolution {
         _ addressGuard: ServiceBindingFilter,
         _ denials: DenialFilter,
         standard: UpstreamGroup?,
+        chosen: UpstreamGroup?,
         _ dns64: DNS64,
         _ localAnswers: LocalAnswers,
         _ cacheWriter: CacheWriter,
@@ -45,7 +46,7 @@ final class SharedResolution {
         self.addressGuard = addressGuard
         self.denials = denials
         self.standard = standard
-        chosen = standard.flatMap { $0.withoutLearned() }
+        self.chosen = chosen
         self.dns64 = dns64
         self.localAnswers = localAnswers
         self.cacheWriter = cacheWriter

@@ -17,8 +17,16 @@ package final class UpstreamStage {
     /// Element of `numbers` that was used last, stored because most answers are from one server.
     private var latest: (server: any Forwarding, number: UInt16)?
 
-    /// Returns the upstreams for the target of an alias; nil if the target must not be queried.
-    typealias AliasGroups = @ServiceLoop (Question) -> UpstreamGroup?
+    /// Upstreams for the target of an alias.
+    enum AliasGroup {
+        /// The target must not be queried.
+        case none
+
+        /// Queried upstreams; nil if no upstream is configured for the target.
+        case group(UpstreamGroup?)
+    }
+
+    typealias AliasGroups = @ServiceLoop (Question) -> AliasGroup
 
     init(
         policy: TTLPolicy,
@@ -198,8 +206,17 @@ package final class UpstreamStage {
         var target = query
         target.question.name = chain.end
         guard chain.end != queried, answered.message.lacksTarget(of: chain, query.question),
-            let group = aliases(target.question)
+            case .group(let group) = aliases(target.question)
         else { return answer(pending, resolution(answered, pending)) }
+        guard let group else {
+            return pending.upstreamsAnswered(
+                .failure(
+                    query,
+                    .noReachableAuthority,
+                    "no upstream is configured for the alias target \(chain.end)"
+                )
+            )
+        }
         guard let alias = PendingAlias(answered, chain, query) else {
             return askOthers(
                 pending,

@@ -2,7 +2,8 @@
 
 /// Order in which a group queries its servers.
 ///
-/// Latency never moves an unprotected server before a protected server.
+/// Protected servers come first, then other configured servers, then the servers of a
+/// ``LearnedUpstream``. Latency only changes the order within each of these kinds.
 struct ServerSelection: Sendable, Hashable {
     struct Entry: Sendable, Hashable {
         var isProtected: Bool
@@ -15,6 +16,8 @@ struct ServerSelection: Sendable, Hashable {
         fileprivate var isUnusedWhileUp: Bool {
             (isPaused || !health.isFit) && !health.isDown
         }
+
+        fileprivate var kind: Int { role != .ordinary ? 2 : isProtected ? 0 : 1 }
     }
 
     /// Indices of the servers to query.
@@ -42,18 +45,18 @@ struct ServerSelection: Sendable, Hashable {
         let slow = Set(
             fit.filter { index in
                 fit.contains { other in
-                    entries[other].isProtected == entries[index].isProtected
+                    entries[other].kind == entries[index].kind
                         && entries[index].health.isSlower(than: entries[other].health)
                 }
             }
         )
-        var queues = [true, false].map { isProtected in
-            let those = fit.filter { entries[$0].isProtected == isProtected }
+        var queues = (0...2).map { kind in
+            let those = fit.filter { entries[$0].kind == kind }
             return (those.filter { !slow.contains($0) } + those.filter(slow.contains))[...]
         }
-        order = fit.compactMap { queues[entries[$0].isProtected ? 0 : 1].popFirst() }
+        order = fit.compactMap { queues[entries[$0].kind].popFirst() }
         measure = order.first.flatMap { first in
-            let equals = fit.filter { entries[$0].isProtected == entries[first].isProtected }
+            let equals = fit.filter { entries[$0].kind == entries[first].kind }
             guard equals.count > 1 else { return nil }
             return equals.first { other in
                 entries[other].health.isUnmeasured(at: now)

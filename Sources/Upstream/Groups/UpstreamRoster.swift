@@ -27,11 +27,15 @@ final class UpstreamRoster {
     }
 }
 
-/// Role of a server if the machine uses a split-tunnel VPN.
+/// Role of a server of a ``LearnedUpstream``.
 ///
-/// The servers of such a VPN return errors for names outside of the VPN.
+/// The servers of a split-tunnel VPN return errors for names outside of the VPN.
 enum ServerRole: Sendable, Hashable {
+    /// Server of the settings.
     case ordinary
+
+    /// Server of the network or of a file, if there are no spare servers.
+    case learned
 
     /// Server of the VPN.
     case first
@@ -42,7 +46,7 @@ enum ServerRole: Sendable, Hashable {
 
 extension LearnedUpstream {
     fileprivate var roles: [(server: any Forwarding, role: ServerRole)] {
-        guard spareCount > 0 else { return servers.map { ($0, .ordinary) } }
+        guard spareCount > 0 else { return servers.map { ($0, .learned) } }
         let main = servers.count - spareCount
         return servers.enumerated().map { ($1, $0 < main ? .first : .spare) }
     }
