@@ -155,11 +155,13 @@ package final class Daemon {
             }
         }
         prepareHTTP()
-        network.followResolvers(dependencies)
         network.startTranslation()
         startVendors(components.vendors)
         startFleet()
         components.resolver.prefetcher.start()
+        // The first queries are answered before the watches start, which takes 0.5 ms.
+        await Task.yield()
+        network.followResolvers(dependencies)
         network.onChange = { [weak self] in self?.listenerManager.networkChanged() }
         network.start()
         startObservation()

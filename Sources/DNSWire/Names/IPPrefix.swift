@@ -29,19 +29,24 @@ package struct IPPrefix: Hashable, Sendable {
     /// Parses `192.0.2.0/24`, `2001:db8::/32`, or a single address.
     ///
     /// Host bits must be zero. For example, `192.0.2.1/24` is rejected as a probable mistake.
-    package init?(_ text: some StringProtocol) {
-        let pieces = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let first = pieces.first, let address = IPAddress(first) else { return nil }
+    ///
+    /// Not generic: code that is not specialized looks up conformances, which took 0.3 ms of a start.
+    package init?(_ text: String) {
+        let octets = Array(text.utf8)
+        let slash = octets.firstIndex(of: 0x2F) ?? octets.endIndex
+        guard let address = IPAddress(text: octets[..<slash]) else { return nil }
         let width = if case .v4 = address { 32 } else { 128 }
-        guard pieces.count == 2 else {
+        guard slash < octets.endIndex else {
             self.init(containing: address, length: width)
             return
         }
-        let digits = pieces[1].utf8
-        guard 1...3 ~= digits.count, digits.allSatisfy({ 0x30...0x39 ~= $0 }),
-            digits.count == 1 || digits.first != 0x30,
-            let length = Int(pieces[1])
-        else { return nil }
+        let digits = octets[(slash + 1)...]
+        guard 1...3 ~= digits.count, digits.count == 1 || digits.first != 0x30 else { return nil }
+        var length = 0
+        for digit in digits {
+            guard 0x30...0x39 ~= digit else { return nil }
+            length = 10 * length + Int(digit - 0x30)
+        }
         self.init(containing: address, length: length)
         guard self.address == address.unmapped else { return nil }
     }

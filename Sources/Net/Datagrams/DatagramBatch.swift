@@ -29,12 +29,11 @@ package struct DatagramBatch: ~Copyable {
 
     package init(for listener: DatagramListener) {
         let count = Self.capacity
-        unsafe buffers = .allocate(byteCount: count * Self.bufferOctets, alignment: 64)
-        unsafe buffers.initializeMemory(
-            as: UInt8.self,
-            repeating: 0,
-            count: count * Self.bufferOctets
-        )
+        // The kernel supplies zeroed pages at their first use: most buffers are never used.
+        guard let zeroed = unsafe calloc(count, Self.bufferOctets) else {
+            preconditionFailure("no memory for a worker's buffers")
+        }
+        unsafe buffers = zeroed
         unsafe names = .allocate(capacity: count)
         unsafe names.initialize(repeating: sockaddr_storage(), count: count)
         unsafe controls = .allocate(byteCount: count * Self.controlCapacity, alignment: 16)
@@ -62,7 +61,7 @@ package struct DatagramBatch: ~Copyable {
     }
 
     deinit {
-        unsafe buffers.deallocate()
+        unsafe free(buffers)
         unsafe names.deallocate()
         unsafe controls.deallocate()
         unsafe vectors.deallocate()
