@@ -38,8 +38,9 @@ struct EndpointPoolExplorationTests {
         /// Consecutive probes that another server answered before the current server.
         var late = 0
 
-        /// Server that answered the latest probe first.
+        /// Server that answered the latest probe first, and the number of this attempt.
         var fastest: SocketAddress?
+        var fastestTrial: UInt64 = 0
 
         mutating func forget() {
             (row, doubts, heard, failedTrial) = (0, 0, [], 0)
@@ -47,7 +48,7 @@ struct EndpointPoolExplorationTests {
 
         mutating func beginEra() {
             forget()
-            (late, fastest) = (0, nil)
+            (late, fastest, fastestTrial) = (0, nil, 0)
         }
     }
 
@@ -86,6 +87,7 @@ struct EndpointPoolExplorationTests {
         private let row: Int
         private let late: Int
         private let fastest: SocketAddress?
+        private let isOvertaken: [Bool]
 
         init(_ state: State) {
             let pool = state.pool
@@ -126,6 +128,7 @@ struct EndpointPoolExplorationTests {
             }
             row = state.row
             (late, fastest) = (state.late, state.fastest)
+            isOvertaken = numbers.map { $0 < state.fastestTrial }
         }
     }
 
@@ -194,9 +197,11 @@ struct EndpointPoolExplorationTests {
         {
             switch outcome {
             case .answered:
-                state.fastest = attempt.server
+                (state.fastest, state.fastestTrial) = (attempt.server, attempt.number)
                 if attempt.server == current { state.late = 0 }
             case .answeredLate where attempt.server == current: state.late += 1
+            case .failed where attempt.server == current && attempt.number < state.fastestTrial:
+                state.late += 1
             default: break
             }
         }

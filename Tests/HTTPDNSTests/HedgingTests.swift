@@ -35,9 +35,12 @@ struct HedgingTests {
         return world.sent.count - before - count
     }
 
-    @Test("a faster server becomes current after three probes; then no name costs two calls")
-    func slowCurrent() async throws {
-        answer(after: [800, 20])
+    @Test(
+        "a faster server becomes current after three probes; then no name costs two calls",
+        arguments: [800, 1_200, 1_500, 1_900]
+    )
+    func slowCurrent(milliseconds: Int) async throws {
+        answer(after: [milliseconds, 20])
         let client = try world.client()
         // Three hedged requests, and three probes of two servers.
         #expect(try await extraRequests(client, 100) == 3 + 3 * 2)

@@ -75,6 +75,9 @@ package struct EndpointPool: Sendable, Hashable {
     /// Server that answered the latest probe first; nil if no probe of this era was answered.
     private(set) var fastest: SocketAddress?
 
+    /// Attempt number of the answer of ``fastest``; 0 if ``fastest`` is nil.
+    private(set) var fastestTrial: UInt64 = 0
+
     /// Time of the next check of the primary server; nil while that server is current.
     package private(set) var returnAt: Instant?
 
@@ -186,16 +189,22 @@ extension EndpointPool {
         case .answered where attempt.isTrial && isPreferred(index):
             return returned(to: index, now)
         case .answered where attempt.isTrial:
-            fastest = attempt.server
+            (fastest, fastestTrial) = (attempt.server, attempt.number)
             endpoints[index].lateTrials = 0
             return nil
         case .answeredLate where attempt.isTrial && index == currentIndex:
-            return answeredLate(index, now)
+            return wasOvertaken(index, now)
         case .failed where attempt.isTrial:
             endpoints[index].failedTrial = attempt.number
             let suspicions = endpoints[index].suspicions
             endpoints[index].suspicions = 0
-            return failed(attempt, index, times: max(1, suspicions), now)
+            let change = failed(attempt, index, times: max(1, suspicions), now)
+            guard change == nil, index == currentIndex, attempt.number < fastestTrial else {
+                return change
+            }
+            // The timeout of a probe is shorter than that of a call. If the server answers calls
+            // between the two, each such answer clears the failures, so the failures do not suffice.
+            return wasOvertaken(index, now)
         case .failed:
             return failed(attempt, index, times: 1, now)
         case .suspected where attempt.number <= endpoints[index].receivedThrough:
@@ -256,8 +265,8 @@ extension EndpointPool {
         return .switched(from: endpoints[index].address, to: current)
     }
 
-    /// Makes the fastest server current, after ``failuresBeforeSwitch`` late answers to probes.
-    private mutating func answeredLate(_ index: Int, _ now: Instant) -> Change? {
+    /// Makes the fastest server current after it has answered ``failuresBeforeSwitch`` probes first.
+    private mutating func wasOvertaken(_ index: Int, _ now: Instant) -> Change? {
         endpoints[index].lateTrials += 1
         guard endpoints[index].lateTrials >= failuresBeforeSwitch,
             let next = fastest.flatMap(self.index(of:)), next != index
@@ -293,7 +302,7 @@ extension EndpointPool {
     /// Begins an era: clears the counts of failures, and ignores later results of earlier attempts.
     private mutating func beginEra() {
         era += 1
-        fastest = nil
+        (fastest, fastestTrial) = (nil, 0)
         for index in endpoints.indices {
             endpoints[index].forgetFailures()
             endpoints[index].lateTrials = 0
