@@ -180,6 +180,8 @@ package final class FleetBudget {
             let amounts = Self.amounts(list, entry.account.limits, indices, use)
         else { return }
         entries[vendor]?.claim.take(amounts, members: link.members, isSettled: link.isSettled)
+        // A late reply: `lost` was called before, and is not called again if the server stays away.
+        if !link.isUsable { entries[vendor]?.claim.lose(members: link.members) }
         guard let claim = entries[vendor]?.claim else { return }
         // If no limit is completely claimed, this machine can claim more without a pause.
         if claim.limits.allSatisfy({ $0.map { $0.total < $0.most } ?? true }) {

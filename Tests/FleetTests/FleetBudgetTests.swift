@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import TestWorld
+import Testing
+
+@testable import Fleet
+
+@Suite("Shared budgets and the connection to Redis")
+@ServiceLoop
+struct FleetBudgetTests {
+    private let world = Simulation()
+    private let redis: ScriptedRedis
+    private let fleet: Fleet
+
+    init() throws {
+        #expect(RedisCodec.load() == nil)
+        redis = try ScriptedRedis(world)
+        fleet = Fleet(
+            redis.access,
+            testSeal(),
+            machine: MachineName("m1"),
+            identifier: [1],
+            wait: .milliseconds(20),
+            timeout: .milliseconds(120),
+            clocks: world.clocks
+        )
+    }
+
+    private func run(for time: Duration) async {
+        await world.drive(until: world.now + time) { false }
+    }
+
+    private func useBudget() {
+        let account = FleetBudget.Account(
+            identity: "account",
+            limits: [1_000, nil, nil],
+            costs: [1, 1, 1]
+        ) { (1, 1, [0, 0, 0]) }
+        fleet.budget.use(["v": account]) { _ in nil }
+    }
+
+    private func allowed(_ used: UInt64, day: Int64 = 1) -> UInt64? {
+        fleet.budget.claim("v", day: day, month: 1, use: [used, 0, 0])?.allowed[0]
+    }
+
+    @Test
+    func `a late reply of a Redis server that is not used does not end the use of the share`()
+        async throws
+    {
+        redis.claims = [64, 100]
+        useBudget()
+        fleet.start()
+        await run(for: .seconds(2))
+        #expect(fleet.state.isConnected)
+        #expect(allowed(0) == 64)
+
+        (redis.isSilent, redis.claims) = (true, [128, 200])
+        _ = allowed(63)
+        let before = redis.evaluations
+        #expect(before > 0)
+        for name in ["a.example.com", "b.example.com", "c.example.com"] {
+            let question = Fleet.Question(
+                try Name(name),
+                .v4,
+                view: "",
+                patience: .milliseconds(20)
+            )
+            fleet.ask(question, Completion { _ in })
+        }
+        await run(for: .milliseconds(300))
+        #expect(!fleet.state.isConnected)
+        #expect(allowed(63) == 64 + 900 / 2)
+
+        redis.isDown = true
+        redis.isSilent = false
+        redis.close()
+        await run(for: .milliseconds(50))
+        #expect(allowed(63) == 128 + 800 / 2)
+        fleet.stop()
+    }
+}
