@@ -160,13 +160,40 @@ struct BudgetClaimTests {
         var claim = BudgetClaim([100, nil, 3_000], day: 1, month: 1, members: 1)
         claim.take([(5, 50), nil, (60, 600)], members: 2, isSettled: true)
         claim.begin(day: 2, month: 1)
-        #expect(claim.allowed == [0, nil, 60])
+        #expect(claim.allowed == [12, nil, 60])
+        claim.take([(5, 50), nil, (60, 600)], members: 2, isSettled: true)
+        #expect(claim.allowed == [5, nil, 60])
         claim.begin(day: 3, month: 2)
-        #expect(claim.allowed == [0, nil, 0])
+        #expect(claim.allowed == [12, nil, 375])
         claim.lose(members: 0)
         #expect(claim.allowed == [50, nil, 1_500])
         claim.begin(day: 4, month: 2)
         #expect(claim.allowed == [50, nil, 1_500])
+    }
+
+    @Test(arguments: [1, 4, 20])
+    func `on a new day, the advances before the first reply of Redis are within the budget`(
+        count: Int
+    ) {
+        var engine = Engine()
+        let limit: UInt64 = 1_000
+        var machines = (0..<count).map { Machine($0, limit: limit) }
+        for index in machines.indices { machines[index].ask(&engine, limit: limit, members: count) }
+        engine = Engine()
+        let advance = limit / UInt64(4 * count)
+        for index in machines.indices {
+            machines[index].claim.begin(day: 2, month: 1)
+            while machines[index].call() {}
+            #expect(machines[index].used == advance)
+            #expect(machines[index].claim.left(machines[index].use) == [limit - advance, nil, nil])
+        }
+        for _ in 0..<100 {
+            for index in machines.indices {
+                machines[index].ask(&engine, limit: limit, members: count)
+                while machines[index].call() {}
+            }
+        }
+        #expect(machines.reduce(0) { $0 + $1.used } == limit)
     }
 
     @Test(arguments: [Int.min, -1, 0, .max])

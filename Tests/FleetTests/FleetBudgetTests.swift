@@ -31,13 +31,20 @@ struct FleetBudgetTests {
         await world.drive(until: world.now + time) { false }
     }
 
-    private func useBudget() {
+    private func connect() async {
         let account = FleetBudget.Account(
             identity: "account",
             limits: [1_000, nil, nil],
             costs: [1, 1, 1]
-        ) { (1, 1, [0, 0, 0]) }
+        ) { nil }
         fleet.budget.use(["v": account]) { _ in nil }
+        redis.claims = [64, 100]
+        fleet.start()
+        await run(for: .seconds(1))
+        #expect(fleet.state.isConnected)
+        _ = allowed(0)
+        await run(for: .milliseconds(10))
+        #expect(allowed(0) == 64)
     }
 
     private func allowed(_ used: UInt64, day: Int64 = 1) -> UInt64? {
@@ -48,17 +55,10 @@ struct FleetBudgetTests {
     func `a late reply of a Redis server that is not used does not end the use of the share`()
         async throws
     {
-        redis.claims = [64, 100]
-        useBudget()
-        fleet.start()
-        await run(for: .seconds(2))
-        #expect(fleet.state.isConnected)
-        #expect(allowed(0) == 64)
+        await connect()
 
         (redis.isSilent, redis.claims) = (true, [128, 200])
         _ = allowed(63)
-        let before = redis.evaluations
-        #expect(before > 0)
         for name in ["a.example.com", "b.example.com", "c.example.com"] {
             let question = Fleet.Question(
                 try Name(name),
@@ -77,6 +77,22 @@ struct FleetBudgetTests {
         redis.close()
         await run(for: .milliseconds(50))
         #expect(allowed(63) == 128 + 800 / 2)
+        fleet.stop()
+    }
+
+    @Test
+    func `on a new day, a late reply for the old day does not delay the claim`() async {
+        await connect()
+        redis.isSilent = true
+        _ = allowed(63)
+        #expect(allowed(0, day: 2) == 1_000 / 8)
+        redis.isSilent = false
+        await run(for: .milliseconds(10))
+        let before = redis.evaluations
+        #expect(allowed(1, day: 2) == 1_000 / 8)
+        await run(for: .milliseconds(10))
+        #expect(redis.evaluations == before + 1)
+        #expect(allowed(1, day: 2) == 64)
         fleet.stop()
     }
 }

@@ -5,7 +5,8 @@
 /// A machine claims a part of each limit at Redis before it uses that part. Without Redis, a
 /// machine can use its claim and its share, which is the unclaimed amount divided by the number of
 /// machines. Claim and share together are at least the limit divided by the number of machines,
-/// because the sum of the claims can be wrong or old. The state machine uses no clock and no network.
+/// because the sum of the claims can be wrong or old. At the beginning of a day, a machine can use
+/// a quarter of its share until Redis replies. The state machine uses no clock and no network.
 package struct BudgetClaim: Sendable, Hashable {
     static let monthly = 2
 
@@ -18,7 +19,7 @@ package struct BudgetClaim: Sendable, Hashable {
         /// Sum of the claims of all machines in the latest reply of Redis.
         package var total: UInt64 = 0
 
-        /// Amount allowed beyond the claim while Redis is unreachable.
+        /// Amount allowed beyond the claim; zero after a reply of Redis for the same day or month.
         fileprivate(set) var share: UInt64 = 0
 
         package init(most: UInt64) { self.most = most }
@@ -41,6 +42,15 @@ package struct BudgetClaim: Sendable, Hashable {
             let least = most / UInt64(members)
             let unclaimed = (most - min(most, total)) / UInt64(members)
             share = max(unclaimed, least - min(least, claimed))
+        }
+
+        /// Permits a quarter of an equal part of the limit.
+        ///
+        /// The advances of all machines are a quarter of the limit. Therefore, they exceed the
+        /// limit only if some machines spend three quarters of it before another machine has
+        /// confirmed its first claim.
+        fileprivate mutating func beginAdvance(_ members: Int) {
+            share = most / UInt64(4 * members)
         }
     }
 
@@ -94,14 +104,20 @@ package struct BudgetClaim: Sendable, Hashable {
     // MARK: - Events
 
     /// Begins a new day; resets the daily claims, and in a new month the monthly claim.
+    ///
+    /// With Redis, this machine can then use an advance until Redis confirms the first claim.
     package mutating func begin(day: Int64, month: Int64) {
         guard day != self.day else { return }
         let isSameMonth = month == self.month
         (self.day, self.month) = (day, month)
         for index in limits.indices where index != Self.monthly || !isSameMonth {
             limits[index] = limits[index].map { Limit(most: $0.most) }
+            if isAlone {
+                limits[index]?.beginShare(members)
+            } else {
+                limits[index]?.beginAdvance(members)
+            }
         }
-        if isAlone { beginShares() }
     }
 
     /// Returns the amount of each limit that is left for this machine; nil for a missing limit.
@@ -111,9 +127,11 @@ package struct BudgetClaim: Sendable, Hashable {
     package func left(_ use: [UInt64]) -> [UInt64?] {
         zip(limits, use).map { limit, used in
             limit.map { limit in
-                let allowed = limit.claimed + min(limit.share, .max - limit.claimed)
                 let unclaimed = isAlone ? 0 : limit.most - min(limit.most, limit.total)
-                return allowed - min(allowed, used) + unclaimed
+                // Without a confirmed claim, the unclaimed amount includes the share.
+                let share = max(limit.share, unclaimed)
+                let allowed = limit.claimed + min(share, .max - limit.claimed)
+                return allowed - min(allowed, used)
             }
         }
     }

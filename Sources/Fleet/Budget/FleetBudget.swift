@@ -175,8 +175,9 @@ package final class FleetBudget {
     ) {
         guard let entry = entries[vendor], entry.account.identity == identity else { return }
         entries[vendor]?.isAsking = false
+        guard entry.claim.day == day else { return }
         entries[vendor]?.nextAsk = clocks.now() + FleetLimits.claimPause
-        guard entry.claim.day == day, case .success(let list) = replies,
+        guard case .success(let list) = replies,
             let amounts = Self.amounts(list, entry.account.limits, indices, use)
         else { return }
         entries[vendor]?.claim.take(amounts, members: link.members, isSettled: link.isSettled)
