@@ -139,6 +139,23 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshFailures == 0)
     }
 
+    @Test("after `stop`, the client does not ask the next server for server addresses")
+    @ServiceLoop
+    func stoppedRefresh() async throws {
+        world.script = { request in
+            request.url.contains("/other") ? .silence() : .fail(.tls("wrong name"))
+        }
+        let client = try scheduledClient()
+        client.start()
+        await world.advance(by: .milliseconds(100))
+        let urls = ["http://service/ss", "http://service/other/ss"]
+        #expect(world.sent.map(\.request.url) == urls)
+        client.stop()
+        await world.advance(by: .seconds(5))
+        #expect(world.sent.map(\.request.url) == urls)
+        #expect(client.statistics.refreshFailures == 0)
+    }
+
     @Test("a call that is sent again keeps its deadline")
     @ServiceLoop
     func reissuedDeadline() async throws {

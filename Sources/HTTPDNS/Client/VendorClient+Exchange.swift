@@ -201,7 +201,10 @@ final class Exchange<Question: VendorRequest>: Cancellable {
             if first != nil { client.vendor = vendor }
             completion(result)
         case .failure(let error):
-            if let first { return completion(.failure(first)) }
+            if let first {
+                let isCancelled = error == .transport(.cancelled)
+                return completion(.failure(isCancelled ? error : first))
+            }
             guard let other = vendor.alternative(after: error), client.clocks.now() < deadline
             else {
                 return completion(result)
