@@ -65,4 +65,60 @@ struct DNS64Tests {
         #expect(answer.resolution.explanation?.code == .staleAnswer)
         #expect(harness.kept(outer) == [])
     }
+
+    @Test("a limit of the client of the AAAA query does not affect other clients of this query")
+    @ServiceLoop
+    func limit() async throws {
+        let harness = try limitedHarness()
+        let name: Name = "www.example.net"
+        var sources: [String] = []
+        for client: UInt32 in 1...2 {
+            harness.begin(name, .aaaa, of: client) { sources.append("\(client) \($0)") }
+        }
+        await harness.world.advance(by: .milliseconds(5))
+        try sendOthers(1..<ResolverLimits.inFlight.perClient, to: harness)
+        await harness.world.advance(by: .milliseconds(100))
+        #expect(sources.sorted() == ["1 httpdnsd", "2 upstream/scripted"])
+    }
+
+    @Test("an eviction of the A query does not affect other clients of the AAAA query")
+    @ServiceLoop
+    func eviction() async throws {
+        let harness = try limitedHarness(after: .milliseconds(1_200))
+        let name: Name = "www.example.net"
+        var sources: [String] = []
+        for client: UInt32 in 1...2 {
+            harness.begin(name, .aaaa, of: client) { sources.append("\(client) \($0)") }
+        }
+        // The A query of DNS64 begins after 1.2 s.
+        await harness.world.advance(by: .milliseconds(1_250))
+        try sendOthers(0..<ResolverLimits.inFlight.perClient, to: harness)
+        await harness.world.advance(by: .milliseconds(1_000))
+        try sendOthers(3_072..<3_080, to: harness)
+        await harness.world.advance(by: .milliseconds(1_850))
+        #expect(sources.sorted() == ["1 httpdnsd", "2 upstream/scripted"])
+    }
+
+    @ServiceLoop
+    private func limitedHarness(
+        after delay: Duration = .milliseconds(10)
+    ) throws -> ResolverHarness {
+        var answers = AnswerPolicy()
+        answers.synthesis = .all
+        return try ResolverHarness(
+            upstream: ScriptedUpstream(after: delay) { (message) throws(UpstreamError) in
+                guard let question = message.question, question.type == .a else { return }
+                message.answers = [.a(question.name, 0x0808_0808)]
+            },
+            answers: answers,
+            nat64: IPPrefix("2001:db8:64::/96").flatMap { NAT64Prefix($0) }
+        )
+    }
+
+    @ServiceLoop
+    private func sendOthers(_ numbers: Range<Int>, to harness: ResolverHarness) throws {
+        for number in numbers {
+            harness.begin(try Name("n\(number).example.net"), .txt, of: 1)
+        }
+    }
 }

@@ -27,8 +27,12 @@ package struct Resolution: Sendable {
     /// True if the query was refused because its client reached a limit.
     package private(set) var isRefused = false
 
-    /// True if an upstream or vendor had too many queries in flight, for example from forged
-    /// addresses.
+    /// True if a limit of the client prevented the answer; other clients can get an answer.
+    private(set) var isLimited = false
+
+    /// True if a limit prevented the answer, and a proven client can get an answer.
+    ///
+    /// An example are too many queries in flight at an upstream, for example from forged addresses.
     package var isCrowded = false
 
     /// True if no server answered in time.
@@ -90,11 +94,15 @@ package struct Resolution: Sendable {
     }
 
     /// SERVFAIL for a query that a newer query evicted from a full table; not cached.
-    static let evicted = Resolution(
-        rcode: .servFail,
-        explanation: Explanation(code: .other, text: "too many pending queries"),
-        provenance: .local
-    )
+    static let evicted: Resolution = {
+        var evicted = Resolution(
+            rcode: .servFail,
+            explanation: Explanation(code: .other, text: "too many pending queries"),
+            provenance: .local
+        )
+        evicted.isLimited = true
+        return evicted
+    }()
 
     /// SERVFAIL at a client's deadline; not cached.
     static let late = Resolution(

@@ -82,8 +82,13 @@ final class DNS64 {
         guard clocks.now() < pending.deadline, !pending.isCancelled else {
             return completion(found)
         }
+        let client = pending.client
         let synthesize = completion.after {
             [self, found] (answer: Resolution, completion) in
+            // After an eviction, the limits of another client apply.
+            if answer.isLimited, pending.client != client {
+                return self.complete(found, pending, completion)
+            }
             var found = found
             // A different prefix means that the network has changed. Then the answer is not cached.
             let isCurrent = self.prefix == prefix
@@ -187,8 +192,13 @@ extension DNS64 {
         let query = pending.query
         let question = Question(name: target, type: .ptr)
         let inner = Query(question: question, checkingDisabled: query.checkingDisabled)
-        let alias = completion.after { [origins] (answer: Resolution, completion) in
-            guard !answer.isFailure else { return completion(ResolvedAnswer(answer)) }
+        let client = pending.client
+        let alias = completion.after { [self] (answer: Resolution, completion) in
+            // After an eviction, the limits of another client apply.
+            if answer.isLimited, pending.client != client {
+                return pointer(pending, target, completion)
+            }
+            guard !answer.isFailure else { return completion(ResolvedAnswer(answer.ofInner)) }
             let message = answer.sections.message(to: question)
             let ttls = (message?.answers ?? []) + (message?.authorities ?? [])
             let ttl = ttls.map(\.ttl).min() ?? ResolverLimits.failureLifetime
@@ -244,13 +254,22 @@ extension ResolvedAnswer {
             resolution = answer
         } else if addresses.isFailure, !resolution.isFailure {
             let lifetime = min(addresses.lifetime, resolution.lifetime)
-            resolution = addresses
+            resolution = addresses.ofInner
             resolution.lifetime = lifetime
         }
     }
 }
 
 extension Resolution {
+    /// Failure of an inner query, as the answer to the clients of the outer query.
+    ///
+    /// If a limit of one client caused the failure, the other clients can get an answer.
+    fileprivate var ofInner: Self {
+        var answer = self
+        if isLimited { answer.isCrowded = true }
+        return answer
+    }
+
     /// True if DNS64 replaces this AAAA answer: NODATA or SERVFAIL (RFC 6147 §5.1.2, §5.1.3).
     fileprivate func lacksAddresses(_ question: Question) -> Bool {
         guard !isRefused else { return false }
