@@ -254,8 +254,8 @@ let package = Package(
         .target(
             name: "TestWorld",
             dependencies: [
-                "COpenSSL", "Control", "DNSCache", "DNSWire", "HTTPDNS", "Locks", "Monotonic",
-                "Net", logging,
+                "COpenSSL", "Control", "DNSCache", "DNSWire", "Fleet", "HTTPDNS", "Locks",
+                "Monotonic", "Net", logging,
             ],
             path: "Tests/TestWorld",
             swiftSettings: house,
@@ -282,7 +282,10 @@ let package = Package(
         suite("Fleet", ["DNSWire", "Fleet", "Net", "TestWorld"]),
         suite(
             "Resolver",
-            ["DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver", "TestWorld", "Upstream"]
+            [
+                "DNSCache", "DNSWire", "Fleet", "HTTPDNS", "Net", "Resolver", "TestWorld",
+                "Upstream",
+            ]
         ),
         suite(
             "Configuration",

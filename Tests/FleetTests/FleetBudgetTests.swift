@@ -15,9 +15,9 @@ struct FleetBudgetTests {
 
     init() throws {
         #expect(RedisCodec.load() == nil)
-        redis = try ScriptedRedis(world)
+        redis = ScriptedRedis(world)
         fleet = Fleet(
-            redis.access,
+            redis.access(try #require(SocketAddress("192.0.2.1:6379"))),
             testSeal(),
             machine: MachineName("m1"),
             identifier: [1],

@@ -143,7 +143,8 @@ package final class VendorStage {
         _ completion: consuming Completion<Result>
     ) {
         let (query, match, now) = (work.query, work.match, clocks.now())
-        guard let vendor = vendors.first, now < work.end else {
+        // The query may have been cancelled while it waited for the fleet.
+        guard let vendor = vendors.first, now < work.end, !query.isCancelled else {
             ended?(nil)
             return completion(.failed)
         }

@@ -1,38 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-import DNSWire
-import Net
-import TestWorld
-import Testing
-
-@testable import Fleet
+package import Fleet
+package import Net
 
 /// Redis server that knows the commands of a fleet, without a network.
 @ServiceLoop
-final class ScriptedRedis {
+package final class ScriptedRedis {
     /// While true, replies are stored.
-    var isSilent = false {
+    package var isSilent = false {
         didSet { if !isSilent { for stream in streams { stream.deliver() } } }
     }
 
     /// If true, no connection can be opened.
-    var isDown = false
+    package var isDown = false
 
     /// Reply to EVAL: claim and sum of claims for each key.
-    var claims: [Int64] = []
+    package var claims: [Int64] = []
 
-    private(set) var evaluations = 0
+    package private(set) var evaluations = 0
     private var streams: [ScriptedStream] = []
     private let world: Simulation
-    private let address: SocketAddress
 
-    init(_ world: Simulation) throws {
-        self.world = world
-        address = try #require(SocketAddress("192.0.2.1:6379"))
-    }
+    package init(_ world: Simulation) { self.world = world }
 
-    var access: EngineAccess {
-        EngineAccess(.servers([address])) {
-            [self] (_, _) async throws(EngineError) in
+    package func access(_ server: SocketAddress) -> EngineAccess {
+        EngineAccess(.servers([server])) { [self] (_, _) async throws(EngineError) in
             guard !isDown else { throw .lost("down") }
             let stream = ScriptedStream(self)
             streams.append(stream)
@@ -40,13 +31,13 @@ final class ScriptedRedis {
         }
     }
 
-    func close() {
+    package func close() {
         for stream in streams { stream.close() }
         streams = []
     }
 
-    fileprivate func reply(to command: RedisReply) -> String {
-        switch command.elements.first?.string {
+    fileprivate func reply(to command: String) -> String {
+        switch command {
         case "TIME":
             let seconds = "\(world.wallSeconds)"
             return "*2\r\n$\(seconds.utf8.count)\r\n\(seconds)\r\n$1\r\n0\r\n"
@@ -67,7 +58,6 @@ final class ScriptedRedis {
 @ServiceLoop
 private final class ScriptedStream: OctetStream {
     private unowned let redis: ScriptedRedis
-    private let commands = ReplyReader()
     private var input: [UInt8] = []
     private var reader: Waiter?
     private var isClosed = false
@@ -95,10 +85,23 @@ private final class ScriptedStream: OctetStream {
         return input
     }
 
+    /// Stores the replies to complete commands.
     private func take(_ octets: [UInt8]) {
-        // Commands have the form of replies.
-        guard let list = try? commands.read(octets) else { return end() }
-        for command in list { input += redis.reply(to: command).utf8 }
+        var rest = octets[...]
+        func number() -> Int {
+            let line = rest.dropFirst().prefix { $0 != UInt8(ascii: "\r") }
+            rest = rest.dropFirst(line.count + 3)
+            return Int(String(decoding: line, as: UTF8.self)) ?? 0
+        }
+        while !rest.isEmpty {
+            var words: [ArraySlice<UInt8>] = []
+            for _ in 0..<number() {
+                let count = number()
+                words.append(rest.prefix(count))
+                rest = rest.dropFirst(count + 2)
+            }
+            input += redis.reply(to: String(decoding: words.first ?? [], as: UTF8.self)).utf8
+        }
         deliver()
     }
 
