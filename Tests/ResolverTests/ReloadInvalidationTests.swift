@@ -535,6 +535,42 @@ struct ReloadInvalidationTests {
         #expect(second.statistics === first.statistics)
     }
 
+    @Test("without protection against rebinding, its denials are not served from the cache")
+    @ServiceLoop
+    func unprotected() async throws {
+        let world = Simulation()
+        let cache = AnswerCache(limit: 1 << 20, origin: world.now, seed: 1)
+        let upstream = ScriptedUpstream("one", address: Self.inside.value)
+        upstream.world = world
+        let group = UpstreamGroup([upstream], health: HealthTable(clocks: world.clocks))
+        let query = Query(question: Question(name: "nas.example.org", type: .a))
+        var answers = AnswerPolicy()
+        var old: Resolver?
+        for protects in [true, false] {
+            answers.rebinding.protects = protects
+            let resolver = Resolver(
+                routes: RouteTable(),
+                standard: group,
+                policy: TTLPolicy(),
+                answers: answers,
+                cache: cache,
+                clocks: world.clocks,
+                succeeding: old
+            )
+            let sweep = old.flatMap {
+                resolver.takeOver(from: $0, hosts: HostsTable(), sameVendors: [])
+            }
+            if var sweep { while sweep.step(now: world.now) {} }
+            let deadline = world.now + .seconds(5)
+            let asked = world.begin { await resolver.resolve(query, deadline: deadline) }
+            let answer = try await world.value(of: asked)
+            #expect(answer.rcode == .noError)
+            #expect(answer.sections.answerCount == (protects ? 0 : 1))
+            #expect(cache.numbers.entries == 1)
+            old = resolver
+        }
+    }
+
     @Test("a former resolver keeps no later settings in memory")
     @ServiceLoop
     func released() throws {

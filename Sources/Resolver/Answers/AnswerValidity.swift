@@ -87,7 +87,8 @@ struct AnswerValidity: Sendable {
         if question.type.isServiceBinding, bindingsChanged || rebindingChanged || synthesisChanged {
             return true
         }
-        return question.type.isAddress && rebindingChanged && source == .upstream
+        // A local NODATA can replace an upstream's answer that the protection has removed.
+        return question.type.isAddress && rebindingChanged && source != .vendor
     }
 
     func areSame(_ old: NameSources, _ new: NameSources) -> Bool {
