@@ -68,6 +68,27 @@ struct StaleAnswerTests {
         )
     }
 
+    @Test("a stale answer does not replace YXDOMAIN")
+    @ServiceLoop
+    func tooLongName() async throws {
+        let world = Simulation()
+        let end = world.now + .seconds(60)
+        let harness = try ResolverHarness(
+            upstream: ScriptedUpstream { [now = world.clocks.now] (message) throws(UpstreamError) in
+                if now() >= end {
+                    message.rcode = .yxDomain
+                    message.authorities = [.soa("example.org")]
+                } else if let name = message.question?.name {
+                    message.answers = [.a(name, 0xC000_0201, ttl: 60)]
+                }
+            },
+            world: world
+        )
+        #expect(try await harness.ask("www.example.org").rcode == .noError)
+        await world.advance(by: .seconds(61))
+        for _ in 0..<2 { #expect(try await harness.ask("www.example.org").rcode == .yxDomain) }
+    }
+
     @Test("an outage of 1 h costs one call per second")
     @ServiceLoop
     func outage() async throws {

@@ -97,11 +97,15 @@ final class CacheWriter {
     ) {
         let question = sibling ?? query.query.question
         let (match, trace) = (query.match, query.trace)
-        guard resolution.lifetime > 0, match?.route.options.isCached ?? true,
-            isRight(resolution, question)
+        // The cache treats YXDOMAIN as a failure, which would hide the answer behind a stale one.
+        guard resolution.lifetime > 0, resolution.rcode != .yxDomain,
+            match?.route.options.isCached ?? true, isRight(resolution, question)
         else {
             trace?.note(
-                "not cached: \(question.name) \(question.type): TTL 0, captive portal, or a reload"
+                """
+                not cached: \(question.name) \(question.type): TTL 0, YXDOMAIN, captive portal, or \
+                a reload
+                """
             )
             return
         }
