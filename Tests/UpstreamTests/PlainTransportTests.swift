@@ -2,6 +2,7 @@
 import DNSWire
 import Net
 import Synchronization
+import TestWorld
 import Testing
 
 @testable import Upstream
@@ -282,6 +283,36 @@ struct PlainTransportTests {
         _ = await Self.result(upstream)
         #expect(try await Self.result(upstream).get().answers.count == 1)
         #expect(probes.value.load(ordering: .relaxed) == 2)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a query that waits for the test of the letter case ends at its own deadline`()
+        async throws
+    {
+        let server = try ScriptedServer { query in
+            let question = (try? Message(parsing: query))?.question
+            return question == Query.otherProbe.question ? [] : Self.changedCase(query)
+        }
+        defer { server.stop() }
+        let clock = TestClock()
+        let transport = PlainTransport(to: server.address, clocks: clock.clocks)
+        var ended: [Int64] = []
+        // The test of the letter case has the deadline of the first query.
+        for (index, seconds) in ([300, 200, 100] as [Int64]).enumerated() {
+            transport.carry(
+                Attempt(
+                    Self.query,
+                    deadline: clock.now + .seconds(seconds),
+                    Completion { _ in ended.append(seconds) }
+                )
+            )
+            while transport.undecided.count == index { await Task.yield() }
+        }
+        for expected in [[100], [100, 200], [100, 200, 300]] as [[Int64]] {
+            clock.advance(by: 100)
+            #expect(ended == expected)
+        }
     }
 
     @Test

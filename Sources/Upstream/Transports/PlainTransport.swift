@@ -25,7 +25,10 @@ package final class PlainTransport: UpstreamTransport {
     private var caseTestedAt: Instant?
 
     /// Queries that failed over TCP and wait for the result of `caseTest`.
-    private var undecided: [(attempt: Attempt, error: UpstreamError)] = []
+    private(set) var undecided: [(attempt: Attempt, error: UpstreamError)] = []
+
+    /// Ends the queries of `undecided` at their deadlines; `caseTest` retains the transport.
+    private lazy var alarm = Alarm(clocks) { [unowned self] in expireUndecided() }
 
     package init(
         to address: SocketAddress,
@@ -103,9 +106,18 @@ extension PlainTransport {
         testCase(until: attempt.deadline)
         if caseTest != nil, clocks.now() < attempt.deadline {
             undecided.append((attempt, error))
+            alarm.bring(forward: attempt.deadline)
         } else {
             attempt.end(.failure(error))
         }
+    }
+
+    private func expireUndecided() {
+        let now = clocks.now()
+        let late = undecided.filter { $0.attempt.deadline <= now }
+        undecided.removeAll { $0.attempt.deadline <= now }
+        alarm.set(undecided.map(\.attempt.deadline).min())
+        for (attempt, error) in late { attempt.end(.failure(error)) }
     }
 
     /// Sends a probe of the letter case, unless a probe is in flight or was answered recently.
@@ -126,6 +138,7 @@ extension PlainTransport {
     private func caseTested(_ result: Attempt.Outcome) {
         let waiting = undecided
         (undecided, caseTest) = ([], nil)
+        alarm.set(nil)
         // After a lost datagram, the time stays unchanged, so that the next query repeats the test.
         if case .success = result { caseTestedAt = clocks.now() }
         let now = clocks.now()
