@@ -260,4 +260,20 @@ struct FailoverTests {
         // The slow first name also goes to the next vendor.
         #expect(!harness.asked.contains { $0.whom.hasPrefix("upstream") })
     }
+
+    @Test("all vendors together have at most 3 s, even if the next vendor starts later")
+    @ServiceLoop
+    func end() async throws {
+        let harness = try ResolverHarness(
+            .tencent,
+            .alibaba,
+            servers: 1,
+            upstream: .failing(.declined(.servFail)),
+            configure: { $0.timeout = .seconds(3) },
+            options: { $0.fallbackAfter = .milliseconds(1_000) }
+        )
+        harness.faults = ["tencent 1": .silent(), "alibaba 1": .silent()]
+        let story = try await harness.story(of: harness.begin("www.example.com"))
+        #expect(story.hasPrefix("SERVFAIL from httpdnsd after 3000 ms"), "\(story)")
+    }
 }

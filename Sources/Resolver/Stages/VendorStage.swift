@@ -89,7 +89,7 @@ package final class VendorStage {
         if let provenance = emptyReplies.source(query.query.question, now: start) {
             return completion(knownResult(provenance, query))
         }
-        let end = min(query.deadline, start + ResolverLimits.vendors)
+        let end = min(query.deadline, query.began + ResolverLimits.vendors)
         let isAwaited = query.isAwaited && !isCovered
         let wait = fleet.flatMap { isAwaited ? $0.fleet.wait : nil }
         let waitEnd = wait.map { start + $0 }
