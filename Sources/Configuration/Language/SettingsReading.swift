@@ -27,7 +27,7 @@ struct SettingsReading {
     /// Lists of vendors and upstreams in routes; equal lists share storage.
     private var lists: Set<[String]> = []
 
-    /// Paths of values with errors; further checks of such values are skipped.
+    /// Paths of values with errors; further checks skip these values.
     private var damaged: Set<String> = []
 
     init(files: [String], environment: SettingsEnvironment) {

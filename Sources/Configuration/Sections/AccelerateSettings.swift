@@ -18,10 +18,10 @@ extension AccelerateSettings {
             """
             Answers queries over loopback in the kernel, from copies of frequently queried \
             answers. This requires Linux 6.6 and the capabilities CAP_BPF and CAP_NET_ADMIN, see \
-            httpdnsd-accelerate.conf. If one of them is missing, the daemon does not start \
-            (`required`), or answers without the kernel (`auto`). With `auto`, the daemon loads \
-            the BPF program one second after its own start, because an earlier load would delay \
-            the first answers.
+            httpdnsd-accelerate.conf. If one of these requirements is not met, the daemon does not \
+            start (`required`), or answers without the kernel (`auto`). With `auto`, the daemon \
+            loads the BPF program one second after its own start, because an earlier load would \
+            delay the first answers.
             """
         },
         .option("entries", \.entries, .integer(SettingsLimits.accelerated)) {

@@ -46,9 +46,9 @@ extension AnswerSettings {
             HTTPS and SVCB records of names that a vendor answers. Upstreams answer queries for \
             these types, and clients could use the address hints in the records instead of the \
             vendor's addresses. `align` replaces the hints by the vendor's addresses from the \
-            cache; if the cache has none, it removes the hints. With `align`, a client that \
-            requests DNSSEC gets NODATA, because signed records cannot be changed. `forward` \
-            changes nothing. `block` always answers NODATA.
+            cache; if the cache has no address of the vendor, `align` removes the hints. With \
+            `align`, a client that requests DNSSEC gets NODATA, because signed records cannot be \
+            changed. `forward` changes nothing. `block` always answers NODATA.
             """
         },
         .option("a", \.a, .choice()) {

@@ -68,10 +68,10 @@ extension CacheSettings {
         },
         .section("prefetch", \.prefetch, Prefetch.table, fresh: Prefetch(), isOn: true) {
             """
-            Refresh of answers before they expire. A query after the time `at` triggers one \
-            refresh, if the TTL of the answer is at least 10 s. A refresh by a vendor is a \
-            billable call, even if no further query follows. No refresh is sent to a vendor that \
-            is paused, rate-limited, over its budget or not responding.
+            Refresh of answers before they expire. The first query after the time in the option \
+            `at` triggers the refresh, if the TTL of the answer is at least 10 s. A refresh by a \
+            vendor is a billable call, even if no further query follows. No refresh is sent to a \
+            vendor that is paused, rate-limited, over its budget or not responding.
             """
         },
         .option("snapshot", \.snapshot, .snapshot) {

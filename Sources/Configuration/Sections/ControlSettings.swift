@@ -26,8 +26,8 @@ extension ControlSettings {
     static let table = SettingsTable<ControlSettings>(
         .option("socket", \.socket, .path(maximumOctets: SettingsLimits.socketPathOctets)) {
             """
-            Path of the socket. If you change it, `httpdnsctl` needs `--socket PATH`, also in \
-            `ExecReload=` of the systemd unit.
+            Path of the socket. If you change the path, `httpdnsctl` needs `--socket PATH`, also \
+            in `ExecReload=` of the systemd unit.
             """
         },
         .option("mode", \.mode, .mode) {

@@ -81,7 +81,7 @@ extension FleetSettings {
         .section("sentinel", \.sentinel, Sentinel.table, fresh: Sentinel(), isExample: true) {
             """
             Sentinels that report the current master, instead of `servers`. The daemon queries the \
-            Sentinels for each new connection. They must report IP addresses.
+            Sentinels for each new connection. The Sentinels must report IP addresses, not names.
             """
         },
         .option("tls", \.tls, .boolean) {
@@ -143,8 +143,8 @@ extension FleetSettings {
         },
         .option("wait", \.wait, .duration(SettingsLimits.fleetWait)) {
             """
-            Maximum time that a client waits for the call of another machine. Then this machine \
-            also calls the vendor.
+            Maximum time that a client waits for the call of another machine. After this time, \
+            this machine also calls the vendor.
             """
         },
         .option("timeout", \.timeout, .duration(SettingsLimits.fleetTimeout)) {
@@ -166,10 +166,10 @@ extension FleetSettings {
             """
             `own`: each machine can spend the whole `budget` of a vendor. `shared`: all machines \
             with the same vendor name and account share one budget; each machine claims parts of \
-            this budget in advance. A machine that loses the Redis server can spend its claim, and \
-            the unclaimed part divided by the last known number of machines; together at least the \
-            budget divided by this number. A machine that has never reached the Redis server can \
-            spend the whole budget.
+            this budget in advance. A machine that loses the Redis server can spend its claims, \
+            and the unclaimed part of the budget divided by the last known number of machines. It \
+            can always spend at least the whole budget divided by this number. A machine that has \
+            never reached the Redis server can spend the whole budget.
             """
         }
     )

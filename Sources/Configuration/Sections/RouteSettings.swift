@@ -134,8 +134,8 @@ extension RouteSettings: SettingsEntry {
             Maximum time that a query for an uncached name waits for a vendor. Then the next \
             vendor of the route also gets the name (another billed call). After the last vendor, \
             the upstreams answer, with a TTL of at most 30 s. A later answer of a vendor replaces \
-            this answer in the cache. `off` waits for the vendors, up to 3 s. No effect with \
-            `fallback: none`.
+            the answer of the upstreams in the cache. `off` waits for the vendors, up to 3 s. No \
+            effect with `fallback: none`.
             """
         },
         .option(
@@ -157,8 +157,9 @@ extension RouteSettings: SettingsEntry {
             """
             Private addresses (RFC 1918, RFC 4193, RFC 6598 and other non-public networks of RFC \
             6890) in answers of vendors. `drop` removes them, which prevents DNS rebinding. \
-            `allow` keeps them; in addition, `rebinding` then does not apply to these names. \
-            Loopback, link-local and multicast addresses of vendors are always removed.
+            `allow` keeps them. With `allow`, the section `rebinding` does not apply to the names \
+            of this route. Loopback, link-local and multicast addresses of vendors are always \
+            removed.
             """
         },
         .option("stale", \.stale, .boolean) {
@@ -224,8 +225,8 @@ extension RouteSettings: SettingsEntry {
             example: .both
         ) {
             """
-            Address families to request for these names; the values are those of a vendor's \
-            `families`.
+            Address families to request for the names of this route, in place of the option \
+            `families` of the vendor, which has the same values.
             """
         }
     )

@@ -255,9 +255,8 @@ extension Settings {
         },
         .section("hosts", \.hosts, HostsSettings.table) {
             """
-            Local names and addresses, which take precedence over routes and special names. A \
-            PTR query for an address returns its first name. `localhost` always means this \
-            machine.
+            Local names and addresses, which take precedence over routes and special names. A PTR \
+            query returns the first name of the address. `localhost` always means this machine.
             """
         },
         .section("cache", \.cache, CacheSettings.table) { "Cache of answers." },

@@ -91,12 +91,12 @@ extension UpstreamSettings: SettingsEntry {
             dhcpcd, or /etc/resolv.conf (or its copy, saved by `httpdnsctl setup`). If `from` is a \
             path, the servers are those in this file (format of resolv.conf(5)). Changes take \
             effect without a reload. The servers from `from` are queried after all other \
-            upstreams. They are never queried for a route with `fallback: none`: such a route \
-            uses only configured servers. Routing domains of a link (`~corp.example`) \
-            and search domains of a VPN become routes to the servers of the link. A configured \
-            route for the same name has precedence if it is at least as specific, or has \
-            `fallback: none`. After the link goes down, no server is queried for the names in its \
-            domains for 5 s.
+            upstreams. They are never queried for a route with `fallback: none`: such a route uses \
+            only configured servers. Routing domains of a link (`~corp.example`) and search \
+            domains of a VPN become routes to the servers of the link. A route in the settings for \
+            the same name has precedence if this route is at least as specific as the domain of \
+            the link, or has `fallback: none`. After the link goes down, no server is queried for \
+            the names in its domains for 5 s.
             """
         },
         .option(

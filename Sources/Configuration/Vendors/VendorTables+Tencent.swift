@@ -141,10 +141,11 @@ extension TencentSettings {
         .section("conf", \.tencent.conf, confTable, fresh: Conf()) {
             """
             Requests a list of servers from the vendor's start-up servers (service /conf), for \
-            accounts to which the vendor's support has assigned such servers. When a server \
-            of the list has answered a probe (a billed call), it is called before `servers`. A \
-            server of the list is ignored if the start-up server has another kind of address \
-            (loopback, private, public).
+            accounts to which the vendor's support has assigned dedicated servers. After a server \
+            of the list has answered a probe (a billed call), this server is called before the \
+            servers in the option `servers`. Addresses are of three kinds: loopback, private and \
+            public. A server of the list is ignored if its address is of another kind than the \
+            address of the start-up server.
             """
         },
         VendorSettings.batching(8),

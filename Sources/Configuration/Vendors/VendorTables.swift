@@ -85,7 +85,7 @@ extension VendorSettings {
         \.kind,
         .choice(aliases: VendorKind.aliases),
         required: true
-    ) { "Protocol of the vendor. The other options depend on it." }
+    ) { "Protocol of the vendor. The other options depend on the protocol." }
 
     private static let commonOptions: [SettingsOption<VendorSettings>] = [
         .option(
@@ -179,10 +179,10 @@ extension VendorSettings {
         },
         .option("families", \.client.families, .choice()) {
             """
-            Address families that a call requests. `auto`: A and AAAA if both cost as much as one, \
-            or if the machine has IPv6 and clients recently queried both for the name; otherwise, \
-            only the queried family. `both`: always A and AAAA. `v4` or `v6`, which have the same \
-            effect: only the queried family.
+            Address families that a call requests. `auto`: A and AAAA if the vendor bills both \
+            families like one, or if the machine has IPv6 and clients recently queried both \
+            families of the name; otherwise, only the queried family. `both`: always A and AAAA. \
+            `v4` or `v6`, which have the same effect: only the queried family.
             """
         },
         .section("budget", \.client.budget, budgetTable, fresh: Budget.Rule()) {
@@ -231,13 +231,14 @@ extension VendorSettings {
         ) {
             """
             Maximum number of calls per UTC day. Above this number, the next vendor or the \
-            fallback answers. Calls that did not reach the vendor do not count, nor do refused \
-            calls over TLS (without TLS, a refusal can be forged). If several clients (IPv4 \
-            addresses or IPv6 /56) used the vendor within 24h, one client can use three quarters \
-            of the calls that the other clients did not use. A part of the calls is reserved for \
-            clients whose addresses cannot be forged: this machine, and clients over TCP or with a \
-            DNS cookie. This part is a quarter of the budget, and decreases to 0 at the end of the \
-            day. Nothing is reserved if no such client used the vendor within 24h.
+            fallback answers. Calls that did not reach the vendor do not count. Calls that the \
+            vendor refused count only without TLS, because a refusal without TLS can be forged. If \
+            several clients (IPv4 addresses or IPv6 /56) used the vendor within 24h, one client \
+            can use three quarters of the calls that the other clients did not use. A part of the \
+            calls is reserved for clients whose addresses cannot be forged: this machine, and \
+            clients over TCP or with a DNS cookie. This part is a quarter of the budget, and \
+            decreases to 0 at the end of the day. Nothing is reserved if no client with such an \
+            address used the vendor within 24h.
             """
         },
         .option("units-per-day", \.unitsPerDay, .integer(SettingsLimits.units), example: 500_000) {
