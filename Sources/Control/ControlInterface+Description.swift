@@ -3,8 +3,8 @@
 extension ControlInterface {
     /// Description of the interface in the language of Varlink, with all message fields.
     ///
-    /// Varlink forbids hyphens in field names. Therefore a type with many such fields is described
-    /// as `object`, with a comment that lists the fields.
+    /// Varlink forbids hyphens in field names. Therefore a type with many hyphenated field names is
+    /// described as `object`, with a comment that lists the fields.
     package static let description = """
         # httpdnsd: inspect and control the daemon.
         #

@@ -31,7 +31,7 @@ package enum ControlLimits {
     package static let topEntriesDefault = 10
     package static let resolvedNames = 1...1024
 
-    /// Allowed numbers of names in a `Resolve` call without `more`; such a call takes up to 5 s.
+    /// Allowed numbers of names in a `Resolve` call without `more`, which takes up to 5 s.
     package static let resolvedAtOnce = 1...resolvedTogether
 
     /// Maximum number of names of one call that are resolved concurrently.

@@ -128,8 +128,8 @@ package final class AnswerCache: Sendable {
 
     /// Returns the cached answer in a period in which the workers bypass the cache.
     ///
-    /// Outside such a period (``setBypassed(_:)``), returns nil, because the workers have already
-    /// searched the cache.
+    /// If no such period is active (``setBypassed(_:)``), returns nil, because the workers have
+    /// already searched the cache.
     package func bypassedAnswer(
         for question: Question,
         variant: AnswerVariant,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Store of copied cache entries, which answers queries itself, for example in the kernel.
+/// Store with copies of cache entries that answers queries itself, for example in the kernel.
 ///
 /// The second hit on an entry stores a copy. The cache removes the copy before it changes the
 /// entry. `store`, `remove` and `change` run under the cache's lock: implementations must be short
@@ -28,11 +28,11 @@ package protocol AnswerMirror: AnyObject, Sendable {
 
     func resume()
 
-    /// Returns the new hits on at most `count` copies.
+    /// Returns the hits on at most `count` copies since the previous pass over all copies.
     ///
-    /// If the mirror has little free space, the result also contains copies without hits (`idle`).
+    /// If the mirror is full, the result also contains some copies without hits (`idle`).
     ///
-    /// `position` is 0 first, then `next` of the previous call.
+    /// - Parameter position: 0 for the first call of a pass, then `next` of the previous result.
     func newHits(from position: Int, count: Int) -> MirroredHitStride
 }
 
@@ -233,7 +233,7 @@ extension AnswerCache {
 
     /// Counts the hits on at most 256 copies as cache hits, and returns these hits.
     ///
-    /// `position` is 0 first, then `next` of the previous call.
+    /// - Parameter position: 0 for the first call of a pass, then `next` of the previous result.
     package func collectMirroredHits(
         from position: Int
     ) -> (hits: [MirroredHits], next: Int?) {

@@ -54,9 +54,10 @@ package struct AnswerTable: ~Copyable {
 
     // MARK: - Answering
 
-    /// True if the table has an entry with this hash; false positives are possible.
+    /// Returns false only if the table has no entry with this hash.
     ///
-    /// Two hashes with the same upper half can look equal.
+    /// Two hashes with the same upper half can look equal, so the result can be true without an
+    /// entry.
     func mayContain(_ hash: UInt64) -> Bool {
         var probe = index.probe(hash)
         return index.next(&probe) != nil

@@ -136,8 +136,9 @@ struct BucketIndex: ~Copyable {
 
     /// Splits buckets if the load factor is high; call once per insertion.
     mutating func grow(for entries: Int, in ring: borrowing EntryRing) {
-        // Above 70 % load, both buckets of a hash may be full. After a doubling has begun, each
-        // insertion continues it, because buckets that are not split yet have twice the load.
+        // Above 70 % load, both buckets of a hash may be full. When the index has begun to double
+        // its size, each insertion continues the doubling, because buckets that are not split yet
+        // have twice the load.
         let isWhole = count == mask + 1
         guard count < most, !isWhole || entries * 10 > count * Self.slotsPerBucket * 7 else {
             return

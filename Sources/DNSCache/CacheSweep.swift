@@ -100,8 +100,8 @@ package struct CacheSweep {
 
     /// True if the caller must no longer pause between steps.
     ///
-    /// Insertions move old entries to the head of the ring buffer. A sweep that still paused after
-    /// one lap might never reach these entries.
+    /// Insertions move old entries to the head of the ring buffer. If the sweep still paused after
+    /// one lap, it might never reach these entries.
     package var isLate: Bool { youngest != nil && position.map { $0 >= lapEnd } ?? false }
 
     /// Runs one step; returns true if more steps are needed.

@@ -124,7 +124,7 @@ package struct CacheEntry: Sendable, Equatable {
     /// Seconds until a hit requests a refresh; nil if no hit requests one.
     package var refreshIn: UInt64?
 
-    /// Number of hits, plus half of the hits of replaced entries.
+    /// Number of hits, plus half of the `hits` of the entries that this entry replaced.
     package var hits: UInt32
 
     /// True for NXDOMAIN and NODATA (RFC 2308).

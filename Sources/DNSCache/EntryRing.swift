@@ -197,9 +197,9 @@ struct EntryRing: ~Copyable {
 
     /// Moves the oldest entry to the head and returns its new reference.
     ///
-    /// The buffer always has space, because the old octets of the entry become free. If the space
-    /// between the head and the end of the block is too small, the entry moves to the start of the
-    /// block. The skipped octets after the head are free already.
+    /// The buffer always has space, because the former place of the entry becomes free. If the
+    /// entry does not fit between the head and the end of the block, the entry moves to the start
+    /// of the block. The octets that are then skipped after the head are free already.
     mutating func renewOldest() -> Int {
         let old = reference(at: tail)
         let length = length(old)

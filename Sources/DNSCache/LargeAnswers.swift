@@ -9,7 +9,7 @@ struct LargeAnswers: Equatable {
     /// Size in octets above which an entry counts as large.
     static let threshold = 2 << 10
 
-    /// Milliseconds after which the share is free again, even if no smaller entry is inserted.
+    /// Milliseconds after which the whole share is free again, even without insertions.
     static let period: UInt64 = 3_600_000
 
     private var used = 0

@@ -45,7 +45,9 @@ struct Pages: ~Copyable {
         unsafe munmap(start, octets)
     }
 
-    /// Releases a range, in multiples of `size`, to the system; the range then reads as zero.
+    /// Gives the memory of a range back to the system; the range then reads as zero.
+    ///
+    /// `first` and `end` are offsets in octets, and multiples of `size`.
     mutating func giveBack(_ first: Int, _ end: Int) {
         guard first < end else { return }
         precondition(first >= 0 && end <= octets, "pages outside the block")

@@ -50,7 +50,8 @@ final class NetworkReaction {
 
     /// Limit of network changes that mark the whole cache stale.
     ///
-    /// After such a change, the next query for each cached answer of a vendor causes a billed call.
+    /// After the whole cache was marked stale, the next query for each cached answer of a vendor
+    /// causes a billed call.
     private var renewals = ChangeBudget(burst: 6, interval: .seconds(60))
 
     private var isRenewalLate = false

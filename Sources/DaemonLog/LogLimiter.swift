@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Limit of one log line per minute for each kind of entry.
+/// Limit of one log line per minute for entries of the same kind.
 ///
-/// Entries are of one kind if they are from one line of code and have equal fields. Entries below
-/// level notice and entries without fields have no limit. Therefore, if clients or the network can
-/// cause an entry of level notice or above, the entry must have fields.
+/// Two entries are of the same kind if the same line of code logs them, and their fields are equal.
+/// Entries below level notice and entries without fields have no limit. Therefore, if clients or
+/// the network can cause an entry of level notice or above, the entry must have fields.
 struct LogLimiter {
     static let window: Duration = .seconds(60)
 
@@ -51,7 +51,9 @@ struct LogLimiter {
         return .count(until: known.more == 1 ? known.end : nil)
     }
 
-    /// Removes each kind whose minute has ended; returns the summaries of the counted entries.
+    /// Removes the kinds of entries whose minute has ended, and returns their summaries.
+    ///
+    /// A kind has a summary if at least one of its entries was counted, and not logged.
     mutating func counts(now: Instant) -> [LogEntry] {
         let over = logged.filter { $0.value.end <= now }
         for kind in over.keys { logged[kind] = nil }

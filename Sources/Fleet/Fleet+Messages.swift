@@ -32,8 +32,8 @@ extension Fleet {
             return
         }
         let known = subject.fetchedAt
-        // Redis also delivers the messages that this machine itself published. The time of such a
-        // message is `known`, so the message is skipped.
+        // Redis also delivers the messages that this machine itself published. The time of this
+        // machine's own message is `known`, so the message is skipped.
         guard let value = open(sealed, key, subject.name), value.fetchedAt != known, let now else {
             return
         }

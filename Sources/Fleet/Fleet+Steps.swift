@@ -144,7 +144,8 @@ extension Fleet {
                 throw .flushed
             }
             // A `known` time in the future is ignored. After a failover, the clock of the new Redis
-            // server can be behind that of the old one; all new values would seem to be replays.
+            // server can be behind the clock of the former server. Then all new values would seem
+            // to be replays.
             if let known = names[key]?.fetchedAt, known <= now + FleetLimits.clockTolerance,
                 value.fetchedAt < known
             {

@@ -59,8 +59,9 @@ package final class Fleet {
 
     /// Percentage of the TTL (0...9) by which this machine refreshes earlier than configured.
     ///
-    /// The percentage depends on the name of the machine. Usually one machine is first to refresh
-    /// an answer, and sends the answer to the others before they refresh it.
+    /// The percentage depends on the name of the machine. So usually, one machine refreshes an
+    /// answer first, and sends the new answer to the other machines before these machines refresh
+    /// the answer themselves.
     package nonisolated var refreshSpread: UInt32 {
         UInt32(machine.text.utf8.reduce(UInt64(7)) { ($0 &* 31 &+ UInt64($1)) % 1_000_003 } % 10)
     }
@@ -269,8 +270,8 @@ package final class Fleet {
     private func call(_ lookUp: FleetLookUp) {
         if lookUp.machine.phase == .calling(isLeader: true) { statistics.led += 1 }
         lookUp.calledAt = now
-        // Only the first query gets the ticket; the vendor client merges the other queries' calls
-        // with the call of the first query.
+        // Only the first query gets the ticket. The other queries also call the vendor, but the
+        // vendor client merges these calls with the call of the first query.
         var ticket: Ticket? = Ticket(key: lookUp.key, number: lookUp.number)
         let stale = lookUp.stale.flatMap { value in
             now.map { (value: value, age: value.age(at: $0)) }

@@ -103,7 +103,7 @@ package enum FleetLimits {
     /// Maximum age in milliseconds of a flush message; older messages are rejected as replays.
     static let flushAge: Int64 = 60_000
 
-    /// Minimum number of calls that a machine claims of a budget in advance, if enough is left.
+    /// Minimum number of calls that a machine claims in advance, if the budget has enough left.
     static let callsOfBlock: UInt64 = 64
 
     /// Pause before another claim of a budget that is fully claimed.

@@ -91,7 +91,7 @@ package struct UpstreamExchange {
         /// Reply with unreadable records, or only an error header; repeat the query over TCP.
         ///
         /// The reply may be forged, but is not counted as ``foreign``, because a client can cause
-        /// such replies with records in the client's own domain.
+        /// replies of this kind with records in a domain that the client owns.
         case doubtful
 
         /// Complete reply with changed letter case, and therefore possibly forged.
@@ -131,7 +131,7 @@ package struct UpstreamExchange {
 
     /// True for a header with an error RCODE, the ID of the query, and all section counts 0.
     ///
-    /// A server that cannot parse or process a query may send such a header. Over UDP the header
+    /// A server that cannot parse or process a query may send only this header. Over UDP the header
     /// could be forged, so the query is repeated over TCP.
     private func isBareError(_ header: RawSpan) -> Bool {
         let rcode = RCode(rawValue: UInt16(header.uint8(at: 3) & 0x0F))

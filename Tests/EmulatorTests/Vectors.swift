@@ -19,11 +19,13 @@ struct Vector: CustomTestStringConvertible, Sendable {
         return vector
     }
 
-    /// DES key `testkey1`, AES key `1234567890123456`, IV 00...0f (R) or f0...ff (S).
+    /// Test vectors with the DES key `testkey1` and the AES key `1234567890123456`.
     ///
-    /// The keys are from the vendor's iOS unit tests (MSDKDnsInfoToolTests.m). The texts of the
-    /// replies (S) are from the documents "HTTP API" 379/54976 and "service IP disaster recovery"
-    /// 379/116336. python-cryptography and openssl(1) give the same ciphertexts.
+    /// The keys are from the vendor's iOS unit tests (MSDKDnsInfoToolTests.m). The initialization
+    /// vector of AES has the octets 00, 01, … 0f in requests (label R), and f0, f1, … ff in replies
+    /// (label S). The texts of the replies are from Tencent Cloud documents 379/54976 ("HTTP API")
+    /// and 379/116336 ("service IP disaster recovery"). python-cryptography and openssl(1) give the
+    /// same ciphertexts.
     static let all: [Vector] = {
         let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         let file = tests.appending(path: "Vectors/tencent.tsv")

@@ -276,7 +276,7 @@ struct BudgetClaimTests {
     }
 
     @Test
-    func `the blocks that a machine claims get smaller towards the end of the budget`() {
+    func `the advance of a claim gets smaller towards the end of the budget`() {
         var limit = BudgetClaim.Limit(most: 10_000)
         #expect(limit.block(20, cost: 1) == 100)
         limit.total = 9_000
@@ -286,7 +286,7 @@ struct BudgetClaimTests {
     }
 
     @Test
-    func `a claimed block suffices for a burst of calls, and for at least one call`() {
+    func `the advance of a claim covers a burst of calls at first, and one call at the end`() {
         #expect(BudgetClaim.Limit(most: 1_000).block(1, cost: 1) == 64)
         #expect(BudgetClaim.Limit(most: 1_000).block(1, cost: 10) == 250)
         var limit = BudgetClaim.Limit(most: 400)

@@ -322,7 +322,8 @@ struct BudgetCountTests {
             for time in [wrong, midnight, wrong, midnight] {
                 #expect(spendAll(&budget, at: time) == 0, "\(wrong), \(time)")
             }
-            // The use in the wrong month counts in this month, too.
+            // The calls that were counted while the clock showed a wrong month also count in the
+            // present month.
             let second = spendAll(&budget, at: midnight + day)
             #expect(second == (wrong == 0 ? 1 : 0), "\(wrong)")
             #expect(spendAll(&budget, at: midnight + 16 * day) == 2)

@@ -147,7 +147,7 @@ struct VendorSaturationTests {
         #expect(shares.limit == 32)
     }
 
-    @Test("after the vendor refused calls for a while, the limit returns within 16 s")
+    @Test("16 s after the last refused call, `concurrent-calls` is the limit again")
     func recovery() {
         var shares = CallShares(of: 32)
         let start = Instant(nanoseconds: 0)

@@ -140,7 +140,7 @@ struct InstallTests {
         #expect(tree.exists("usr/local/sbin/httpdnsd"))
     }
 
-    @Test("uninstalling finds the drop-in of a setup without a journal")
+    @Test("uninstalling finds the drop-in of a setup whose journal is lost")
     func findsDropIn() throws {
         let tree = try Tree()
         try tree.install()
@@ -444,7 +444,7 @@ struct UnitTests {
         )
     }
 
-    @Test("the removal of the package reverts the setup, also without a journal", arguments: 1...3)
+    @Test("removing the package reverts the setup, even if its journal is lost", arguments: 1...3)
     func removal(_ successfulRun: Int) throws {
         let run = try Self.remove(
             Tree(),

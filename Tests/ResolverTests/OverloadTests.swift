@@ -75,7 +75,7 @@ private final class OverloadHarness {
     let dot: ClosingUpstream
     let plain: ClosingUpstream
 
-    /// Names of other clients: when they were sent, and which upstream answered.
+    /// Queries of other clients for names that are not dead: send time and answering upstream.
     ///
     /// `source` is empty for SERVFAIL.
     private(set) var results: [(sent: Instant, source: String)] = []
@@ -170,7 +170,7 @@ private final class ClosingUpstream: Forwarding {
 
     var state = State.answering
 
-    /// Names of other clients.
+    /// Names that other clients query.
     private(set) var names: [String] = []
 
     /// Number of queries whose connection was closed.

@@ -267,7 +267,7 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `if the test of the letter case gets no reply, the next query repeats the test`()
+    func `if the probe that tests the letter case is lost, the next query sends the probe again`()
         async throws
     {
         let probes = Count()

@@ -587,7 +587,7 @@ struct SetupMachineTests {
     }
 
     @Test(
-        "a repeated setup removes the file of a former version, with and without a journal",
+        "a repeated setup removes the file of a former version, with and without a setup journal",
         arguments: [
             ("resolved", Paths.resolvedDropIn, Paths.formerResolvedDropIn),
             ("network manager", Paths.networkManagerConfig, Paths.formerNetworkManagerConfig),
@@ -658,7 +658,7 @@ struct SetupMachineTests {
     }
 
     @Test(
-        "without a journal, files that setup wrote are no originals",
+        "without a setup journal, files that setup wrote are no originals",
         arguments: ["plain", "resolved", "network manager", "dhcpcd"],
         ["lost", "damaged"]
     )
@@ -705,7 +705,7 @@ struct SetupMachineTests {
         #expect(try root.revert(force: true) == .nothingToRevert)
     }
 
-    @Test("revert --force without a journal restores the manager's own file")
+    @Test("revert --force without a setup journal restores the manager's own file")
     func managersDefault() throws {
         let root = try Self.root("dhcpcd")
         #expect(try root.apply() == .applied)

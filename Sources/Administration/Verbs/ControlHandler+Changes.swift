@@ -181,7 +181,7 @@ extension ControlHandler {
 extension RouteEntry {
     /// Creates the entry of a route that is not in the settings.
     ///
-    /// Routing domains and the captive portal mode add such routes.
+    /// Routing domains and the captive portal mode add routes that are not in the settings.
     fileprivate init(ofNetwork match: RouteTable.Match) {
         self.init(
             place: match.route.place,

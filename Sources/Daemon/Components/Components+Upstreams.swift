@@ -115,7 +115,8 @@ extension Components {
 
     /// Number of answers of vendors and protected upstreams.
     ///
-    /// A captive portal blocks these answers, and cannot forge the answers of a protected upstream.
+    /// An increase shows that no captive portal blocks the traffic: a portal cannot forge the
+    /// answers of a protected upstream, and its login page is not a valid reply of a vendor.
     var answersOfInternet: UInt64 {
         let calls = vendors.lazy.map(\.client.statistics).map { $0.successes + $0.empty }
         let queries = upstreams.lazy.filter(\.isProtected).map(\.numbers.successes)

@@ -125,9 +125,9 @@ struct Components {
 
     /// Removes from the health table all upstreams that the present settings do not use.
     ///
-    /// Such upstreams are from former settings, a check of settings, or a failed reload. The table
-    /// has references to its upstreams, and each upstream takes a share of the transfers until its
-    /// release.
+    /// The removed upstreams are from former settings, a check of settings, or a failed reload. The
+    /// table has references to its upstreams, and each upstream takes a share of the transfers
+    /// until its release.
     func forgetOtherUpstreams() {
         upstreamHealth.keep(only: upstreams + upstreams.flatMap(\.servers) + network.allServers)
     }

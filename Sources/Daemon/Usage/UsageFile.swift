@@ -10,8 +10,8 @@ internal import Net
 /// `former` and `ahead` of a ``UsageRecord``. Earlier versions treat these names as vendors.
 ///
 /// If the file is damaged or empty, every budget with `on-exceeded: fallback` counts as exhausted
-/// until ``reset(_:today:)``. If the file cannot be opened, the usage of a vendor with such a
-/// budget is unknown; the counts of other vendors are stored in memory.
+/// until ``reset(_:today:)``. If the file cannot be opened, the usage of a vendor with
+/// `on-exceeded: fallback` is unknown; the counts of other vendors are stored in memory.
 @ServiceLoop
 final class UsageFile: UsageStore {
     private let file: SharedFile

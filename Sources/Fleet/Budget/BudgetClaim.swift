@@ -4,9 +4,10 @@
 ///
 /// A machine claims a part of each limit at Redis before it uses that part. Without Redis, a
 /// machine can use its claim and its share, which is the unclaimed amount divided by the number of
-/// machines. Claim and share together are at least the limit divided by the number of machines,
-/// because the sum of the claims can be wrong or old. At the beginning of a day, a machine can use
-/// a quarter of its share until Redis replies. The state machine uses no clock and no network.
+/// machines. The share is increased if claim and share together are less than the limit divided by
+/// the number of machines, because the sum of the claims can be wrong or old. At the beginning of a
+/// day, a machine can use a quarter of its equal part until Redis replies. The state machine uses no
+/// clock and no network.
 package struct BudgetClaim: Sendable, Hashable {
     static let monthly = 2
 
@@ -24,14 +25,14 @@ package struct BudgetClaim: Sendable, Hashable {
 
         package init(most: UInt64) { self.most = most }
 
-        /// Returns the amount to claim in addition to the amount that this machine has used.
+        /// Returns the advance: the amount to claim beyond the amount that this machine has used.
         ///
-        /// The amount shrinks towards the end of the budget, so that idle machines claim little
+        /// The advance shrinks towards the end of the budget, so that idle machines claim little
         /// budget that they do not need.
         ///
         /// - Parameters:
         ///   - members: 1 to ``FleetLimits/mostMembers``.
-        ///   - cost: maximum amount for one call, at least 1.
+        ///   - cost: maximum amount for one call, at least 1. The advance covers at least one call.
         func block(_ members: Int, cost: UInt64) -> UInt64 {
             let rest = (most - min(most, total)) / UInt64(4 * members)
             let burst = min(FleetLimits.callsOfBlock * cost, most)
@@ -46,10 +47,10 @@ package struct BudgetClaim: Sendable, Hashable {
 
         /// Permits a quarter of an equal part of the limit.
         ///
-        /// The advances of all machines are a quarter of the limit. Therefore, they exceed the
+        /// These parts of all machines are a quarter of the limit. Therefore, they exceed the
         /// limit only if some machines spend three quarters of it before another machine has
         /// confirmed its first claim.
-        fileprivate mutating func beginAdvance(_ members: Int) {
+        fileprivate mutating func beginDay(_ members: Int) {
             share = most / UInt64(4 * members)
         }
     }
@@ -105,7 +106,7 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Begins a new day; resets the daily claims, and in a new month the monthly claim.
     ///
-    /// With Redis, this machine can then use an advance until Redis confirms the first claim.
+    /// With Redis, this machine can then use a quarter of its equal part until Redis confirms a claim.
     package mutating func begin(day: Int64, month: Int64) {
         guard day != self.day else { return }
         let isSameMonth = month == self.month
@@ -115,7 +116,7 @@ package struct BudgetClaim: Sendable, Hashable {
             if isAlone {
                 limits[index]?.beginShare(members)
             } else {
-                limits[index]?.beginAdvance(members)
+                limits[index]?.beginDay(members)
             }
         }
     }

@@ -121,7 +121,8 @@ package final class FleetBudget {
 
     /// Updates all claims of this machine.
     ///
-    /// Gives unneeded parts back, reads the sums, and restores claims that Redis has lost.
+    /// Gives back the parts of claims that this machine does not need, reads the sums of all
+    /// machines, and restores claims that Redis has lost.
     private func confirm() {
         alarm.set(clocks.now() + FleetLimits.confirmation)
         for vendor in entries.keys { askForUse(vendor) }

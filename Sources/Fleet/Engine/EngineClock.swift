@@ -29,7 +29,7 @@ struct EngineClock: Sendable, Hashable {
         milliseconds + (other - instant).clampedNanoseconds / 1_000_000
     }
 
-    /// Returns the size in seconds of a step back that is too large; nil if the new time is valid.
+    /// Returns the seconds by which the clock went back, if too many; nil if the new time is valid.
     ///
     /// A step back can make expired answers valid again. Therefore, the new time must be at most
     /// ``FleetLimits/clockStep`` behind the highest accepted time.

@@ -2,11 +2,11 @@
 
 /// State machine of one lookup of a shared answer, which uses no clock and no network.
 ///
-/// A machine reads the value, then claims a lease in Redis. The leader, which gets the lease, calls
-/// the vendor, stores the answer and releases the lease. The others wait for the leader's message.
-/// If the message does not come before the end of the wait, they call the vendor themselves. The
-/// time limit of the wait also covers the read and the claim, so that a slow Redis server does not
-/// prolong a lookup.
+/// A machine reads the value, then claims a lease in Redis. The machine that gets the lease is the
+/// *leader*: it calls the vendor, stores the answer and releases the lease. The other machines wait
+/// for the leader's message. If the message does not arrive before the end of the wait, they call
+/// the vendor themselves. The time limit of the wait also covers the read and the claim, so that a
+/// slow Redis server does not prolong a lookup.
 struct LeaseMachine: Hashable, Sendable {
     enum Phase: Hashable, Sendable {
         case reading

@@ -103,7 +103,8 @@ struct FlushList: Sendable {
     /// Adds a flush; returns false if the flush is known, or is too far in the future.
     ///
     /// A flush counts as known if a later flush of all names covers it. Exception: a flush of all
-    /// names covers no other flush while its time is in the future (the Redis clock was ahead).
+    /// names whose time is still in the future (because the Redis clock was ahead) covers no other
+    /// flush.
     ///
     /// Flushes more than ``FleetLimits/clockStep`` in the future are not added, and are removed
     /// from the list. If the list is too long, its oldest flush becomes a flush of all names.
@@ -151,7 +152,8 @@ struct FlushList: Sendable {
     /// Returns true if a value of `name` was fetched before a flush.
     ///
     /// Flushes with a time in the future have no effect. After a failover, the clock of the new
-    /// Redis server can be behind that of the old one, and the flush would cover all new values.
+    /// Redis server can be behind the clock of the former server. Then the flush would cover all
+    /// new values.
     func covers(_ name: Name, fetchedAt: Int64, now: Int64) -> Bool {
         let latest = now + FleetLimits.clockTolerance
         return all <= latest && fetchedAt <= all

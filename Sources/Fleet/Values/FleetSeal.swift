@@ -24,8 +24,8 @@ package enum FleetRejection: String, Error, Hashable, CaseIterable {
 
 /// Authenticated encryption with the secret of the fleet, and derivation of keys from the secret.
 ///
-/// HMAC-SHA256 is the only primitive. In counter mode, it generates the key stream. The tag is the
-/// HMAC of nonce, ciphertext and context (encrypt-then-MAC).
+/// HMAC-SHA256 is the only primitive: HMACs of the nonce and a counter are the key stream, and the
+/// HMAC of nonce, ciphertext and context is the tag (encrypt-then-MAC).
 package struct FleetSeal: Sendable {
     /// Function that returns the HMAC-SHA256 of a text with the secret of the fleet.
     package typealias Code = @Sendable ([UInt8]) -> [UInt8]

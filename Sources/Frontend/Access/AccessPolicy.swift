@@ -4,9 +4,10 @@ internal import Synchronization
 
 /// Access policy of the listeners, which a reload replaces.
 ///
-/// For each batch, a worker compares an atomic version number with that of its copy of the policy.
-/// Only after a change, the worker copies the policy under a lock. A new policy applies to every
-/// query sent after the reload.
+/// Each worker has a copy of the policy. Before each batch of queries, the worker compares the
+/// version number of its copy with the current number (an atomic). If the numbers differ, the
+/// worker copies the policy again, under a lock. So a new policy applies to every query sent after
+/// the reload.
 package final class AccessPolicy: Sendable {
     package struct Snapshot: Sendable {
         var access: AccessList

@@ -28,7 +28,7 @@ package final class QueryHandler {
 
     package let sessions = TCPSessionTable()
 
-    /// Buffer for a query, which its reply then replaces.
+    /// Buffer that contains a query at first, and then the reply to this query.
     private var scratch = [UInt8](repeating: 0, count: 65_535)
 
     /// Hit path of TCP; created on first use because its buffers are large.

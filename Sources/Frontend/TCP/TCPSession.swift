@@ -73,9 +73,9 @@ final class TCPSession {
     /// Arrival time of the oldest unanswered query; for an idle session, the last activity.
     var waitsSince: Instant { arrivals.first ?? lastActive }
 
-    /// True if the client loses no query if the session is closed.
+    /// True if closing the session loses no query of the client.
     ///
-    /// The first query of a new session may still be on its way.
+    /// False for a session that has just been opened, because its first query may still arrive.
     var isExpendable: Bool {
         isIdle && !isHeld
             && (!isNew || clocks.now() - lastActive >= TCPLimits.firstMessageTime)

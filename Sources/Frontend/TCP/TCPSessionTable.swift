@@ -4,8 +4,9 @@ package import Net
 
 /// Table of all TCP sessions, with limits on their number and memory.
 ///
-/// A new client is always accepted. At a limit, the client with the most sessions or octets loses a
-/// session. Clients with up to ``TCPLimits/connectionsWithoutRank`` sessions count as equal.
+/// A new client is always accepted. If a limit is reached, the client with the most sessions or
+/// octets loses a session. Clients with up to ``TCPLimits/connectionsWithoutRank`` sessions count
+/// as equal.
 @ServiceLoop
 package final class TCPSessionTable {
     private var sessions: [ObjectIdentifier: TCPSession] = [:]
@@ -57,8 +58,9 @@ package final class TCPSessionTable {
     }
 
     private func evict(_ isCandidate: (TCPSession) -> Bool) {
-        // Prefers idle sessions, because their clients can connect again (RFC 7766 §6.2.3) and lose
-        // no query. Then the session with the oldest query, whose client gives up first.
+        // Closes an idle session if there is one: its client loses no query, and can connect again
+        // (RFC 7766 §6.2.3). Otherwise, closes the session with the oldest unanswered query,
+        // because the client of this session gives up first.
         let oldest = sessions.values.lazy.filter(isCandidate)
             .map { (order: ($0.isExpendable ? 0 : 1, $0.waitsSince), session: $0) }
             .min { $0.order < $1.order }?.session

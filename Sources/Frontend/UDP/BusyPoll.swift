@@ -5,11 +5,12 @@
 /// Waking a worker takes most of the time of a loopback query, so the worker polls while queries
 /// arrive in quick succession.
 ///
-/// A credit limits the cost of useless polls to 5 µs per quick query: each quick query adds 1, and
-/// each poll without result, which takes 20 µs (`time`), subtracts 4 (`price`). Polling starts when
-/// the credit reaches `need`, and stops when the credit falls below `price`. Each stop doubles
-/// `need`, up to `needs.most`, so that polling becomes rare where it fails, for example where it
-/// delays a client on the same processor. A quick query with full credit resets `need`.
+/// A query is quick if it arrives soon after the previous one. A credit limits the cost of useless
+/// polls to 5 µs per quick query: each quick query adds 1 to the credit. Each poll without a result
+/// takes 20 µs (`time`), and subtracts 4 (`price`). Polling starts when the credit reaches `need`,
+/// and stops when the credit falls below `price`. Each stop doubles `need`, up to `needs.most`, so
+/// that polling becomes rare if it does not help, for example if it delays a client on the same
+/// processor. A quick query with full credit resets `need`.
 struct BusyPoll {
     /// Duration of one poll: slightly longer than a client needs to wake up and send a query.
     static let time: Duration = .microseconds(20)

@@ -5,8 +5,8 @@ package import Net
 /// Calls and units of one vendor in the current UTC day and month.
 ///
 /// The counts restart when the clock moves to a later day or month. If the clock is set back to a
-/// day in ``former``, the counts of that day continue, and the use on later days is added to them.
-/// Without this sum, a wrong clock would give a second budget.
+/// day in ``former``, the counts of this earlier day continue, and the calls and units of the later
+/// days are added. Without this sum, a wrong clock would give a second budget.
 package struct UsageRecord: Sendable, Hashable {
     /// Counts of an earlier day.
     package struct Former: Sendable, Hashable {
@@ -43,7 +43,7 @@ package struct UsageRecord: Sendable, Hashable {
     /// Earlier days in chronological order.
     package var former: [Former] = []
 
-    /// Use on ``latestDay`` at the time when the clock last moved to or away from that day.
+    /// Calls and units of ``latestDay`` when the clock last moved to or away from this day.
     ///
     /// `aheadOfMonth` is the number of units used in the month of ``latestDay`` at the same time.
     package var ahead = UsageAmount.none
@@ -149,9 +149,9 @@ package struct UsageRecord: Sendable, Hashable {
             } else if day == behind {
                 behind = today
             } else if use != .none {
-                // If the clock returns to `day`, the counts of `day` must continue. `useToday`
-                // still contains them. Therefore, the entry here has the use `.none`; otherwise,
-                // the same use would count twice.
+                // If the clock is set to `day` again, the counts of `day` must continue. `useToday`
+                // still contains these counts, so the entry has the use `.none`. Otherwise, the
+                // same calls would count twice.
                 former.append(Former(day: day, until: latestDay, use: .none, unitsOfMonth: 0))
                 former.sort { $0.day < $1.day }
                 former = former.suffix(Self.mostFormer)

@@ -5,8 +5,8 @@
 /// The breaker stays open for `Retry-After`, or for 1 s, doubled after each further 429 up to 60 s.
 /// Then one attempt is admitted. An answer closes the breaker; a 429 opens the breaker again.
 ///
-/// An attempt that began before the opening cannot close the breaker. If such an attempt returns a
-/// 429, only the `Retry-After` of this 429 can extend the pause.
+/// An attempt that began before the breaker opened cannot close the breaker. If this attempt
+/// returns a 429, the breaker stays open longer only if the `Retry-After` of this 429 ends later.
 struct Breaker: Sendable, Hashable {
     struct Pause: Sendable, Hashable {
         var until: Instant

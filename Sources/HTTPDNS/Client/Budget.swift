@@ -6,8 +6,8 @@ package import Net
 /// Budget of a vendor: limits of requests and billed units per UTC day and month.
 ///
 /// A request is charged with its maximum cost before it is sent; the excess is refunded after the
-/// reply. Requests are paid from a block of units that is added to the stored counts in advance.
-/// After a crash, the counts are therefore at most one block too high, and never too low.
+/// reply. Requests are paid from a reservation, which is added to the stored counts in advance. So
+/// after a crash, the counts are too high by at most one reservation, never too low.
 ///
 /// If several DNS clients use a vendor, each has a limit (``FairShare``). While proven clients use
 /// the vendor, all other clients together must leave a part of the budget to the proven clients.
@@ -32,7 +32,7 @@ package struct Budget {
 
     private var day: Int64 = .min
 
-    /// Number of clearings of the reservation; a charge with a lower number is not refunded.
+    /// Number of times that the reservation was cleared; earlier charges are not refunded.
     private var period: UInt64 = 0
 
     /// Reservation: part of the stored counts that no request has used yet.
@@ -217,9 +217,9 @@ extension Budget {
 
     /// Amount to reserve in addition to the cost of a request: 0.1 % of the limit.
     ///
-    /// Without a limit, the block is a tenth of the charges of the last second, but at least
-    /// ``ClientLimits/usageBlock``. A large block needs few accesses to the stored counts. A
-    /// released budget reserves nothing, because the reservation would never be returned.
+    /// Without a limit, a tenth of the charges of the last second, at least
+    /// ``ClientLimits/usageBlock``. A larger amount needs fewer accesses to the stored counts. A
+    /// released budget reserves nothing, because the rest of the reservation would not be returned.
     private var block: UsageAmount {
         guard !isReleased else { return .none }
         let least = ClientLimits.usageBlock

@@ -56,12 +56,12 @@ package struct CallShares: Sendable {
         )
     }
 
-    /// True if the own calls of `client` are the reason that it gets no further call; counts `more`
-    /// calls in addition.
+    /// True if `client` gets no further call because of its own calls.
     ///
-    /// The client then has at least as many calls as all other clients together. Calls of the
-    /// daemon do not count as calls of another client. False for a client without calls, and for a
-    /// client that is not proven, because another host can forge its address.
+    /// `more` calls are counted in addition to its calls in flight. If true, the client has at
+    /// least as many calls as all other clients together. Calls of the daemon do not count as calls
+    /// of another client. False for a client without calls, and for a client that is not proven,
+    /// because another host can forge its address.
     func isOwnReason(_ client: ClientNetwork?, adding more: Int) -> Bool {
         let used = count(of: client)
         guard used > 0, client.isProven else { return false }
@@ -148,7 +148,7 @@ extension VendorClient {
         (calls + lingering.filter(\.isExpired)).filter { !$0.isTrial }
     }
 
-    /// Stops counting `call` against `concurrent-calls`; may queue names that are held for a retry.
+    /// Stops counting `call` against `concurrent-calls`; may queue names that wait for a retry.
     func free(_ call: VendorCall) {
         guard !call.isTrial else { return }
         shares.end(call.client)

@@ -18,8 +18,8 @@ package enum ClientLimits {
 
     /// Maximum time that a queued name waits for the answer to a health probe.
     ///
-    /// Does not apply to a name that the fallback would send in plain text.
-    /// This time is also the maximum age of a reply that shows that the vendor still replies.
+    /// Does not apply to a name that the fallback would send in plain text. If the latest reply of
+    /// the vendor is older than this time, the vendor possibly no longer replies.
     static let trialPatience = Duration.milliseconds(250)
 
     /// Time after a server's answer in which a failure can be due to a limit of concurrent calls.

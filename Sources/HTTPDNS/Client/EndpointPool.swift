@@ -17,7 +17,7 @@ package struct EndpointPool: Sendable, Hashable {
 
         var suspicions = 0
 
-        /// Highest attempt number of any server when this server last answered.
+        /// Highest attempt number of all servers at the time of this server's latest answer.
         var receivedThrough: UInt64 = 0
 
         /// Attempt number of the latest failed probe since the latest answer; 0 if there is none.
@@ -202,8 +202,9 @@ extension EndpointPool {
             guard change == nil, index == currentIndex, attempt.number < fastestTrial else {
                 return change
             }
-            // The timeout of a probe is shorter than that of a call. If the server answers calls
-            // between the two, each such answer clears the failures, so the failures do not suffice.
+            // A probe has a shorter timeout than a call. If a server always answers between these
+            // two timeouts, its probes fail, but each answered call clears the count of failures.
+            // So this count alone would never cause a switch to another server.
             return wasOvertaken(index, now)
         case .failed:
             return failed(attempt, index, times: 1, now)
@@ -324,7 +325,7 @@ extension EndpointPool {
             ?? .limited(retryAfter: endpoint?.breaker.openUntil.map { $0 - now })
     }
 
-    /// Error of a server that refuses the account; nil if no server refuses it.
+    /// Error of a server that refuses the account; nil if no server refuses the account.
     var refusal: VendorError? { endpoints.lazy.compactMap(\.refusal).first }
 
     /// Returns true if all configured servers refuse the account.

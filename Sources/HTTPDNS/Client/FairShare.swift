@@ -2,8 +2,9 @@
 
 /// Limit of a client's share of a resource: a dynamic threshold (Choudhury and Hahne, 1998).
 ///
-/// A client that uses no unit of the resource gets a unit if one is free. Another client gets a
-/// unit if its use is less than `multiple` times the units that are free afterwards.
+/// A client that uses no unit of the resource gets a unit if one is free. A client that already
+/// uses units gets another unit only if it uses less than `multiple` times the number of units that
+/// are then still free.
 struct FairShare {
     private let multiple: Int
 

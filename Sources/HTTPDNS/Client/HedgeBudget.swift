@@ -3,9 +3,9 @@ internal import DNSWire
 
 /// Limit of hedged requests: one for each ``callsPerHedge`` calls of a client, after a burst.
 ///
-/// A hedged request is billed like a call. If all servers are slow, it does not help, but without a
-/// limit, each name would cost two calls. The limit applies to each client, because a client can
-/// query slow names. All clients without a proven address have one common limit.
+/// A hedged request is billed like a call. If all servers are slow, hedged requests do not help,
+/// and without a limit, each name would cost two calls. Each client has its own limit, because one
+/// client can query only slow names. All clients without a proven address have one common limit.
 ///
 /// Each hedged request adds ``callsPerHedge`` to the debt of its client. Each call, and each
 /// ``repaymentTime``, subtract 1. The debt is at most `burst` × ``callsPerHedge``. If a client
@@ -54,7 +54,8 @@ struct HedgeBudget: Sendable {
         let left = debts[key].map { $0.calls - Int((now - $0.since) / Self.repaymentTime) } ?? 0
         let calls = max(0, left) + Self.callsPerHedge
         guard calls <= burst * Self.callsPerHedge else { return false }
-        // Without debts, no client has more than a new client: the whole burst.
+        // If the table is full, all debts are cleared: each client then has the burst of a new
+        // client.
         if debts.count >= ClientLimits.countedClients { debts.removeAll() }
         debts[key] = Debt(calls: calls, since: now)
         return true

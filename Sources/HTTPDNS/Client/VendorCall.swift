@@ -104,7 +104,8 @@ final class VendorCall {
 
     /// Failure that a limit of concurrent calls may have caused; nil if there was none.
     ///
-    /// If there were several such failures, the latest one that is not a failure to connect.
+    /// Of several failures of this kind, the first that is not a failure to connect; if all are
+    /// failures to connect, the latest.
     var saturation: VendorError?
 
     /// True if a request failed with an error that neither a limit of calls nor a failure to connect

@@ -263,7 +263,8 @@ extension VendorClient {
         request.version = settings.version
         request.proxy = settings.proxy
         request.wantsFreshConnection = fresh
-        // The transport must not repeat a billable request, because each one needs its own charge.
+        // The transport must not repeat a billable request, because each repetition must be
+        // charged.
         request.isSentOnce = question.query != nil
         return (request, try pay(question, by: other))
     }

@@ -63,9 +63,10 @@ extension VendorClient {
         return SocketAddress(octets: pool.current.octets, port: facts.defaultPort) ?? pool.current
     }
 
-    /// Returns the price rules of a test call: those of the settings, or else of its vendor.
+    /// Returns the price rules of a test call: those of the settings, otherwise of its vendor.
     ///
-    /// In the rules of the settings, a higher weight of the vendor replaces the configured weight.
+    /// If the settings have price rules, the higher of the two weights applies: that of the
+    /// settings or that of the vendor.
     private func price(of each: ProofCase) -> PriceModel {
         guard settings.price != nil else { return each.vendor.price }
         var model = price

@@ -106,8 +106,8 @@ extension VendorClient {
     ///   clients can occupy all calls with other names.
     /// - If this vendor is protected and the fallback is not, a queued name waits until its
     ///   deadline, because the fallback would send the name in plain text.
-    /// - A queued name does not wait after a failed health probe. If the fallback protects the name
-    ///   as well as this vendor, the name waits for a probe for ``ClientLimits/trialPatience`` only.
+    /// - A queued name does not wait after a failed health probe. If the fallback is encrypted or
+    ///   this vendor is not, the name waits only ``ClientLimits/trialPatience`` for a probe.
     ///
     /// - Parameter isProtected: true if the next vendor or the upstreams are encrypted.
     package func waitEnd(
@@ -133,8 +133,8 @@ extension VendorClient {
         guard let oldest = counted.min(by: { $0.number < $1.number }) else {
             return mayLeave ? nil : check
         }
-        // An expired call can be 2 s old. A reply since its start does not show that the vendor
-        // replies now.
+        // An expired call can be 2 s old. A reply since the start of this call does not show that
+        // the vendor still replies.
         let recent = max(oldest.start, now - ClientLimits.trialPatience)
         if silence.hasReceived(since: recent) { return check }
         // If the client of the oldest call may not spend more, the probe is charged to the daemon.

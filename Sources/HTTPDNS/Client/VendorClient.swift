@@ -293,7 +293,7 @@ extension VendorClient {
     }
 
     package struct AddressSource: Sendable, Hashable {
-        /// Servers that return further servers, at least one.
+        /// Servers that return the addresses of further servers; never empty.
         package var servers: [SocketAddress]
 
         /// Maximum validity of a reply.

@@ -40,7 +40,7 @@ package struct DNSJSON: Vendor {
     ///
     /// - Parameters:
     ///   - url: `{name}` and `{type}` in the query are replaced, or `name=` and `type=` appended.
-    ///   - isBillable: true if the calls are billed; nil means that only calls with an account are.
+    ///   - isBillable: true if the calls are billed; nil means true with an account, else false.
     package init(
         url: String,
         account: Account? = nil,

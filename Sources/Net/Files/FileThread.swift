@@ -23,8 +23,8 @@ package final class FileThread: Sendable {
         queue = try? BackgroundQueue(named: "files", itemLimit: 2) { accesses, _ in
             for access in accesses { access() }
         }
-        // Ignores an error, because the daemon also drops the capabilities of other threads, and
-        // reports the error of that call.
+        // An error is ignored here, because the daemon makes the same call on other threads, and
+        // reports the error there.
         queue?.add { try? OwnProcess.dropCapabilities() }
     }
 

@@ -4,8 +4,8 @@ private import Glibc
 /// Watch for writes to a file, and for its replacement, removal and creation.
 ///
 /// Each directory that contains the file, or a symbolic link in its path, has an inotify(7) watch.
-/// If such a directory does not exist, its nearest existing ancestor has the watch. A watch on the
-/// file itself reports writes to a bind-mounted file.
+/// If one of these directories does not exist, its nearest existing ancestor has the watch instead.
+/// A watch on the file itself reports writes to a bind-mounted file.
 ///
 /// If the user has no inotify instances or watches left, the handler is called every 10 s. If the
 /// user has no permission to read the file, the version of the file is checked every 10 s.

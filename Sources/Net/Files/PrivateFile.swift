@@ -122,8 +122,8 @@ package struct PrivateFile: Sendable {
             temporary,
             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         )
-        // `openat` fails if the file is a link or is unreadable. This program creates no such file,
-        // so no process has the lock, and the file is removed without the lock.
+        // `openat` fails if the file is a link or is unreadable. The daemon creates neither, so no
+        // daemon has locked the file, and the file is removed without a lock.
         if raw >= 0 {
             let file = try Self.own(raw, "open", temporaryPath)
             guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw .busy(temporaryPath) }

@@ -62,7 +62,7 @@ package final class SharedFile: Sendable {
         self.now = now
     }
 
-    /// Replaces the content of the file, and returns a value; `change` returns both.
+    /// Replaces the content of the file by `content`, and returns `value`; `change` returns both.
     ///
     /// If the file system does not respond, throws `failed`; the file may still be changed later.
     ///

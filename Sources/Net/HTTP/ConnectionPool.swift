@@ -187,7 +187,7 @@ extension ConnectionPool {
         let none = Instant(nanoseconds: 0)
         let received = socket?.lastReceived ?? none
         let replied = isReusing ? socket?.lastReply ?? none : received
-        // A request can wait for a handshake that another request started, so its own sending time
+        // The request may have waited for a handshake of another request, so its sending time
         // decides.
         let sent = transfer.handle?.received.sent ?? none
         // If `mayBeDead` is true, the caller repeats the request. A request that may be billed must

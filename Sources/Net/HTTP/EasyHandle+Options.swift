@@ -63,9 +63,9 @@ extension EasyHandle {
     }
 
     private func setBounds() throws(HTTPError) {
-        // About the minimum size of libcurl, because this buffer is most of the memory of a transfer.
-        // Not equal to the size of the receive buffer, which is not erased (CCurl/library.c): this
-        // buffer can hold a URL with a token.
+        // The send buffer is most of the memory of a transfer, so it has about libcurl's minimum
+        // size. It can contain a URL with a token, and must be erased. CCurl/library.c does not
+        // erase blocks of the size of a receive buffer, so the send buffer has another size.
         // CURLOPT_BUFFERSIZE is not set, because libcurl 7.88 rejects it on a reset handle.
         try set(CURLOPT_UPLOAD_BUFFERSIZE, (16 << 10) + 256)
         try set(CURLOPT_LOW_SPEED_LIMIT, 1)
@@ -95,7 +95,7 @@ extension EasyHandle {
 
     /// True if a proxy can forward the request without a tunnel.
     ///
-    /// Such requests are forwarded, because many proxies allow tunnels to port 443 only.
+    /// These requests are forwarded, because many proxies allow tunnels to port 443 only.
     static func isForwardable(_ request: HTTPRequest) -> Bool {
         let authority = literal(request.server)
         let hosts =
@@ -145,9 +145,9 @@ extension EasyHandle {
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
         // The meter does not measure handshakes, so renegotiation is disabled.
         unsafe TLSClient.limitHandshakes(in: context)
-        // As long as HTTP/2 frames arrive that belong to no reply, a call of libcurl does not
-        // return. This callback can end the connection during such a call.
-        // SAFETY: the pool retains the meter until the connection is freed.
+        // While HTTP/2 frames arrive that belong to no reply, a call of libcurl does not return.
+        // This callback can end the connection during the call. SAFETY: the pool retains the meter
+        // until the connection is freed.
         unsafe SSL_CTX_set_msg_callback(context, Self.noteMessage)
         unsafe SSL_CTX_ctrl(
             context,

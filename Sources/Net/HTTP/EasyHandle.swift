@@ -99,8 +99,8 @@ extension EasyHandle {
 
     /// Sets the URL, as text and parsed.
     ///
-    /// libcurl 7.88 takes longer for a text, because it also writes the parsed URL to a new text. It
-    /// needs the text to repeat a request.
+    /// libcurl uses the parsed URL. From a text, libcurl 7.88 would also write the parsed URL to a
+    /// new text, which takes longer. libcurl needs the text only to repeat a request.
     private func set(url: String) throws(HTTPError) {
         try check(url)
         try set(CURLOPT_URL, url)

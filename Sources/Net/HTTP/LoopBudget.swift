@@ -2,16 +2,16 @@
 
 /// Leaky bucket for the CPU time that libcurl spends on a provider.
 ///
-/// A hostile server can send endless frames that belong to no reply (RFC 9113 §10.5), or a reply
-/// in frames of one octet. It can also end each connection after the TLS handshake.
+/// Three attacks of a server need much CPU time: endless frames that belong to no reply (RFC 9113
+/// §10.5), a reply in frames of one octet, and connections that end after the TLS handshake.
 ///
 /// - Exhausted: one libcurl call overflows an empty bucket. The connections are ended, and requests
 ///   to the provider fail until the bucket is half empty.
 /// - Throttled: many calls fill the bucket. The sockets are not read until a tenth of the bucket is
 ///   empty, because fewer and larger reads are cheaper.
 ///
-/// Each reply lowers the level by more than the usual CPU time of a reply. A failed transfer does
-/// not lower the level, but its usual CPU time is not charged.
+/// Each reply lowers the level by more than the usual CPU time of a reply. For a failed transfer,
+/// the usual CPU time is not charged, but the level does not fall.
 struct LoopBudget {
     /// Capacity of the bucket; the lowest level is `-capacity`.
     static let capacity: Duration = .milliseconds(50)
@@ -108,7 +108,7 @@ struct LoopBudget {
         if level >= Self.capacity { isThrottled = true }
     }
 
-    /// Adds the CPU time of a handshake that no reply followed, but at least ``perTransfer``.
+    /// Adds the CPU time of a handshake without a later reply, but at least ``perTransfer``.
     ///
     /// The minimum covers the rest of the CPU time for the connection. A server that replies on
     /// half of its connections is not throttled.

@@ -240,8 +240,8 @@ extension LoopExecutor {
     /// Sends the queued datagrams, then dispatches the ready descriptors.
     ///
     /// Waits for a descriptor if no work is left. If several descriptors were ready, delays the
-    /// datagrams by up to ``delayLimit`` iterations. Each flush needs a system call for each
-    /// socket, and later datagrams can then share this call.
+    /// datagrams by up to ``delayLimit`` iterations, so that later datagrams to the same socket
+    /// need no further system call.
     private func poll() {
         if own.isFlushDue, own.ready > 1, !own.hasJobs, own.delays < Self.delayLimit {
             own.delays += 1

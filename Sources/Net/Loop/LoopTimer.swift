@@ -53,8 +53,9 @@ private final class TimerQueue {
 
     /// Eventfd that the queue signals when timers are due.
     ///
-    /// epoll reports the eventfd after all descriptors that were ready before. The timerfd cannot
-    /// replace the eventfd, because its expiry is an interrupt, which a virtual machine can delay.
+    /// epoll reports the eventfd after all descriptors that became ready before the signal. The
+    /// timerfd cannot replace the eventfd, because its expiry is an interrupt, which a virtual
+    /// machine can delay.
     private let turn: Int32
     private var watches: [DescriptorWatch] = []
 

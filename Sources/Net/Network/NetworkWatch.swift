@@ -124,8 +124,8 @@ extension NetworkWatch {
 
     /// Queries the state and calls the handler if the state has changed.
     ///
-    /// If `isOverdue` is false, the loss of an address or route is not reported yet, and starts a
-    /// wait for a new one.
+    /// If `isOverdue` is false, the loss of an address or route is not reported yet, but starts a
+    /// wait for a new address or route.
     private func consider(isOverdue: Bool = false) {
         var failures = losses.sorted()
         hasNews = false

@@ -4,8 +4,8 @@ private import Locks
 
 /// Test of the reachability of the Internet over IPv4 and over IPv6.
 ///
-/// An address family without a route does not work. A route is no proof that a family works,
-/// because the IPv4 route remains when the router loses its IPv4 uplink. Therefore, if both
+/// An address family without a route does not work. A route does not prove that a family works: if
+/// the router loses its IPv4 uplink, this machine still has its IPv4 route. Therefore, if both
 /// families have a route, the probe opens TCP connections to servers in use, and sends no data.
 @ServiceLoop
 package final class StackProbe {

@@ -158,7 +158,7 @@ extension LinkResolvers {
 }
 
 extension LinkResolvers {
-    /// Splits these settings of systemd-resolved into those of the link and those of its VPNs.
+    /// Splits these settings of systemd-resolved into settings of the link and of its VPNs.
     ///
     /// systemd-resolved does not report which links are VPNs. For an interface and the IPsec VPNs
     /// that use the interface, systemd-resolved has only one list of servers.

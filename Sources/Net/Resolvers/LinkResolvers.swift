@@ -272,7 +272,7 @@ extension LinkResolvers {
     ///
     /// Another network could add a route to a server that is not bound. Servers from
     /// systemd-resolved are always bound, because systemd-resolved also binds them. A server from
-    /// another source can be outside of the VPN. Such a server is bound only if its route uses the
+    /// another source can be outside of the VPN, so this server is bound only if its route uses the
     /// interface.
     private mutating func bind(to index: UInt32, _ isReached: (SocketAddress, UInt32) -> Bool) {
         guard isTunnel, !isShared, takesAll || !domains.isEmpty else { return }

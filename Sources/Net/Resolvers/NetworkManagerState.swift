@@ -3,8 +3,8 @@
 /// Latest reply of NetworkManager, which can stay valid after the end of NetworkManager.
 ///
 /// When NetworkManager ends, for example because D-Bus ends, its links stay up. NetworkManager's
-/// resolv.conf cannot replace the reply, because the file has neither routing domains nor
-/// priorities. With this file, other servers would get the names of a VPN.
+/// resolv.conf cannot replace the reply, because this file has neither routing domains nor
+/// priorities: the names of a VPN would be sent to servers outside of the VPN.
 struct NetworkManagerState {
     private var latest: BusValue?
 

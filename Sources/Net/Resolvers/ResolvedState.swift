@@ -2,9 +2,9 @@
 
 /// Latest reply of systemd-resolved, and the sources that may be used instead of the service.
 ///
-/// The resolv.conf of systemd-resolved has neither TLS nor routing domains. If the daemon used the
-/// file, the servers in it would get names in clear text, or names of a VPN. systemd-resolved does
-/// not send these names to these servers.
+/// The resolv.conf of systemd-resolved names servers without TLS and routing domains. With this
+/// file, the daemon would query servers in clear text that systemd-resolved queries over TLS, and
+/// would send the names of a VPN to servers outside of the VPN.
 struct ResolvedState {
     private enum Service {
         /// Does not run or cannot be queried; no reply is in use.

@@ -144,8 +144,9 @@ package struct ResolverFiles: Sendable {
         var result: [LinkResolvers] = []
         var unreadable: [String] = []
         var names = Self.names(directory)
-        // Read after the names, because openresolv creates the file in `privates` first, and
-        // removes it last. So a private interface is never read as one that is not private.
+        // `privates` is read after the names: openresolv creates the file of an interface in
+        // `privates` first, and removes this file last. In another order, the daemon could take a
+        // private interface for an interface that is not private.
         let privates = Set(directory.privates.map { Self.entries($0) } ?? [])
         let exclusive = directory.exclusives.map { Self.entries($0) }?.first?.split(separator: " ")
             .last

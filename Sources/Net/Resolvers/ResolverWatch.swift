@@ -35,9 +35,9 @@ package final class ResolverWatch {
 
     /// Time for the restart of a service, during which its latest reply stays valid.
     ///
-    /// Without this time, the daemon would use the resolv.conf of the service, which has no routing
-    /// domains and no TLS. The servers in this file would get names that the service does not send
-    /// to these servers.
+    /// Without this time, the daemon would use the resolv.conf of the service during the restart.
+    /// The file has no routing domains and no TLS, so a server could get names that the service
+    /// sends only to other servers, or only over TLS.
     private static let restartTime = Duration.seconds(5)
 
     /// Timers that repeat the query to a service that did not reply; `pauses` has the delays.

@@ -33,7 +33,7 @@ struct ServerRoutes {
         return true
     }
 
-    /// Records the unbound servers of VPNs; returns true if one was not unbound at the last call.
+    /// Records the unbound servers of VPNs; true if one of them was not in the latest record.
     mutating func hasNewUnbound(_ links: [LinkResolvers]) -> Bool {
         let all = links.filter(\.isTunnel)
             .flatMap { link in link.servers.map { Unbound(link: link.link, address: $0.address) } }

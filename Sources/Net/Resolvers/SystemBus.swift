@@ -181,7 +181,7 @@ package final class SystemBus {
         for service in services { handler(service.service) }
     }
 
-    /// Schedules a new connection after ``pause``; sd-bus still uses the old one during this call.
+    /// Schedules a new connection after ``pause``, because sd-bus still uses the old one here.
     private func disconnected() {
         for service in services { handler(service.service) }
         timer = LoopTimer(at: Clock.now + Self.pause) { [weak self] in self?.reopen() }

@@ -141,8 +141,8 @@ package final class StreamConnection {
 
     /// Receives up to `limit` octets; returns 0 at the end of input, nil without pending data.
     ///
-    /// After a result below `limit`, new data causes another edge. The end of input can have caused
-    /// its edge already, and then causes no other edge.
+    /// After a result below `limit`, new data causes another edge. The end of input causes only one
+    /// edge, which may have occurred before this call.
     package func attemptRead(
         into buffer: inout [UInt8],
         from start: Int,

@@ -19,7 +19,7 @@ package final class TLSClient {
     private var trusted: TrustStore?
     private var sessions: [Server: Session] = [:]
 
-    /// Limits, per server, of the CPU time for handshakes that failed, or that no data followed.
+    /// Limits, per server, of the CPU time for handshakes that failed, or that had no later data.
     private(set) var budgets: [Server: LoopBudget] = [:]
 
     /// Creates a client that offers `protocols` by ALPN (RFC 7301), such as `dot`.
@@ -89,8 +89,8 @@ package final class TLSClient {
 
     /// Connects and verifies the certificate for `name`, a host name or an IP address.
     ///
-    /// Waits first if failed handshakes, and handshakes that no data followed, have taken too much
-    /// CPU time, because a hostile server can end each connection after the handshake.
+    /// A hostile server can end each connection after the handshake. Therefore, this function waits
+    /// first if failed handshakes, and handshakes without later data, have taken too much CPU time.
     package func connect(
         to server: SocketAddress,
         name: String,

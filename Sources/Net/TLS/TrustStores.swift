@@ -107,7 +107,8 @@ package final class TrustStores {
                     Result { () throws(TLSError) in try TrustStore(source) }
                 }
             } catch {
-                // Without a thread, the files were not read: the next check reads them again.
+                // No thread could be started, so the files were not read. The next check reads
+                // them.
                 entry.version = []
                 result = .failure(.socket(error))
             }

@@ -4,8 +4,8 @@ internal import Locks
 /// Registry of answer sources (vendor servers, upstreams) by number; thread-safe.
 ///
 /// A cache entry contains the number of its source. Numbers are never reused. An upstream has an
-/// additional number for each vendor for which it answers as fallback. A cache hit with such a
-/// number counts as an avoided call of this vendor.
+/// additional number for each vendor for which it answers as fallback. A cache hit on an answer
+/// with this additional number counts as an avoided call of the vendor.
 package final class AnswerSourceRegistry: Sendable {
     /// Number of this daemon, the source of local answers.
     package static let itself: UInt16 = 0

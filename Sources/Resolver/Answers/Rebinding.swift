@@ -3,8 +3,8 @@ package import DNSWire
 
 /// DNS rebinding protection: removes private addresses of public names from upstreams' answers.
 ///
-/// With such an address, a web page could access printers, routers or this machine. Routes with
-/// their own upstreams are for internal names, and are exempt.
+/// With a name of its own that has a private address, a web page could access printers, routers or
+/// this machine. Routes with their own upstreams are for internal names, and are exempt.
 package struct Rebinding: Sendable, Equatable {
     package var protects = false
 

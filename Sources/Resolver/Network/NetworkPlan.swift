@@ -5,8 +5,8 @@ internal import Net
 /// Servers and routes from the DNS settings of all links: a state machine without clock or I/O.
 ///
 /// When a link is removed, the names in its routing domains are held: they are not queried for
-/// ``ResolverLimits/domainHold``. If the link returns within this time, no other server has seen
-/// the names. When a VPN with `~.` is removed, all names without a routing domain are held.
+/// ``ResolverLimits/domainHold``. If the link comes up again within this time, no other server has
+/// seen the names. When a VPN with `~.` is removed, all names without a routing domain are held.
 struct NetworkPlan: Sendable, Hashable {
     typealias Server = LinkResolvers.Server
 

@@ -163,7 +163,7 @@ package final class NAT64 {
 
 /// Returns the NAT64 prefix of the settings and the prefix in use, if any.
 ///
-/// An address with such a prefix counts as the embedded IPv4 address.
+/// An address under one of these prefixes counts as the IPv4 address that it contains.
 typealias NAT64Prefixes = @ServiceLoop () -> [NAT64Prefix]
 
 // MARK: - Router advertisements
@@ -306,7 +306,7 @@ extension NAT64 {
 
     /// Ends a discovery without a prefix.
     ///
-    /// A server that failed possibly knows the prefix. After such a failure, the known prefix
+    /// A server that failed possibly knows the prefix. So if a server failed, the known prefix
     /// stays, unless the network has changed.
     private func end(_ results: Results) {
         signal = nil

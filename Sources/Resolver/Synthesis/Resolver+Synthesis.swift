@@ -39,8 +39,8 @@ extension Resolver {
     /// Returns a sweep that removes answers that depend on the NAT64 prefix, which has changed.
     ///
     /// AAAA records and address hints (RFC 9460) may embed a private address under the new prefix.
-    /// Addresses from a vendor are removed only if one of them is such an address, because the next
-    /// call may be billed.
+    /// An answer of a vendor is removed only if it embeds a private address, because the next call
+    /// may be billed.
     ///
     /// - Parameters:
     ///   - prefix: the new prefix; nil if there is none.

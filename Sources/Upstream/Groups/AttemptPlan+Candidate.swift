@@ -34,9 +34,10 @@ extension AttemptPlan {
         var tries = 0
         var asked: Instant?
 
-        /// Earliest time of the next attempt after SERVFAIL or REFUSED; nil without such a reply.
+        /// Earliest time of the next attempt after SERVFAIL or REFUSED; nil for other servers.
         ///
-        /// Such a server is queried again only after all other servers.
+        /// A server that replied with SERVFAIL or REFUSED is queried again only after all other
+        /// servers.
         var repeatableAt: Instant?
     }
 

@@ -20,7 +20,7 @@ final class Run: Attempt {
     /// Index in `pending` of the group; nil if no `tick` is scheduled.
     var index: Int?
 
-    /// Servers that returned an error response, with the start of each server's first such attempt.
+    /// Servers that returned an error response, each with the start of its first failed attempt.
     private var declined: [(server: any Forwarding, error: UpstreamError, began: Instant)] = []
 
     /// Servers that get no query, also after a restart; see `UpstreamGroup.ask`.

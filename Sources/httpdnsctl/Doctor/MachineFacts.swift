@@ -22,7 +22,7 @@ struct MachineFacts: Sendable {
     var resolver = ResolverFacts()
     var journal: SetupJournal?
 
-    /// Files that `setup apply` wrote, and whose original content is in no journal.
+    /// Files that `setup apply` wrote, if the setup journal has no original of them.
     var lostOriginals: [String] = []
 
     var changedFiles: [String] = []

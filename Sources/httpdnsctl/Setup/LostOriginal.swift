@@ -2,7 +2,7 @@
 
 /// Detection of files that `setup apply` wrote.
 ///
-/// `revert` without a journal replaces such files by defaults.
+/// If the setup journal is lost, `revert` replaces the files that `setup apply` wrote by defaults.
 extension FileState {
     private static let mark = "# Written by httpdnsctl setup"
 

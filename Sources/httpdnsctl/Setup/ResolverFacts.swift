@@ -20,7 +20,7 @@ struct ResolverFacts: Sendable {
 
     var files: [String: FileState] = [:]
 
-    /// Paths of files that `setup apply` wrote, and whose original content is in no journal.
+    /// Paths of files that `setup apply` wrote, if the setup journal has no original of them.
     var lost: [String] = []
 
     /// Settings of systemd-resolved, without the drop-in of setup unless `seesSetup` is true.
@@ -95,8 +95,8 @@ struct ResolverFacts: Sendable {
 extension ResolverFacts {
     /// Collects the facts as they would be without the setup.
     ///
-    /// For a file that setup changed, the facts are those of the original in the journal. If the
-    /// journal does not have the original, the facts are those of a default.
+    /// For a file that setup changed, the facts are from the original content in the setup journal.
+    /// If the setup journal does not have the original, the facts are from a default content.
     ///
     /// - Parameter seesSetup: true to use the present content instead of a default.
     init(

@@ -121,7 +121,7 @@ extension SetupJournal {
         return journal
     }
 
-    /// Creates a substitute for a lost journal, with defaults as originals.
+    /// Creates a substitute for a lost setup journal, with default contents as originals.
     init(replacingLostIn tree: FileTree) throws(Failure) {
         let facts = try ResolverFacts(of: tree, before: nil)
         let plan = SetupPlan(for: facts, servers: [])

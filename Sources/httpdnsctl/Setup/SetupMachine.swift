@@ -31,9 +31,9 @@ struct SetupMachine {
 
     // MARK: - Applying
 
-    /// Applies a plan; if a step fails, restores the files and the journal as before the call.
+    /// Applies a plan; if a step fails, restores the files and the setup journal.
     ///
-    /// The journal stores the state before the first setup.
+    /// The setup journal stores the state of the files before the first setup.
     func apply(_ plan: SetupPlan, force: Bool) throws(Failure) -> Result {
         let recorded = try SetupJournal.read(from: tree, ignoringDamage: force)
         let known = force ? try recorded?.withoutReplaced(in: tree) : recorded
@@ -106,7 +106,7 @@ struct SetupMachine {
         }
     }
 
-    /// Returns a journal that restores the present content of the files, not the originals.
+    /// Returns a journal with the present content of the files, for a setup that fails.
     private func rollback(
         of journal: SetupJournal,
         to recorded: SetupJournal?,
@@ -170,19 +170,20 @@ struct SetupMachine {
     struct Reversal {
         var journal: SetupJournal
 
-        /// Files to copy before the revert replaces them, because their content is in no journal.
+        /// Files to copy before the revert: their present content is not in the setup journal.
         var copies: [String] = []
 
         var notes: [String] = []
 
-        /// True if no journal has the originals, so that the revert writes defaults.
+        /// True if the setup journal is lost, so that the revert writes default contents.
         var isDefault = false
     }
 
     /// Returns the planned revert; nil if there is no setup.
     ///
-    /// With `force`, or without a journal, all files are restored. Otherwise, for a file that was
-    /// changed since the setup, `Entry.restored` decides if the file is restored or stays.
+    /// With `force`, all files are restored. Without a setup journal, all files get default
+    /// contents. Otherwise, a file that another program changed since the setup is restored, merged
+    /// or left as it is (``SetupJournal/Entry/restored(from:_:)``).
     func reversal(force: Bool) throws(Failure) -> Reversal? {
         let known = try SetupJournal.read(from: tree, ignoringDamage: force)
         let journal = try SetupJournal.orDefaults(known, in: tree)
