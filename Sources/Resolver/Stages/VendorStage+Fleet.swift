@@ -7,7 +7,7 @@ internal import Net
 // MARK: - Answers of other machines
 
 extension VendorStage {
-    /// Uses a shared answer of the first of `vendors`; without such an answer, calls this vendor.
+    /// Uses a shared answer of the first of `vendors`; without a shared answer, calls this vendor.
     func askFleet(
         _ vendors: ArraySlice<VendorClient>,
         _ work: Work,

@@ -45,7 +45,7 @@ package final class PlainTransport: UpstreamTransport {
 
     package func carry(_ attempt: Attempt) {
         guard attempt.usesStream else { return datagrams.ask(attempt, of: self) }
-        // An error over TCP is no failure, because the server may serve only UDP.
+        // The server may serve only UDP. Therefore any error over TCP is reported as a timeout.
         repeatOverStream(attempt) { _ in attempt.end(.failure(.timedOut)) }
     }
 
