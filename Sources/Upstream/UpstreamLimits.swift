@@ -190,7 +190,14 @@ package enum UpstreamLimits {
     /// Each of these transfers needs a connection.
     static let connections = HTTPClient.Limits().connectionsPerServer
 
-    /// Minimum age of a transfer before a new transfer of the same client can replace it.
+    /// Number of these transfers that clients without a proven address can run before others.
+    static let unprovenConnections = connections / 4
+
+    /// Time for which the connections that a client has used count against the client.
+    static let transferMemory: Duration = .seconds(4)
+
+    /// Minimum age of a transfer before a new transfer of the same client can replace it, or, at an
+    /// upstream over HTTP/1.1, a transfer of a client without a connection.
     static let transferGrace: Duration = .milliseconds(400)
 
     /// Time without a reply over HTTPS after which a new connection is opened.

@@ -248,6 +248,134 @@ extension TransferSharesTests {
         #expect(started == ["proven", "forged"])
     }
 
+    /// Transfers of an upstream over HTTP/1.1, in a simulated time.
+    @ServiceLoop
+    private final class Connections {
+        let world = Simulation()
+        private let transfers: UpstreamTransfers
+        private(set) var replaced: [String] = []
+        private(set) var started: [String] = []
+
+        private final class Request: RequestHandle {
+            let wasSent = true
+            private let cancelled: @ServiceLoop () -> Void
+
+            init(_ cancelled: @escaping @ServiceLoop () -> Void) { self.cancelled = cancelled }
+
+            func cancel() { cancelled() }
+        }
+
+        init() {
+            transfers = TransferShares().transfers(at: "single", clocks: world.clocks)
+            transfers.note(version: "1.1")
+        }
+
+        func begin(_ name: String, _ client: ClientNetwork) throws {
+            let transfer = try #require(
+                transfers.begin(client, isRepetition: false, now: world.now)
+            )
+            transfer.request = Request { [self] in
+                replaced.append(name)
+                transfers.end(transfer)
+            }
+            guard !transfers.run(transfer) else { return }
+            transfers.enqueue(transfer) { [self] in started.append(name) }
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `over HTTP/1.1, a client without a connection gets one that has been used for 400 ms`()
+        async throws
+    {
+        let connections = Connections()
+        let world = connections.world
+        func begin(_ client: UInt32, _ count: Int = 1) throws {
+            for number in 1...count {
+                try connections.begin("\(client).\(number)", Self.client(client))
+            }
+        }
+        for (client, count) in [(UInt32(1), 17), (2, 8), (3, 4), (4, 2), (5, 1)] {
+            try begin(client, count)
+            await world.advance(by: .milliseconds(100))
+        }
+        await world.advance(by: .seconds(1))
+        #expect(connections.replaced.isEmpty, "every client has a connection")
+        try begin(6)
+        #expect(connections.replaced.isEmpty, "a connection was free")
+        try begin(7)
+        #expect(connections.replaced == ["1.1"] && connections.started == ["7.1"])
+        await world.advance(by: .seconds(1))
+        #expect(connections.replaced.count == 1)
+    }
+
+    @Test
+    @ServiceLoop
+    func `over HTTP/1.1, a client that has used few connections keeps a connection for longer`()
+        async throws
+    {
+        let connections = Connections()
+        let world = connections.world
+        for client: UInt32 in 1...31 { try connections.begin("\(client)", Self.client(client)) }
+        await world.advance(by: .milliseconds(1_000))
+        try connections.begin("slow", Self.client(50))
+        await world.advance(by: .milliseconds(399))
+        #expect(connections.replaced.isEmpty)
+        for client: UInt32 in 101...131 {
+            try connections.begin("\(client)", Self.client(client))
+            await world.advance(by: .milliseconds(10))
+        }
+        #expect(connections.replaced.count == 31 && !connections.replaced.contains("slow"))
+        try connections.begin("late", Self.client(132))
+        #expect(connections.replaced.last == "slow")
+        try connections.begin("later", Self.client(133))
+        #expect(connections.replaced.count == 32, "the other transfers run for less than 400 ms")
+        await world.advance(by: .milliseconds(400))
+        #expect(connections.replaced.count == 33 && connections.started.last == "later")
+    }
+
+    @Test
+    @ServiceLoop
+    func `over HTTP/1.1, forged addresses keep a quarter of the connections, not more`()
+        async throws
+    {
+        let connections = Connections()
+        let world = connections.world
+        for number: UInt32 in 1...100 {
+            try connections.begin("forged", Self.client(1_000 + number, isProven: false))
+        }
+        await world.advance(by: .milliseconds(400))
+        #expect(connections.replaced.count == 32 && connections.started.count == 32)
+        for number: UInt32 in 1...40 { try connections.begin("proven", Self.client(number)) }
+        await world.advance(by: .milliseconds(400))
+        #expect(connections.started.dropFirst(32).count { $0 == "proven" } == 24)
+        await world.advance(by: .milliseconds(400))
+        #expect(connections.started.dropFirst(56).count { $0 == "proven" } == 16)
+        #expect(connections.started.dropFirst(56).count { $0 == "forged" } == 8)
+    }
+
+    @Test(arguments: [20, 120])
+    @ServiceLoop
+    func `over HTTP/1.1, dead names of 40 clients do not make other clients' names fail`(
+        rate: Int
+    ) async throws {
+        let upstreams = try Upstreams(version: "1.1")
+        try upstreams.ask("good", 0, for: Self.client(100))
+        await upstreams.world.advance(by: .milliseconds(100))
+        for number in 1...(rate * 6) {
+            try upstreams.ask("dead", number, for: Self.client(UInt32(number % 40)))
+            if number % (rate / 10) == 0 {
+                try upstreams.ask("local", number, for: Self.client(100))
+                try upstreams.ask("lan", number, for: Self.client(101, isProven: false))
+            }
+            await upstreams.world.advance(by: .seconds(1) / rate)
+        }
+        await upstreams.world.advance(by: .seconds(5))
+        #expect(upstreams.failed["local"] == nil && upstreams.failed["lan"] == nil)
+        #expect(upstreams.answered == 121)
+        #expect(upstreams.inTheClear == 0)
+    }
+
     @Test
     @ServiceLoop
     func `over HTTP/1.1, dead names of a client leave half of the connections to other clients`()

@@ -54,7 +54,7 @@ package final class HTTPSTransport: UpstreamTransport {
         self.validates = validates
         self.http = http
         self.probes = probes ?? http
-        transfers = shares.transfers(at: url)
+        transfers = shares.transfers(at: url, clocks: clocks)
         self.clocks = clocks
     }
 

@@ -19,10 +19,10 @@ package final class TransferShares {
     /// An upstream is counted in the shares until its last server releases the transfers. Upstreams
     /// of former settings, or of settings that were only checked, therefore do not reduce the
     /// shares of other upstreams.
-    func transfers(at url: String) -> UpstreamTransfers {
+    func transfers(at url: String, clocks: Clocks = .system) -> UpstreamTransfers {
         if let known = upstreams[url]?.transfers { return known }
         upstreams = upstreams.filter { $0.value.transfers != nil }
-        let transfers = UpstreamTransfers(total)
+        let transfers = UpstreamTransfers(total, clocks)
         upstreams[url] = Reference(transfers: transfers)
         return transfers
     }
@@ -60,14 +60,25 @@ final class UpstreamTransfers {
         var count = 0
         var running = 0
 
+        /// Mean of `running` in about the last ``UpstreamLimits/transferMemory``.
+        private var load = 0.0
+        private var updated = Instant(nanoseconds: 0)
+
         init(_ network: ClientNetwork?) {
             self.network = network
             isVerified = network?.isProven ?? true
         }
 
-        /// True if a waiting transfer of this client starts before one of `other`.
-        func isBefore(_ other: Client) -> Bool {
-            isVerified == other.isVerified ? running < other.running : isVerified
+        /// True if this client uses fewer connections than `other`: now, or on average.
+        func usesFewer(than other: Client) -> Bool {
+            (running, load) < (other.running, other.load)
+        }
+
+        /// Updates `load`; called before each change of `running`.
+        func updateLoad(_ now: Instant) {
+            let part = min((now - updated) / UpstreamLimits.transferMemory, 1)
+            load += (Double(running) - load) * part
+            updated = now
         }
     }
 
@@ -75,6 +86,9 @@ final class UpstreamTransfers {
     final class Transfer {
         fileprivate let client: Client
         fileprivate let began: Instant
+
+        /// Start of the request; equal to `began` if the transfer did not wait.
+        fileprivate var started: Instant
 
         /// Index in `all`; nil after the end.
         fileprivate var place: Int?
@@ -90,26 +104,32 @@ final class UpstreamTransfers {
         fileprivate(set) var isReplaced = false
 
         fileprivate init(_ client: Client, _ began: Instant) {
-            (self.client, self.began) = (client, began)
+            (self.client, self.began, started) = (client, began, began)
         }
     }
 
     private let total: TransferTotal
+    private let clocks: Clocks
     private var all: [Transfer] = []
     private var clients: [ClientNetwork?: Client] = [:]
 
     /// Number of transfers of clients without a proven address.
     private var unverified = 0
 
-    /// Number of transfers that run, and the others, oldest first.
+    /// Numbers of transfers that run: all, and those of clients without a proven address.
     private var running = 0
+    private var unverifiedRunning = 0
+
+    /// Transfers that do not run, oldest first.
     private var waiting: [Transfer] = []
+
+    private lazy var alarm = Alarm(clocks) { [weak self] in self?.replaceRunning() }
 
     /// Maximum number of running transfers; nil for HTTP/2.
     private var connections: Int?
 
-    fileprivate init(_ total: TransferTotal) {
-        self.total = total
+    fileprivate init(_ total: TransferTotal, _ clocks: Clocks) {
+        (self.total, self.clocks) = (total, clocks)
         total.upstreams += 1
     }
 
@@ -159,7 +179,7 @@ final class UpstreamTransfers {
         if client.count == 0 { clients[client.network] = nil }
         if !client.isVerified { unverified -= 1 }
         if transfer.isRunning {
-            (transfer.isRunning, client.running, running) = (false, client.running - 1, running - 1)
+            note(transfer, isRunning: false)
         } else {
             transfer.start = nil
             waiting.removeAll { $0 === transfer }
@@ -232,16 +252,29 @@ extension UpstreamTransfers {
 
     /// Returns true if the transfer can run now; if not, `enqueue` must follow.
     func run(_ transfer: Transfer) -> Bool {
-        let client = transfer.client
-        guard mayRun(client) else { return false }
-        (transfer.isRunning, client.running, running) = (true, client.running + 1, running + 1)
+        guard mayRun(transfer.client) else { return false }
+        note(transfer, isRunning: true)
         return true
+    }
+
+    private func note(_ transfer: Transfer, isRunning: Bool) {
+        let (client, change) = (transfer.client, isRunning ? 1 : -1)
+        if connections != nil {
+            let now = clocks.now()
+            client.updateLoad(now)
+            if isRunning { transfer.started = now }
+        }
+        transfer.isRunning = isRunning
+        client.running += change
+        running += change
+        if !client.isVerified { unverifiedRunning += change }
     }
 
     /// Lets a transfer wait; `start` is called when the transfer can run.
     func enqueue(_ transfer: Transfer, _ start: @escaping @ServiceLoop () -> Void) {
         transfer.start = start
         waiting.append(transfer)
+        replaceRunning()
     }
 
     /// True if the client uses less than half of the connections that other clients leave free.
@@ -252,22 +285,70 @@ extension UpstreamTransfers {
     }
 
     private func startWaiting() {
-        while let index = nextToStart {
+        while let index = firstWaiting(where: mayRun) {
             let transfer = waiting.remove(at: index)
             guard run(transfer), let start = transfer.start.take() else { continue }
             start()
         }
+        replaceRunning()
     }
 
-    /// Index of the waiting transfer that starts next: of a proven client, if there is one, and of
-    /// the client with the fewest running transfers.
-    private var nextToStart: Int? {
-        var next: Int?
-        for (index, transfer) in waiting.enumerated() where mayRun(transfer.client) {
-            if let next, !transfer.client.isBefore(waiting[next].client) { continue }
-            next = index
+    /// Returns the index of the transfer that starts next, of clients that match.
+    ///
+    /// That is a transfer of the client that uses the fewest connections. The unproven clients, of
+    /// which one host can forge many, come first until they use a quarter of the connections.
+    private func firstWaiting(where matches: (Client) -> Bool) -> Int? {
+        let now = clocks.now()
+        let isProvenFirst = unverifiedRunning >= UpstreamLimits.unprovenConnections
+        var first: Int?
+        for (index, transfer) in waiting.enumerated() where matches(transfer.client) {
+            let client = transfer.client
+            client.updateLoad(now)
+            if let other = first.map({ waiting[$0].client }) {
+                let isBefore =
+                    client.isVerified == other.isVerified
+                    ? client.usesFewer(than: other) : client.isVerified == isProvenFirst
+                if !isBefore { continue }
+            }
+            first = index
         }
-        return next
+        return first
+    }
+
+    /// Replaces a running transfer if all connections are in use, and a client without a running
+    /// transfer waits.
+    ///
+    /// Without this rule, one slow name from each of 32 clients would block all other clients.
+    private func replaceRunning() {
+        guard running == connections, let index = firstWaiting(where: { $0.running == 0 }) else {
+            return
+        }
+        let now = clocks.now()
+        let unproven = unverifiedRunning + (waiting[index].client.isVerified ? 0 : 1)
+        let isCrowd = unproven > UpstreamLimits.unprovenConnections
+        var (replaced, next): (Transfer?, Instant?)
+        for transfer in all where transfer.isRunning && transfer.client.isVerified != isCrowd {
+            let end = transfer.started + UpstreamLimits.transferGrace
+            guard end <= now else {
+                next = min(next ?? end, end)
+                continue
+            }
+            transfer.client.updateLoad(now)
+            if let replaced, !isReplaced(transfer, before: replaced) { continue }
+            replaced = transfer
+        }
+        guard let replaced else {
+            if let next { alarm.set(next) }
+            return
+        }
+        replaced.isReplaced = true
+        replaced.request?.cancel()
+        end(replaced)
+    }
+
+    private func isReplaced(_ transfer: Transfer, before other: Transfer) -> Bool {
+        transfer.client === other.client
+            ? transfer.started < other.started : other.client.usesFewer(than: transfer.client)
     }
 }
 
