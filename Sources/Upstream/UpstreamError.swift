@@ -48,6 +48,9 @@ package enum UpstreamError: Error, Hashable {
     ///
     /// The server does not get the query again; other servers may get it.
     case crowded
+
+    /// As `crowded`, because of the queries of the same client: queries of others can succeed.
+    case clientCrowded
 }
 
 extension UpstreamError: CustomStringConvertible {
@@ -68,7 +71,7 @@ extension UpstreamError: CustomStringConvertible {
         case .withdrawn: "is no longer a DNS server of the network"
         case .noServer(let why): why
         case .exhausted(let why): why
-        case .crowded: "too many queries in flight"
+        case .crowded, .clientCrowded: "too many queries in flight"
         }
     }
 
@@ -85,9 +88,12 @@ extension UpstreamError: CustomStringConvertible {
         case .paused: "paused"
         case .withdrawn: "withdrawn"
         case .noServer: "no-server"
-        case .exhausted, .crowded: "exhausted"
+        case .exhausted, .crowded, .clientCrowded: "exhausted"
         }
     }
+
+    /// True if a limit on queries in flight is the reason.
+    package var isCrowded: Bool { self == .crowded || self == .clientCrowded }
 
     /// True if the server responded, but declined to answer.
     var isDecline: Bool {

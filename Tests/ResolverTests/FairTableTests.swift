@@ -36,7 +36,8 @@ struct FairTableTests {
         let rcode: RCode = value == "failure" ? .servFail : .noError
         var answer = Resolution(rcode: rcode, provenance: source)
         answer.isUnanswered = value == "failure"
-        answer.isCrowded = value == "crowded"
+        answer.isCrowded = value == "crowded" || value == "client crowded"
+        answer.isClientCrowded = value == "client crowded"
         query?.wasRepeated = value == "repetition"
         query?.group = group
         answer.explanation = Explanation(code: .other, text: value)
@@ -399,6 +400,30 @@ struct FairTableTests {
         questions.ask("b", by: 4, as: "again")
         questions.end("b", "crowded")
         #expect(questions.outcomes["again"] == "crowded" && questions.count == 0)
+    }
+
+    @Test
+    @ServiceLoop
+    func `if the queries of a client crowd an upstream, all other clients get a new query`()
+        async
+    {
+        let questions = Questions()
+        let turns = LoopTurns()
+        questions.ask("a", by: 1, isProven: false)
+        for client in 2...4 {
+            questions.ask("a", by: UInt32(client), isProven: client == 3, as: "a\(client)")
+        }
+        questions.ask("a", by: 1, isProven: false, as: "again")
+        questions.end("a", "client crowded")
+        #expect(questions.outcomes == ["a": "client crowded", "again": "client crowded"])
+        ServiceLoop.task { turns.note() }
+        await turns.reach(1)
+        questions.end("a", "crowded")
+        #expect(questions.outcomes["a2"] == "crowded" && questions.outcomes["a4"] == "crowded")
+        ServiceLoop.task { turns.note() }
+        await turns.reach(2)
+        questions.end("a", "answer")
+        #expect(questions.outcomes["a3"] == "answer" && questions.count == 0)
     }
 
     @Test

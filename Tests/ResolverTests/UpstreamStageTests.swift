@@ -65,6 +65,30 @@ struct UpstreamStageTests {
         #expect(asked.count == 300 + 2 * 64)
     }
 
+    @Test(arguments: [(UpstreamError.crowded, 1), (.clientCrowded, 2)])
+    @ServiceLoop
+    func `an unproven client gets a query of its own if only the first client is at a limit`(
+        error: UpstreamError,
+        count: Int
+    ) async throws {
+        let upstream = ScriptedUpstream.failing(error)
+        let harness = try ResolverHarness(upstream: upstream)
+        var crowded = 0
+        for client: UInt32 in 1...2 {
+            harness.resolver.resolve(
+                Query(question: Question(name: "www.example.org", type: .a)),
+                of: ClientNetwork(
+                    of: .v4(IPv4Address(value: 0xC000_0200 + client)),
+                    isProven: false
+                ),
+                deadline: harness.world.now + ResolverLimits.total,
+                Completion { crowded += $0.isCrowded ? 1 : 0 }
+            )
+        }
+        await harness.world.advance(by: .seconds(1))
+        #expect(upstream.asked.count == count && crowded == 2)
+    }
+
     @Test
     @ServiceLoop
     func `without upstreams, the client gets SERVFAIL with the reason`() async throws {

@@ -42,7 +42,7 @@ struct TransferSharesTests {
         func end(_ index: Int) { transfers.end(all[index]) }
 
         /// Numbers of the replaced transfers, in the order of their start.
-        var replaced: [Int] { all.indices.filter { all[$0].isReplaced } }
+        var replaced: [Int] { all.indices.filter { all[$0].error != nil } }
     }
 
     @Test
@@ -156,7 +156,7 @@ struct TransferSharesTests {
             for number: UInt32 in 1...8 { transfers.begin(Self.client(number)) }
         }
         #expect(transfers.replaced.count > 16)
-        #expect(!transfers.all[16].isReplaced)
+        #expect(transfers.all[16].error == nil)
     }
 
     @Test
@@ -173,6 +173,22 @@ struct TransferSharesTests {
         for _ in 0..<3 { #expect(transfers.begin(Self.client(1_000, isProven: false))) }
         for _ in 0..<20 { forge() }
         #expect(transfers.replaced == Array(0..<20))
+    }
+
+    @Test
+    @ServiceLoop
+    func `the error shows whether the client or all unproven clients reached a limit`() {
+        let flood = Transfers(TransferShares(of: 16).transfers(at: "single"))
+        #expect(flood.fill(Self.client(1, isProven: false)) == 14)
+        flood.milliseconds = 400
+        #expect(flood.begin(Self.client(1, isProven: false)))
+        #expect(flood.all[0].error == .clientCrowded)
+        let crowd = Transfers(TransferShares(of: 16).transfers(at: "single"))
+        for number: UInt32 in 1...17 {
+            #expect(crowd.begin(Self.client(number, isProven: false)))
+            crowd.milliseconds += 100
+        }
+        #expect(crowd.all[0].error == .crowded)
     }
 
     @Test
@@ -372,6 +388,7 @@ extension TransferSharesTests {
         }
         await upstreams.world.advance(by: .seconds(5))
         #expect(upstreams.failed["local"] == nil && upstreams.failed["lan"] == nil)
+        #expect(upstreams.failed["dead"]?.contains(.crowded) == false)
         #expect(upstreams.answered == 121)
         #expect(upstreams.inTheClear == 0)
     }
@@ -569,18 +586,38 @@ extension TransferSharesTests {
         #expect((8...11).contains(upstreams.opened))
     }
 
-    @Test(arguments: [UpstreamError.rateLimited, .declined(.servFail, because: nil), .timedOut])
+    @Test(
+        arguments: [UpstreamError.rateLimited, .declined(.servFail, because: nil), .timedOut],
+        [UpstreamError.crowded, .clientCrowded]
+    )
     @ServiceLoop
     func `if one server is crowded and the other fails, the query has the error crowded`(
-        error: UpstreamError
+        error: UpstreamError,
+        limit: UpstreamError
     ) async throws {
         let harness = UpstreamHarness()
-        let crowded = ScriptedUpstream("crowded", in: harness) { _ in .fail(.crowded) }
+        let crowded = ScriptedUpstream("crowded", in: harness) { _ in .fail(limit) }
         let other = ScriptedUpstream("other", in: harness) { _ in .fail(error, 10) }
-        #expect(try await harness.ask(harness.group(crowded, other)) == .failure(.crowded))
-        #expect(try await harness.ask(harness.group(other, crowded)) == .failure(.crowded))
+        #expect(try await harness.ask(harness.group(crowded, other)) == .failure(limit))
+        #expect(try await harness.ask(harness.group(other, crowded)) == .failure(limit))
         other.script = { _ in .answer(10) }
         #expect(try await harness.ask(harness.group(crowded, other)) == .success("other"))
+    }
+
+    @Test(arguments: ["1.1", "2"])
+    @ServiceLoop
+    func `dead names of an unproven client fail because of this client`(
+        version: String
+    ) async throws {
+        let upstreams = try Upstreams(version: version)
+        try upstreams.ask("good", 0, for: Self.client(1))
+        for number in 0..<1_500 {
+            await upstreams.world.advance(by: .seconds(1) / 500)
+            try upstreams.ask("dead", number, for: Self.client(2, isProven: false))
+        }
+        await upstreams.world.advance(by: .seconds(5))
+        #expect(upstreams.failed["dead"]?.contains(.clientCrowded) == true)
+        #expect(upstreams.failed["dead"]?.contains(.crowded) == false)
     }
 
     @Test
@@ -598,6 +635,8 @@ extension TransferSharesTests {
         }
         await upstreams.world.advance(by: .seconds(5))
         #expect(upstreams.failed["local"] == nil && upstreams.failed["lan"] == nil)
+        #expect(upstreams.failed["dead"]?.contains(.crowded) == true)
+        #expect(upstreams.failed["dead"]?.contains(.clientCrowded) == false)
         #expect(upstreams.answered == 120)
         #expect(upstreams.inTheClear == 0)
     }
@@ -629,7 +668,7 @@ extension TransferSharesTests {
         }
         carry(UpstreamHarness.query)
         carry(.probe)
-        #expect(errors == [.crowded])
+        #expect(errors == [.clientCrowded])
         #expect(world.sent.count == 1)
         transfers.end(first)
         carry(UpstreamHarness.query)

@@ -35,6 +35,9 @@ package struct Resolution: Sendable {
     /// An example are too many queries in flight at an upstream, for example from forged addresses.
     package var isCrowded = false
 
+    /// True if the queries of the same client are the reason for `isCrowded`.
+    var isClientCrowded = false
+
     /// True if no server answered in time.
     var isUnanswered = false
 

@@ -76,17 +76,17 @@ extension SingleFlight {
 }
 
 extension PendingQuery {
-    /// Removes and returns the waiting clients with a proven address, except `client`.
+    /// Removes and returns the waiting clients whose own query can succeed, except `client`.
     ///
-    /// If `client`, or all clients without a proven address together, have reached a limit, the
-    /// query of another client can succeed.
-    func takeProvenWaiters() -> [Waiter] {
-        let others = waiters.filter(isIndependent)
-        if !others.isEmpty { removeWaiters(where: isIndependent) }
+    /// - Parameter includesUnproven: false if the clients without a proven address have reached a
+    ///   common limit.
+    func takeOtherWaiters(includesUnproven: Bool) -> [Waiter] {
+        func isTaken(_ waiter: Waiter) -> Bool {
+            let isProven = waiter.client?.isProven ?? true
+            return (isProven || includesUnproven) && waiter.client != client && !waiter.isOver
+        }
+        let others = waiters.filter(isTaken)
+        if !others.isEmpty { removeWaiters(where: isTaken) }
         return Array(others)
-    }
-
-    private func isIndependent(_ waiter: Waiter) -> Bool {
-        waiter.client?.isProven ?? true && waiter.client != client && !waiter.isOver
     }
 }

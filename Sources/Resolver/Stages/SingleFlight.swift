@@ -184,7 +184,9 @@ package final class SingleFlight {
             result = (isLost: query.wasRepeated && query.isDropped(at: now), now: now)
         }
         finish(query, result)
-        let others = resolution.isCrowded ? query.takeProvenWaiters() : []
+        let others =
+            resolution.isCrowded
+            ? query.takeOtherWaiters(includesUnproven: resolution.isClientCrowded) : []
         complete(query.takeWaiters(), .answered(resolution))
         if !others.isEmpty { resolveAgain(query, for: others) }
     }

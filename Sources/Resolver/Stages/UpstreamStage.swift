@@ -104,7 +104,7 @@ package final class UpstreamStage {
     private func fail(_ query: PendingQuery, _ error: UpstreamError) {
         let isOfServer =
             switch error {
-            case .crowded, .exhausted, .withdrawn, .noServer: false
+            case .crowded, .clientCrowded, .exhausted, .withdrawn, .noServer: false
             default: true
             }
         let isChain = isOfServer && !query.avoided.isEmpty
@@ -350,8 +350,8 @@ package final class UpstreamStage {
             .failure(query, code, "error reported by the upstream")
         case .aliases:
             .failure(query, .other, "CNAME loop, or too many CNAME records")
-        case .exhausted, .crowded:
-            .exhausted(query, isCrowded: error == .crowded)
+        case .exhausted, .crowded, .clientCrowded:
+            .exhausted(query, error)
         case .withdrawn, .noServer:
             .absent(query, "\(error)")
         case .declined, .rateLimited, .httpStatus:
@@ -378,9 +378,11 @@ extension Resolution {
     }
 
     /// SERVFAIL for a client that reached a limit; not cached, so that other clients do not get it.
-    fileprivate static func exhausted(_ query: Query, isCrowded: Bool) -> Resolution {
+    fileprivate static func exhausted(_ query: Query, _ error: UpstreamError) -> Resolution {
         var failure = Resolution.failure(query, .other, "too many queries in flight")
-        (failure.lifetime, failure.isCrowded) = (0, isCrowded)
+        failure.lifetime = 0
+        failure.isCrowded = error.isCrowded
+        failure.isClientCrowded = error == .clientCrowded
         return failure
     }
 }

@@ -34,6 +34,9 @@ final class Run: Attempt {
     /// True if an attempt ended because of a limit (`crowded`); the server could have answered.
     private var isCrowded = false
 
+    /// True if the error of such an attempt was `clientCrowded`.
+    private var isClientCrowded = false
+
     init(
         _ query: Query,
         _ plan: consuming AttemptPlan,
@@ -108,7 +111,8 @@ final class Run: Attempt {
             return beginAgain()
         case .end:
             for no in declined { health.seekLoop(through: no.server, failedSince: no.began) }
-            finish(.failure(isCrowded ? .crowded : declined.first?.error ?? latestError))
+            let crowded: UpstreamError = isClientCrowded ? .clientCrowded : .crowded
+            finish(.failure(isCrowded ? crowded : declined.first?.error ?? latestError))
         case nil: break
         }
         wait()
@@ -218,9 +222,10 @@ final class Run: Attempt {
         }
         latestError = error
         let hasDeclined = declined.contains { $0.server === server }
-        guard error != .crowded else {
+        guard !error.isCrowded else {
             // If the server has declined this query, the error response is the result.
             if !hasDeclined { isCrowded = true }
+            if error == .clientCrowded { isClientCrowded = true }
             guard !isFinished else { return }
             return perform(plan.withdrawn(failed.number, now: now), .next, now)
         }

@@ -69,8 +69,8 @@ package final class UpstreamGroup {
 
     /// Result of a query.
     ///
-    /// An error is, in this order of preference: `crowded`, the first error response, or the latest
-    /// other error.
+    /// An error is, in this order of preference: `crowded` or `clientCrowded`, the first error
+    /// response, or the latest other error.
     package typealias Outcome = Result<Reply, UpstreamError>
 
     /// Queries servers until one server answers or `deadline` passes.

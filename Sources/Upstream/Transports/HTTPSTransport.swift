@@ -68,7 +68,9 @@ package final class HTTPSTransport: UpstreamTransport {
                 isRepetition: attempt.earlier != nil,
                 now: attempt.sent
             )
-        guard isProbe || transfer != nil else { return attempt.end(.failure(.crowded)) }
+        guard isProbe || transfer != nil else {
+            return attempt.end(.failure(transfers.error(for: attempt.client)))
+        }
         let exchange = UpstreamExchange(
             attempt.query,
             over: .encrypted,
@@ -99,9 +101,10 @@ package final class HTTPSTransport: UpstreamTransport {
         isFresh: Bool
     ) {
         let waiting = WaitingRequest(until: attempt.deadline, clocks) { [self] error in
+            let error =
+                transfer.error ?? (error.isCrowded ? transfers.error(for: attempt.client) : error)
             transfers.end(transfer)
             transfer.request = nil
-            let error = transfer.isReplaced ? .crowded : error
             ServiceLoop.task { attempt.end(.failure(error)) }
         }
         transfer.request = waiting
@@ -200,8 +203,8 @@ package final class HTTPSTransport: UpstreamTransport {
                 // This transfer was replaced during a call of `begin` that has not returned yet.
                 // The end of the attempt can call `begin` again. Therefore, the attempt ends in a
                 // later task.
-                guard !transfer.isReplaced else {
-                    ServiceLoop.task { attempt.end(.failure(.crowded)) }
+                if let error = transfer.error {
+                    ServiceLoop.task { attempt.end(.failure(error)) }
                     return
                 }
             }

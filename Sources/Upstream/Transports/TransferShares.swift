@@ -101,7 +101,8 @@ final class UpstreamTransfers {
         /// Request of the transfer; cancelled if another transfer replaces this one.
         var request: (any RequestHandle)?
 
-        fileprivate(set) var isReplaced = false
+        /// Error of the query if another transfer replaced this one.
+        fileprivate(set) var error: UpstreamError?
 
         fileprivate init(_ client: Client, _ began: Instant) {
             (self.client, self.began, started) = (client, began, began)
@@ -156,13 +157,24 @@ final class UpstreamTransfers {
             else {
                 return nil
             }
+            replaced.error = error(of: replaced.client)
             end(replaced)
         }
         let transfer = Transfer(client, now)
         add(transfer)
-        replaced?.isReplaced = true
         replaced?.request?.cancel()
         return transfer
+    }
+
+    /// Returns the error of a query of `client` that is refused, or waits too long.
+    func error(for client: ClientNetwork?) -> UpstreamError {
+        clients[client].map(error) ?? .crowded
+    }
+
+    /// The unproven clients have common limits, so that often others use up these limits.
+    private func error(of client: Client) -> UpstreamError {
+        let isOwn = client.isVerified || client.count > total.share(using: all.count) / 8
+        return isOwn ? .clientCrowded : .crowded
     }
 
     /// Removes a transfer; idempotent.
@@ -341,7 +353,7 @@ extension UpstreamTransfers {
             if let next { alarm.set(next) }
             return
         }
-        replaced.isReplaced = true
+        replaced.error = error(of: replaced.client)
         replaced.request?.cancel()
         end(replaced)
     }
