@@ -6,6 +6,7 @@ extension ControlInterface {
         # one of `vendor`, `upstream` and `name` (a vendor, or else an upstream) is required.
         # NotFound if none has this name. A changing call.
         # + in-flight: int
+        # + problems: ?[]string                pauses that leave names without vendor and upstream
         method Pause(vendor: ?string, upstream: ?string, name: ?string) -> (
           vendor: ?string,
           upstream: ?string,

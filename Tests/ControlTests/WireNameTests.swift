@@ -153,6 +153,13 @@ struct WireNameTests {
             try text(PauseReply(upstream: "isp", changed: true, isPaused: true))
                 == #"{"changed":true,"in-flight":0,"rest":{"by":"operator"},"upstream":"isp"}"#
         )
+        var warned = Samples.paused
+        warned.problems = ["route"]
+        #expect(
+            try text(warned)
+                == #"{"changed":true,"in-flight":2,"problems":["route"],"#
+                + #""rest":{"by":"operator"},"vendor":"tencent"}"#
+        )
     }
 
     @Test("Explain, Resolve and Dump have the documented names")

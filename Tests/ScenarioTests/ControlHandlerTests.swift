@@ -98,6 +98,50 @@ struct ControlHandlerTests {
         withExtendedLifetime(harness) {}
     }
 
+    @Test("a pause reports that plain upstreams do not replace the paused encrypted upstream")
+    @ServiceLoop
+    func pausedEncryptedUpstream() async throws {
+        let harness = try ScenarioHarness(try Files.scenario("pause-encrypted-upstream.rpl"))
+        defer { withExtendedLifetime(harness) {} }
+        #expect(try await harness.operator.pause(.upstream("dot")).problems == nil)
+        let reply = try await harness.operator.pause(.upstream("doh"))
+        let problem =
+            "no upstream is left, because plain upstreams do not replace the paused encrypted "
+            + "upstream dot: names that are not in the cache get SERVFAIL; run `httpdnsctl resume "
+            + "dot`"
+        #expect(reply.problems == [problem])
+        let status = try await harness.operator.status()
+        #expect(status.state == .degraded)
+        #expect(status.problems == [problem])
+        let explained = try await harness.operator.explain(
+            ExplainRequest(name: "www.example.com"),
+            isLive: false
+        )
+        #expect(
+            explained.steps.last?.notes == [
+                "dot tls://dns.example (192.0.2.53): paused by an operator",
+                "doh https://dns.example.net/dns-query (192.0.2.55): paused by an operator",
+                "isp udp://192.0.2.1 (unprotected): not used: dot is paused",
+            ]
+        )
+        #expect(try await harness.operator.resume(.upstream("doh")).problems == nil)
+        #expect(try await harness.operator.status().problems == [])
+    }
+
+    @Test("a pause that leaves a route without an upstream is a problem of the route")
+    @ServiceLoop
+    func pausedUpstreamOfRoute() async throws {
+        let harness = try ScenarioHarness(try Files.scenario("pause-encrypted-upstream.rpl"))
+        defer { withExtendedLifetime(harness) {} }
+        let daemon = try ReloadedDaemon(harness.daemon.state)
+        var route = RouteSettings(place: SettingsPlace())
+        route.upstreams = ["dot", "isp"]
+        daemon.state.settings.routes = [route]
+        let problems = try await ControlHandler(daemon).pause(.upstream("dot")).problems
+        #expect(problems?.count == 1)
+        #expect(problems?.first?.hasPrefix("route \(route.place): no upstream is left") == true)
+    }
+
     @Test("settings and routes of more than 16 MiB cause an error that names the file")
     @ServiceLoop
     func longSettings() throws {

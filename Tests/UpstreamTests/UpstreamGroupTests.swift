@@ -662,6 +662,43 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
+    func `a pause causes an outage only if no other server is in service`() async throws {
+        let (dot, doh) = (
+            ScriptedUpstream("dot", in: harness, isProtected: true) { _ in .answer(20) },
+            ScriptedUpstream("doh", in: harness, isProtected: true) { _ in .answer(20) }
+        )
+        let group = harness.group(
+            dot,
+            doh,
+            ScriptedUpstream("isp", in: harness) { _ in .answer(1) }
+        )
+        func fail(_ server: ScriptedUpstream) {
+            let now = harness.world.now
+            _ = group.health.update(server) { $0.failedProbe(.timedOut, began: now, now: now) }
+        }
+        fail(doh)
+        #expect(group.pauseOutage == nil)
+        #expect(group.health.pause("dot"))
+        let excluded =
+            "no upstream is left, because plain upstreams do not replace the paused encrypted "
+            + "upstream dot"
+        #expect(group.pauseOutage?.reason == excluded)
+        #expect(group.standing.map(\.isUsed) == [true, false, false])
+        #expect(group.standing.map(\.server.name) == ["doh", "dot", "isp"])
+        #expect(group.standing.last?.blocker?.name == "dot")
+        #expect(group.health.pause("isp"))
+        let down = "no upstream is left, because dot is paused and no other is in service"
+        #expect(group.pauseOutage?.reason == down)
+        #expect(group.health.pause("doh"))
+        #expect(group.pauseOutage?.reason == "all upstreams are paused")
+        // Plain upstreams replace a paused upstream that is down.
+        #expect(group.health.resume("isp") && group.health.resume("doh"))
+        fail(dot)
+        #expect(group.pauseOutage == nil)
+    }
+
+    @Test
+    @ServiceLoop
     func `an HTTP status does not replace a protected upstream that answers other queries`()
         async throws
     {

@@ -401,6 +401,10 @@ struct RenderingTests {
         var change = Samples.paused
         let paused = PauseText.render(change, isPause: true)
         #expect(paused.contains("tencent") && paused.contains("2 calls"), "\(paused)")
+        change.problems = ["no upstream is left"]
+        #expect(
+            PauseText.render(change, isPause: true).hasSuffix("\nwarning: no upstream is left\n")
+        )
         change.changed = false
         #expect(PauseText.render(change, isPause: true).contains("already"))
         let resumed = PauseText.render(Samples.resumed, isPause: false)

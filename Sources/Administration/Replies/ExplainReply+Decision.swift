@@ -213,16 +213,18 @@ extension Decision {
         guard plan.asksUpstreams else {
             return ExplainStep("upstreams", "not queried: the route has `fallback: none`")
         }
-        var notes = plan.upstreams.map { server, condition in
+        var notes = plan.upstreams.map { upstream in
+            let server = upstream.server
             let label = server.isProtected ? "" : " (unprotected)"
-            let text = server.numbers.unansweredText(condition) ?? condition.text(now)
-            return "\(server.name) \(server.url)\(label): \(text)"
+            return "\(server.name) \(server.url)\(label): \(upstream.text(now))"
         }
         if plan.alignsHints { notes.append("address hints are replaced by resolved addresses") }
         let result =
             if plan.upstreams.isEmpty {
                 (plan.absence.map { "\($0)" } ?? "no upstream is configured")
                     + ": if no other source answers, SERVFAIL"
+            } else if !plan.upstreams.contains(where: \.isUsed) {
+                "no upstream is queried: if no other source answers, SERVFAIL"
             } else if !asks {
                 "not queried now (if needed, in this order):"
             } else {
@@ -305,6 +307,16 @@ extension Instant {
     fileprivate func nextAttempt(_ now: Instant) -> String {
         let seconds = self.seconds(from: now)
         return "next attempt " + (seconds > 0 ? "in \(seconds) s" : "now")
+    }
+}
+
+extension UpstreamGroup.Standing {
+    @ServiceLoop
+    fileprivate func text(_ now: Instant) -> String {
+        if !isUsed, condition != .paused, let blocker {
+            return "not used: \(blocker.name) is \(blocker.isPaused ? "paused" : "not down")"
+        }
+        return server.numbers.unansweredText(condition) ?? condition.text(now)
     }
 }
 

@@ -35,7 +35,7 @@ extension StatusReply {
             [reload, snapshot, portal, fleet.problem, local].compactMap(\.self)
             + state.fileProblems + absent
             + vendors.compactMap(\.problem) + upstreams.compactMap(\.problem)
-            + state.pauseProblems(vendors, upstreams)
+            + state.pauseProblems
         self.init(
             state: problems.isEmpty ? .ready : .degraded,
             version: Product.version,

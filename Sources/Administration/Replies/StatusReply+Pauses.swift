@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Configuration
-internal import Control
 internal import DNSWire
+internal import HTTPDNS
+internal import Upstream
 
 extension DaemonState {
-    /// Problems for the verb `status`: pauses that leave names without a vendor and an upstream.
+    /// Problems for the verbs `status` and `pause`: pauses that leave names without a vendor and an
+    /// upstream.
     ///
     /// Other pauses are no problem, because an operator wanted them, and other servers answer.
-    func pauseProblems(_ vendors: [VendorStatus], _ upstreams: [UpstreamStatus]) -> [String] {
-        let pausedVendors = Set(vendors.filter { $0.state == .paused }.map(\.name))
-        let pausedUpstreams = Set(upstreams.filter { $0.state == .paused }.map(\.name))
-        guard !pausedVendors.isEmpty || !pausedUpstreams.isEmpty else { return [] }
+    var pauseProblems: [String] {
+        let pausedVendors = Set(
+            vendors.map(\.client).filter { $0.statistics.state == .paused }.map(\.name)
+        )
+        let hasPausedUpstream = upstreams.contains { upstreamHealth.isPaused($0.name) }
+        guard !pausedVendors.isEmpty || hasPausedUpstream else { return [] }
         var problems: [String] = []
-        let standard = settings.upstreams.filter { !$0.only }.map(\.name)
-        if let first = standard.first, standard.allSatisfy(pausedUpstreams.contains) {
+        if let outage = outage(of: settings.upstreams.filter { !$0.only }.map(\.name)) {
             let hasVendors = settings.routes.contains { route in
                 route.domains.contains(.suffix(.root))
                     && !route.vendors.allSatisfy(pausedVendors.contains)
@@ -21,7 +24,7 @@ extension DaemonState {
             let names =
                 hasVendors
                 ? "names that no vendor answers, and types other than A and AAAA," : "names"
-            problems.append("all upstreams are paused\(Self.effect(first, on: names))")
+            problems.append(outage.reason + Self.effect(outage.upstream, on: names))
         }
         // Routes are not compared with each other, because there can be 100,000.
         let isVendorless = { (route: RouteSettings) in
@@ -34,16 +37,24 @@ extension DaemonState {
                     + Self.effect(first)
             )
         }
-        let isUpstreamless = { (route: RouteSettings) in
-            !route.upstreams.isEmpty && route.upstreams.allSatisfy(pausedUpstreams.contains)
-                && route.vendors.allSatisfy(pausedVendors.contains)
-        }
-        if let route = settings.routes.first(where: isUpstreamless),
-            let first = route.upstreams.first
+        guard hasPausedUpstream else { return problems }
+        var groups: Set<[String]> = []
+        for route in settings.routes
+        where route.vendors.allSatisfy(pausedVendors.contains)
+            && groups.insert(route.upstreams).inserted
         {
-            problems.append("route \(route.place): all upstreams are paused\(Self.effect(first))")
+            guard let outage = outage(of: route.upstreams) else { continue }
+            let text = outage.reason + Self.effect(outage.upstream)
+            problems.append("route \(route.place): \(text)")
+            break
         }
         return problems
+    }
+
+    private func outage(of names: [String]) -> (upstream: String, reason: String)? {
+        let members = names.compactMap { name in upstreams.first { $0.name == name } }
+        return members.isEmpty
+            ? nil : UpstreamGroup(members, health: upstreamHealth).pauseOutage
     }
 
     private static func effect(_ name: String, on names: String = "names") -> String {

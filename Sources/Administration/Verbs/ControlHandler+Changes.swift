@@ -13,15 +13,19 @@ internal import Upstream
 
 extension ControlHandler {
     package func pause(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply {
+        var reply: PauseReply
         switch try server(subject) {
         case .vendor(let client):
             let before = client.statistics.state
             client.pause()
-            return PauseReply(client, changed: before != .paused, now: clocks.now())
+            reply = PauseReply(client, changed: before != .paused, now: clocks.now())
         case .upstream(let name):
             let changed = daemon.state.upstreamHealth.pause(name)
-            return PauseReply(upstream: name, changed: changed, isPaused: true)
+            reply = PauseReply(upstream: name, changed: changed, isPaused: true)
         }
+        let problems = daemon.state.pauseProblems
+        if !problems.isEmpty { reply.problems = problems }
+        return reply
     }
 
     package func resume(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply {

@@ -50,6 +50,9 @@ package struct PauseReply: Codable, Sendable, Equatable {
     /// Suspension that is in force after the call; nil if there is none.
     package var rest: VendorRest?
 
+    /// Reasons that pauses leave names without a vendor and an upstream; nil for none.
+    package var problems: [String]?
+
     package init(vendor: String, changed: Bool, inFlight: Int, rest: VendorRest?) {
         self.vendor = vendor
         self.changed = changed

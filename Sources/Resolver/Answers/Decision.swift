@@ -66,7 +66,7 @@ package struct Decision: Sendable {
         /// True if upstreams are queried, immediately or after the vendors.
         package var asksUpstreams = false
 
-        package var upstreams: [(server: any Forwarding, condition: ServerCondition)] = []
+        package var upstreams: [UpstreamGroup.Standing] = []
 
         /// Reason that the upstreams have no servers; nil if they have servers, or do not exist.
         package var absence: UpstreamError?

@@ -108,7 +108,13 @@ package final class UpstreamStage {
             default: true
             }
         let isChain = isOfServer && !query.avoided.isEmpty
-        var failure = Self.failure(isChain ? .aliases : error, query.query)
+        let isOfPause =
+            switch error {
+            case .unreachable, .untrusted, .timedOut, .broken: query.group?.pauseOutage != nil
+            default: false
+            }
+        let cause: UpstreamError = isChain ? .aliases : isOfPause ? .paused : error
+        var failure = Self.failure(cause, query.query)
         failure.isUnanswered = error == .timedOut
         query.upstreamsAnswered(failure)
     }
@@ -345,7 +351,11 @@ package final class UpstreamStage {
                 "the upstreams forward queries back to this server"
             )
         case .paused:
-            .failure(query, .noReachableAuthority, "an operator has paused the upstreams")
+            .failure(
+                query,
+                .noReachableAuthority,
+                "an operator has paused upstreams, and none is left"
+            )
         case .declined(_, because: let code?):
             .failure(query, code, "error reported by the upstream")
         case .aliases:

@@ -26,6 +26,10 @@ struct ServerSelection: Sendable, Hashable {
     /// rate-limited, all later unprotected servers are also excluded.
     private(set) var order: [Int]
 
+    /// Index of the protected server because of which later unprotected servers are excluded; nil
+    /// for none.
+    private(set) var blocker: Int?
+
     /// Index of a server for which a probe should measure the round trip; nil for none.
     private(set) var measure: Int?
 
@@ -36,7 +40,9 @@ struct ServerSelection: Sendable, Hashable {
 
     /// Orders `entries`, which are in the order of the settings.
     init(_ entries: [Entry], now: Instant) {
-        let unused = entries.firstIndex { $0.isProtected && $0.isUnusedWhileUp } ?? entries.count
+        let blocker = entries.firstIndex { $0.isProtected && $0.isUnusedWhileUp }
+        self.blocker = blocker
+        let unused = blocker ?? entries.count
         let usable = entries.indices.filter { index in
             let entry = entries[index]
             return !entry.health.loops && !entry.isPaused && (entry.isProtected || index < unused)

@@ -184,15 +184,6 @@ package final class UpstreamGroup {
         return drops
     }
 
-    /// Servers in the order in which a query would use them now; excluded servers are last.
-    package var standing: [(server: any Forwarding, condition: ServerCondition)] {
-        let roster = roster
-        let servers = roster.servers
-        let order = standing(roster, health.clocks.now()).order
-        let others = servers.indices.filter { !order.contains($0) }
-        return (order + others).map { (servers[$0], health.report(of: servers[$0]).condition) }
-    }
-
     /// Reason that no member has a server; nil if a member has one.
     package var absence: UpstreamError? { roster.servers.isEmpty ? learned.first?.error : nil }
 
@@ -219,7 +210,7 @@ package final class UpstreamGroup {
         return absence ?? .loop
     }
 
-    private func standing(_ roster: UpstreamRoster, _ now: Instant) -> ServerSelection {
+    func standing(_ roster: UpstreamRoster, _ now: Instant) -> ServerSelection {
         let (servers, pages) = (roster.servers, roster.pages)
         guard servers.count != 1 else {
             return ServerSelection(

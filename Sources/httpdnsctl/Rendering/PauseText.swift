@@ -21,6 +21,9 @@ enum PauseText {
         // After a resume, the vendor may still get no calls for another reason, such as its budget.
         let rest =
             isPause ? nil : reply.rest.map { "; not called yet: " + VendorText.rest($0, of: name) }
-        return printable("\(name) \(verdict)\(rest ?? "")") + "\n"
+        let lines =
+            ["\(name) \(verdict)\(rest ?? "")"]
+            + (reply.problems ?? []).map { "warning: \($0)" }
+        return lines.map { printable($0) + "\n" }.joined()
     }
 }

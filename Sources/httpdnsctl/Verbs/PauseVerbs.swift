@@ -24,7 +24,8 @@ struct PauseVerb: Verb {
             queries of a paused upstream go to the other upstreams, except from an encrypted to a \
             plain upstream. Calls in flight continue, and cached answers are still served. If no \
             other upstream can answer, the client gets a stale answer or SERVFAIL. `status` shows \
-            the pause, and exits with 4 if the pause leaves names without any vendor and upstream.
+            the pause. If the pause leaves names without any vendor and upstream, the command \
+            prints a warning, and `status` exits with 4.
 
             A pause ends with `resume` or a restart of the daemon; it survives reloads. To disable a \
             vendor or upstream permanently, remove it from the settings.
