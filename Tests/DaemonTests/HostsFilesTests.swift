@@ -102,6 +102,10 @@ struct HostsFilesTests {
 
         var isEmpty: Bool { table.count == 0 }
 
+        func addresses(of name: String) throws -> [String]? {
+            table.addresses(of: try Name(name))?.map(\.description)
+        }
+
         private func take(_ table: HostsTable) {
             self.table = table
             guard let (isDone, continuation) = waiting, isDone(table) else { return }
@@ -227,6 +231,38 @@ struct HostsFilesTests {
         ]
         #expect(fixture.problems == faults)
         #expect(fixture.log.all == faults.map { "hosts: \($0)" })
+    }
+
+    @Test
+    @ServiceLoop
+    func `if the table is full, names of the largest file are ignored, which is a problem`()
+        async throws
+    {
+        let fixture = try Fixture { settings, folder in
+            settings.files = [folder.path + "/blocklist", folder.path + "/hosts"]
+        }
+        func block(_ count: Int) throws -> String {
+            let names = (0..<count).map { " ad\($0)" }.joined()
+            return try fixture.folder.write("0.0.0.0\(names)\n", to: "blocklist")
+        }
+        let list = try block(10)
+        _ = try fixture.folder.write("192.0.2.1 a.lan b.lan\n", to: "hosts")
+        await fixture.start()
+        try await fixture.wait(for: "a.lan", ["192.0.2.1"])
+        #expect(fixture.problems == [])
+        _ = try block(HostsTable.mostNames)
+        await fixture.read()
+        try await fixture.wait(for: "ad10", ["0.0.0.0"])
+        #expect(try fixture.addresses(of: "a.lan") == ["192.0.2.1"])
+        #expect(try fixture.addresses(of: "ad\(HostsTable.mostNames - 1)") == nil)
+        let problem =
+            "the table is full (200000 names), ignoring 2 entries, beginning in \(list)"
+        #expect(fixture.problems == [problem])
+        #expect(fixture.log.all == ["hosts: \(problem)"])
+        _ = try block(10)
+        await fixture.read()
+        try await fixture.wait(for: "ad10", nil)
+        #expect(fixture.problems == [])
     }
 
     @Test

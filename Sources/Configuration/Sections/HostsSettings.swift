@@ -23,9 +23,10 @@ extension HostsSettings {
             .list("absolute paths", of: .path(), count: SettingsLimits.hostsFiles)
         ) {
             """
-            Files in the format of hosts(5), up to 8 MiB each and 200,000 names in total. Changed \
-            files are read again. Invalid lines are ignored with a warning, and a missing file \
-            counts as empty. [] reads no file.
+            Files in the format of hosts(5), up to 8 MiB each and 200,000 names in total. If there \
+            are more names, the smallest file is read first, further names are ignored, and \
+            `status` shows the problem. Changed files are read again. Invalid lines are ignored \
+            with a warning, and a missing file counts as empty. [] reads no file.
             """
         },
         .option("records", \.records, .hostRecords) {

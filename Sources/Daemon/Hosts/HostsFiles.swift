@@ -99,9 +99,8 @@ final class HostsFiles {
             problems = result.files.compactMap(\.problem)
             staleFile = result.files.compactMap(\.staleness).first
             for file in result.files { log(file) }
-            if result.table.leftOut > 0 {
-                log("the table is full, ignoring \(result.table.leftOut) names and addresses")
-            }
+            if let excess = result.excess, result.table.isFull { problems.append(excess) }
+            log(excess: result.excess)
             guard result.hasChanged else { continue }
             onChange?(result.table)
             logger.info("hosts: names loaded: \(result.table.count)")
@@ -124,10 +123,10 @@ final class HostsFiles {
         }
     }
 
-    private func log(_ complaint: String) {
-        guard logged[""] != complaint else { return }
-        logged[""] = complaint
-        logger.warning("hosts: \(complaint)")
+    private func log(excess: String?) {
+        guard logged[""] != excess else { return }
+        logged[""] = excess
+        if let excess { logger.warning("hosts: \(excess)") }
     }
 }
 
@@ -146,6 +145,12 @@ struct HostsReading: Sendable {
 
         /// True if the table has the names of the file.
         var hasNames = false
+
+        /// Octets of the file that were used.
+        var size = 0
+
+        /// Number of names and addresses that the table did not accept.
+        var leftOut = 0
     }
 
     let table: HostsTable
@@ -154,20 +159,41 @@ struct HostsReading: Sendable {
     /// True if ``table`` differs from the former table.
     let hasChanged: Bool
 
+    /// Description of the names or addresses that exceed a limit of ``table``; nil for none.
+    var excess: String? {
+        guard let first = files.first(where: { $0.leftOut > 0 }) else { return nil }
+        let count = files.reduce(0) { $0 + $1.leftOut }
+        return table.isFull
+            ? "the table is full (\(HostsTable.mostNames) names), ignoring \(count) entries, "
+                + "beginning in \(first.path)"
+            : "\(first.path) has more than \(HostsTable.mostAddresses) addresses for a name, "
+                + "ignoring \(count) addresses"
+    }
+
     /// Reads the files.
+    ///
+    /// If the names exceed the limit of the table, the smallest file is read first. So a block list
+    /// that grows does not displace the names of a smaller file.
     ///
     /// - Parameters:
     ///   - former: the table of the former reading.
     ///   - known: the hosts files whose host names are in `former`.
     init(_ settings: HostsSettings, after former: HostsTable, of known: Set<String>) {
-        var table = HostsTable(
+        var start = HostsTable(
             records: settings.records.map { (name: $0.name, addresses: $0.addresses) }
         )
+        var table = start
         var files = settings.files.map { Self.read($0, into: &table, known) }
         if files.contains(where: { $0.staleness != nil }) {
             // The table does not record the file of a name. Therefore all former names are kept.
-            table = HostsTable(extending: former)
+            start = HostsTable(extending: former)
+            table = start
             files = settings.files.map { Self.read($0, into: &table, known) }
+        }
+        if table.isFull, table.leftOut > 0, files.count > 1 {
+            let paths = files.sorted { $0.size < $1.size }.map(\.path)
+            table = start
+            files = paths.map { Self.read($0, into: &table, known) }
         }
         self.table = table
         self.files = files
@@ -188,7 +214,9 @@ struct HostsReading: Sendable {
                 let end = octets[..<limit].lastIndex(of: UInt8(ascii: "\n")) ?? 0
                 octets.removeSubrange(end...)
             }
+            let before = table.leftOut
             let faults = table.add(hostsFile: octets)
+            (file.size, file.leftOut) = (octets.count, table.leftOut - before)
             file.hasNames = true
             if isCut {
                 let reason = FileError.tooLong(limit: limit).reason

@@ -21,6 +21,7 @@ package struct HostsTable: Sendable, Equatable {
     /// Lengths of all names, modulo 64, as a bit set; a name with another length needs no lookup.
     private(set) var lengths: UInt64 = 0
 
+    /// Number of names and addresses that were ignored because of a limit.
     package private(set) var leftOut = 0
 
     package init() {}
@@ -92,6 +93,8 @@ extension IPAddress {
 
 extension HostsTable {
     package var count: Int { addresses.count }
+
+    package var isFull: Bool { addresses.count >= Self.mostNames }
 
     func addresses(of name: Name) -> [IPAddress]? { addresses[name] }
 
