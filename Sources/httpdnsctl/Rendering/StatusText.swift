@@ -22,7 +22,7 @@ enum StatusText {
         table.add("resolv.conf", resolvConf(status.resolvConf))
         table.add("cache", cache(status.cache))
         if let snapshot = status.cache.snapshot {
-            table.add("snapshot", SnapshotText.cell(snapshot))
+            table.add("snapshot", SnapshotText.cell(snapshot, showsError: false))
         }
         if let acceleration = status.acceleration {
             table.add("acceleration", AccelerationText.cell(acceleration))
