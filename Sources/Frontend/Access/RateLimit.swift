@@ -7,7 +7,8 @@ package import Net
 ///
 /// Loopback addresses and clients with a valid cookie (RFC 7873 §5.2.5) are not limited, because
 /// their addresses cannot be forged. Above the limit, half of the queries get no reply; the other
-/// half get a truncated reply that is not larger than the query.
+/// half get a truncated reply. The reply is at most 16 octets larger than the query: it can have a
+/// server cookie in addition to the client cookie.
 ///
 /// A keyed hash maps client networks to slots of a fixed table. Networks in one slot share a limit.
 package final class RateLimit: Sendable {
