@@ -81,7 +81,9 @@ extension UpstreamSettings: SettingsEntry {
             `udp://IP` is plain DNS over UDP, and over TCP if an answer is truncated. `tcp://IP` \
             is plain DNS over TCP only. The host may have a `:PORT`. Plain DNS can be read and \
             forged on the network path: its answers are labelled as unprotected. A plain upstream \
-            is queried only while all encrypted upstreams are down, independent of the order.
+            is queried only while all encrypted upstreams are down, independent of the order. The \
+            log, `status` and the metrics contain the whole URL, so a PATH that is an access token \
+            is visible to all users who may read one of these.
             """
         },
         .option("from", \.from, .upstreamSource, example: .network) {
