@@ -134,6 +134,25 @@ struct SettingsHintTests {
         #expect(try settings(of: isp + "hosts: {files: [/etc/b]}").warnings.isEmpty)
     }
 
+    @Test("a larger cache than the memory limit of the service allows causes a warning")
+    func memoryLimit() throws {
+        var environment = SettingsEnvironment()
+        let warnings = { (size: String, limit: Int?) throws in
+            environment.memoryLimit = { limit }
+            return try settings(of: isp + "cache: {size: \(size)}", environment: environment)
+                .warnings.map(\.description)
+        }
+        expectErrors(
+            try warnings("128MiB", 600 << 20),
+            ["f:2:15: `cache.size` (600 MiB) MemoryMax=728M `systemctl edit httpdnsd`"]
+        )
+        expectErrors(try warnings("32GiB", 728 << 20), ["f:2:15: MemoryMax=66008M"])
+        #expect(try warnings("128MiB", 728 << 20).isEmpty)
+        #expect(try warnings("32GiB", nil).isEmpty)
+        // The default and smaller sizes are accepted silently.
+        #expect(try warnings("64MiB", 256 << 20).isEmpty)
+    }
+
     @Test("a token without the channel https causes a warning")
     func unusedKey() throws {
         let folder = try TemporaryFolder()

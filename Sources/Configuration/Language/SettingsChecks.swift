@@ -154,6 +154,7 @@ extension Settings {
                 "`\(minimum)` is greater than `\(maximum)`"
             )
         }
+        checkCacheSize(&reading)
         guard case .file(let path) = cache.snapshot else { return }
         guard !reading.environment.isDirectory(path) else {
             return reading.report(
@@ -168,6 +169,21 @@ extension Settings {
             reading.place(of: "cache.snapshot"),
             "the directory \(directory) does not exist: the cache will not be saved",
             hint: "create the directory for the daemon's user, or use `auto`"
+        )
+    }
+
+    /// Compares a cache that is larger than the default with the memory limit of the service.
+    private func checkCacheSize(_ reading: inout SettingsReading) {
+        let needed = 2 * cache.size + CacheSettings.otherMemory
+        guard cache.size > CacheSettings().size, let limit = reading.environment.memoryLimit(),
+            limit < needed
+        else { return }
+        let mebibytes = (needed + 1 << 20 - 1) >> 20
+        reading.warn(
+            reading.place(of: "cache.size"),
+            "`cache.size` is too large for the memory limit of this service (\(limit >> 20) MiB): "
+                + "the kernel may kill the daemon",
+            hint: "set MemoryMax=\(mebibytes)M with `systemctl edit httpdnsd`, or reduce the size"
         )
     }
 

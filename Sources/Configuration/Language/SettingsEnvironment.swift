@@ -34,6 +34,9 @@ package struct SettingsEnvironment: Sendable {
     /// Returns false if a group is known not to exist; at the start of the daemon always true.
     package var mayBeGroup: @Sendable (String) -> Bool = { _ in true }
 
+    /// Returns the memory limit of the service in octets; nil for none.
+    package var memoryLimit: @Sendable () -> Int? = { nil }
+
     package init(
         credentialsDirectory: String? = nil,
         hasHTTP3: Bool? = nil,
@@ -47,10 +50,12 @@ package struct SettingsEnvironment: Sendable {
     package static var process: SettingsEnvironment {
         // SAFETY: this program never changes its environment, and the string is copied.
         let directory = unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) }
-        return SettingsEnvironment(
+        var environment = SettingsEnvironment(
             credentialsDirectory: directory,
             isLocal: { $0.isLocal }
         )
+        environment.memoryLimit = { MemoryLimit.current }
+        return environment
     }
 
     /// Environment for `--check`, which can run outside the unit.

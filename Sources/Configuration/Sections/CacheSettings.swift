@@ -2,6 +2,9 @@
 package import DNSWire
 
 package struct CacheSettings: Sendable, Equatable {
+    /// Memory in octets that the daemon needs in addition to twice the size of the cache.
+    static let otherMemory = 472 << 20
+
     /// Size in octets.
     package var size = 64 << 20
 
@@ -45,7 +48,8 @@ extension CacheSettings {
             """
             Memory limit of the cache; answers that were not queried recently are evicted first. \
             64MiB holds about 500,000 answers. If you raise the limit, set MemoryMax= of the \
-            systemd unit to twice this size plus 472 MiB. A change requires a restart.
+            systemd unit to twice this size plus 472 MiB (`systemctl edit httpdnsd`). The daemon, \
+            and `httpdnsctl check`, warn of a lower limit. A change requires a restart.
             """
         },
         .option("minimum-ttl", \.minimumTTL, .duration(SettingsLimits.ttl)) {
