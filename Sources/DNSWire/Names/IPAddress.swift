@@ -30,7 +30,7 @@ extension IPAddress {
     }
 
     /// Creates an address of 4 or 16 octets; nil for other lengths.
-    package init?(octets: some Collection<UInt8>) {
+    package init?(octets: [UInt8]) {
         if let address = IPv4Address(octets: octets) {
             self = .v4(address)
         } else if let address = IPv6Address(octets: octets) {

@@ -10,7 +10,7 @@ package struct IPv4Address: Hashable, Sendable {
 // MARK: - Making
 
 extension IPv4Address {
-    package init?(octets: some Collection<UInt8>) {
+    package init?(octets: [UInt8]) {
         guard octets.count == 4 else { return nil }
         self.init(value: octets.reduce(0) { $0 << 8 | UInt32($1) })
     }

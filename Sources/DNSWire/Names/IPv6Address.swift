@@ -16,7 +16,7 @@ package struct IPv6Address: Hashable, Sendable {
 // MARK: - Making
 
 extension IPv6Address {
-    package init?(octets: some Collection<UInt8>) {
+    package init?(octets: [UInt8]) {
         guard octets.count == 16 else { return nil }
         self.init(
             high: octets.prefix(8).reduce(0) { $0 << 8 | UInt64($1) },

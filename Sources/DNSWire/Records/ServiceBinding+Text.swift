@@ -56,7 +56,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         let size = key == .ipv4Hint ? 4 : 16
         guard value.count.isMultiple(of: size) else { return nil }
         return stride(from: 0, to: value.count, by: size).compactMap {
-            IPAddress(octets: value[$0..<$0 + size])
+            IPAddress(octets: Array(value[$0..<$0 + size]))
         }
     }
 

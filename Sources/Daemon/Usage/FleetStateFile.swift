@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
 internal import Fleet
 internal import Net
 
@@ -58,8 +59,7 @@ extension FleetStateFile {
         _ claims: [String: BudgetClaim],
         identifier: [UInt8]
     ) -> [UInt8] {
-        let digits = identifier.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
-        var text = header + "\nidentifier \(digits.joined())\n"
+        var text = header + "\nidentifier \(identifier.hexadecimal)\n"
         for (vendor, claim) in claims.sorted(by: { $0.key < $1.key }) {
             text += "\(claim.day) \(claim.month) \(claim.members)"
             for limit in claim.limits {
