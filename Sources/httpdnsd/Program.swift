@@ -61,8 +61,8 @@ struct Program: ParsableCommand {
             complain("cannot read the arguments, because /proc is not mounted: mount /proc")
             Glibc.exit(2)
         }
-        // The argument parser takes about 1 ms. The arguments of httpdnsd.service are read without
-        // it.
+        // The arguments of httpdnsd.service are read without the argument parser, which takes about
+        // 1 ms.
         let arguments = CommandLine.arguments.dropFirst()
         if arguments.count == 2, arguments.first == "--config", let file = arguments.last,
             !file.hasPrefix("-")

@@ -3,7 +3,7 @@ package import Configuration
 package import Logging
 package import Net
 
-/// Metrics servers of all configured addresses and paths.
+/// Metrics servers of all configured places; a place is an address or the path of a Unix socket.
 ///
 /// A reload keeps unchanged listeners and their clients.
 @ServiceLoop

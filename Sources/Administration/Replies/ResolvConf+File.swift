@@ -8,7 +8,7 @@ internal import Net
 extension ResolvConf {
     /// Checks if the first server in resolv.conf(5) is this daemon.
     ///
-    /// A systemd-resolved that forwards to this daemon is sufficient.
+    /// The check also succeeds if this server is systemd-resolved, and forwards to this daemon.
     ///
     /// - Parameters:
     ///   - addresses: listen addresses of the daemon.
@@ -26,8 +26,8 @@ extension ResolvConf {
             RegularFile.fault(of: root + "/var/lib/httpdnsd-setup/journal.json") != .system(ENOENT)
         guard let found = Self.servers(root + "/etc/resolv.conf") else { return }
         nameservers = found
-        // VPN programs replace only the nameservers, and leave the comment of setup in the file.
-        // Therefore setup wrote the present nameservers only if the comment names them.
+        // Setup wrote the present nameservers only if its comment in the file names them: VPN
+        // programs replace the nameservers, but leave the comment of setup in the file.
         let mark = "# Written by httpdnsctl setup for " + found.joined(separator: " ") + ";"
         isWrittenBySetup = Self.lines(root + "/etc/resolv.conf").contains { $0.hasPrefix(mark) }
         guard let first = found.first else { return }
@@ -52,8 +52,9 @@ extension ResolvConf {
         }
     }
 
-    /// Problem for `status` if programs on this machine get no answer from the daemon, although
-    /// resolv.conf points to it, or `setup apply` made it do so; otherwise nil.
+    /// Problem for `status`: programs do not get answers from the daemon; nil without a problem.
+    ///
+    /// Nil also if neither resolv.conf points to the daemon nor a setup is in force.
     func problem(allow: [IPPrefix]) -> String? {
         guard let first = nameservers.first else { return nil }
         if pointsHere == true {

@@ -56,7 +56,7 @@ extension CacheStats {
 extension VendorStats {
     /// Creates the numbers of a vendor.
     ///
-    /// - Parameter spared: avoided calls that did not reach the vendor client.
+    /// - Parameter spared: calls that were avoided before the vendor client got a lookup.
     init(name: String, _ statistics: VendorStatistics, spared: SparedCalls, routes: RouteNames) {
         var reply = Self(name: name)
         reply.protected = statistics.isProtected

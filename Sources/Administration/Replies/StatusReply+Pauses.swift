@@ -5,8 +5,7 @@ internal import HTTPDNS
 internal import Upstream
 
 extension DaemonState {
-    /// Problems for the verbs `status` and `pause`: pauses that leave names without a vendor and an
-    /// upstream.
+    /// Problems for `status` and `pause`: pauses that leave names without any vendor or upstream.
     ///
     /// Other pauses are no problem, because an operator wanted them, and other servers answer.
     var pauseProblems: [String] {

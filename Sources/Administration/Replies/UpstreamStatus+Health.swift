@@ -19,7 +19,7 @@ extension UpstreamStatus {
             (reply.lastError, reply.lastErrorAgeSeconds) = ("\(upstream.error)", nil)
         }
         reply.servers = upstream.servers.map { UpstreamServer($0, health, now: now) }
-        // An upstream that has never answered is down; otherwise the state of its servers decides.
+        // An upstream is down if all queries so far have failed, or if no server is in service.
         let waiting = reply.servers.count { $0.state != .up }
         let isDown = numbers.hasNeverAnswered || waiting == reply.servers.count
         reply.state = isDown ? .down : waiting > 0 ? .degraded : .up

@@ -11,8 +11,8 @@ extension VendorStatus {
     ///   failed.
     /// - `degraded`: the current server failed, or the budget prevents calls.
     ///
-    /// A server has failed if a connection or a probe failed after its latest answer. Other
-    /// failures are ignored here, because a single name can cause them.
+    /// A server has failed if a connection or a probe failed after the latest answer of the server.
+    /// Other failures are ignored here, because a single name can cause them.
     init(_ settings: VendorSettings, _ statistics: VendorStatistics, now: Instant) {
         self.init(
             name: settings.name,

@@ -187,8 +187,8 @@ package final class ControlHandler: ControlHandling {
         let now = clocks.now()
         var count = await CacheSweep(cache, selection, action).finish(clocks)
         if daemon.isLoadingSnapshot {
-            // The snapshot can restore answers after the first sweep. The flush must also remove
-            // these answers.
+            // After the first sweep, the snapshot that is being loaded can restore further
+            // answers. A second sweep also flushes these answers.
             await daemon.snapshotLoaded()
             count += await CacheSweep(cache, selection, action, storedUpTo: now).finish(clocks)
         }

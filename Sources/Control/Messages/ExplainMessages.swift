@@ -161,7 +161,7 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
     /// Time from the start of the attempt until the first octet of the reply arrives.
     package var firstOctetMs: Double? { didSet { firstOctetUs = firstOctetMs.map(microseconds) } }
 
-    /// The same times in microseconds; the fields in milliseconds are deprecated.
+    /// Times of the attempt in microseconds; the fields in milliseconds are deprecated.
     package let afterUs: UInt64?
     package private(set) var tookUs: UInt64?
     package private(set) var connectedUs: UInt64?

@@ -57,7 +57,7 @@ package struct FlushRequest: CallParameters, Equatable {
     /// Returns the scope; an argument `false` counts as absent.
     ///
     /// - Throws: `invalidArgument` for no or several scopes, `type` without `name`, or `fleet` with
-    ///   a scope that does not permit it.
+    ///   a scope that does not permit `fleet`.
     package func scope() throws(MethodError) -> Scope {
         var scopes: [Scope] = []
         if all == true { scopes.append(.all) }

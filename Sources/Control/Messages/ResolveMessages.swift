@@ -30,7 +30,7 @@ package struct ResolveRequest: CallParameters, Equatable {
     }
 }
 
-/// Reply to `Resolve`; with `more`, each reply has one name, and the last has none.
+/// Reply to `Resolve`; with `more`, each reply has one name, but the last reply has no name.
 package struct ResolveReply: Codable, Sendable, Equatable {
     package var results: [Resolved]
     package init(results: [Resolved]) { self.results = results }

@@ -94,10 +94,10 @@ package struct NameCost: Codable, Sendable, Equatable {
     package var vendor: String
     package var calls: UInt64
 
-    /// Maximum error of `calls`: calls of earlier names whose place in the table the name took.
+    /// Maximum error of `calls`: the count of the earlier name that this name replaced.
     package var excess: UInt64
 
-    /// Upper bound of the units of the `calls - excess` calls since the name took this place.
+    /// Upper bound of the units of the calls since this replacement (`calls - excess`).
     package var units: UInt64?
 
     package var route: String

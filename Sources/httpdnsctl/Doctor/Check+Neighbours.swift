@@ -77,7 +77,7 @@ extension Check {
         }.filter { !$0.isEmpty }
     }
 
-    /// Clock error, in seconds, from which the check warns; every vendor accepts at least 15 min.
+    /// Clock error, in seconds, from which the check warns; each vendor accepts 15 min or more.
     private static let largestSkew = 60
 
     static let clock = Check("clock") { machine in

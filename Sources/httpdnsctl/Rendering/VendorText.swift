@@ -16,7 +16,8 @@ enum VendorText {
     static func budget(_ budget: BudgetStatus) -> String {
         let beyond =
             switch budget.state {
-            // Calls of an earlier day, or calls that were not made while the use was unknown.
+            // `beyond` counts calls of an earlier day, and calls that were not made while the
+            // counts were unknown.
             case .within:
                 budget.beyond == 0 ? "" : ", \(calls(budget.beyond)) not made, or made over budget"
             case .spent: ", \(calls(budget.beyond)) not made"

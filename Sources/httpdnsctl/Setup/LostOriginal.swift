@@ -20,7 +20,7 @@ extension FileState {
             && text.split(separator: "\n").contains { $0.hasPrefix(Self.mark) }
     }
 
-    /// True for a resolv.conf that setup wrote, if it names no server, or still a server of setup.
+    /// True for a resolv.conf of setup that has no nameserver, or at least one nameserver of setup.
     ///
     /// The comment of setup lists the nameservers that setup wrote. Administrators and VPN programs
     /// replace the nameservers, but leave this comment in the file. If a file has no nameserver,

@@ -8,7 +8,7 @@ struct ResolvedSettings: Equatable, Sendable {
     /// Last assignment of each setting except `DNS` and `Domains`.
     private var values: [String: String] = [:]
 
-    /// Drop-ins that systemd reads after the drop-in of setup, and that override its settings.
+    /// Drop-ins that systemd reads after the drop-in of setup, and that override this drop-in.
     private(set) var later: [String] = []
 
     private static let directories = ["/etc", "/run", "/usr/local/lib", "/usr/lib"].map {

@@ -134,8 +134,8 @@ struct SetupMachine {
         var entries = plan.changes.map { change in
             var after = change.after
             // If an earlier setup saved nameservers with `chosenMark`, these nameservers stay,
-            // unless resolv.conf was rewritten. The new plan may have no mark for them, if the
-            // network offers the same servers now.
+            // unless resolv.conf was rewritten. In the new plan, they have no mark if the network
+            // now offers the same servers.
             if change.path == saved, old[ResolverFacts.Paths.resolvConf] != nil,
                 let chosen = old[saved]?.after, chosen.text.contains(SetupPlan.chosenMark)
             {
