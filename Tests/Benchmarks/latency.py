@@ -3,7 +3,7 @@
 
 *One at a time*: a client sends a query, waits, and sends the next. The C server *polling* never sleeps, and so shows the
 minimum that the kernel and the client allow. *At a rate*: queries are sent at their due times,
-and timed from then. The generator never sleeps, so that only the server's wake-up is measured.
+and each latency begins at the due time. The generator never sleeps, so that only the server's wake-up is measured.
 """
 import measuring
 import peers

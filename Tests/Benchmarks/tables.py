@@ -27,7 +27,7 @@ def row(what, unit, values, strangers=None):
 
 def rows_of(what, figures, **units):
     """Returns a table row for each unit, from the figures of each server and round.
-    The value of a unit is a function that returns the number of this row from a figure.
+    Each unit in `units` has a function that returns the value of this unit from a figure.
     """
     strangers = max(each["strangers"] for rounds in figures.values() for each in rounds)
     return [

@@ -166,7 +166,7 @@ struct SettingsHintTests {
             """
         let warnings = try settings(of: text).warnings.map(\.description)
         #expect(warnings.count { $0.contains("`token` is not used") } == 1)
-        // The others are about unlimited costs.
+        // The other warnings are about unlimited costs.
         #expect(warnings.count { $0.hasPrefix("f:5:") } == 3 && warnings.count == 4)
         withExtendedLifetime(folder) {}
     }

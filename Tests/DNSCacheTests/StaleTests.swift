@@ -182,7 +182,7 @@ struct StaleTests {
     }
 
     @Test
-    func `a failure replaces a failure, a good answer replaces both`() throws {
+    func `a failure replaces a failure; a good answer replaces failure and stale answer`() throws {
         table.insert(try .addresses(www, [1], ttl: 5, staleWindow: 100), at: 0)
         for second in 0..<5 { table.insert(.failure(www), at: Double(10 + second)) }
         #expect(table.table.numbers.entries == 2)

@@ -108,7 +108,7 @@ struct MessageTests {
     }
 
     @Test
-    func `a message with one question has its question`() {
+    func `a message with exactly one question returns this question`() {
         let question = Question(name: "example.com", type: .a)
         #expect(Message(questions: [question]).question == question)
         #expect(Message().question == nil)

@@ -96,7 +96,7 @@ struct AcceleratorTests {
 struct AccelerationSuspensionTests {
     @Test
     @ServiceLoop
-    func `a program that is loaded during a suspension answers after its end`() async throws {
+    func `a program loaded during a suspension answers after the suspension`() async throws {
         let cache = AnswerCache(limit: 1 << 20, origin: Clock.now, seed: 1)
         let accelerator = Accelerator(cache, clocks: .system, logger: LogRecorder().logger)
         var dependencies = Dependencies.system

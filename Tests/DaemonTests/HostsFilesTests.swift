@@ -267,7 +267,7 @@ struct HostsFilesTests {
 
     @Test
     @ServiceLoop
-    func `the names of a file that can no longer be read stay, until it is read or removed`()
+    func `the names of an unreadable file stay, until the file can be read or is removed`()
         async throws
     {
         let fixture = try Fixture { settings, folder in

@@ -33,7 +33,7 @@ def records(path):
 
 
 def judged(rows, span, is_absence):
-    """Returns counts by kind from the begin of the fault, and the recovery times in seconds."""
+    """Returns counts by kind since the beginning of the fault, and the recovery times in seconds."""
     names = {number: name for name, numbers in KINDS.items() for number in numbers}
     result = {
         name: {"asked": 0, "lost": 0, "failed": 0, "late": 0, "wrong": 0, "away": 0, "took": []}

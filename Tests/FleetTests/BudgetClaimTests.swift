@@ -234,7 +234,7 @@ struct BudgetClaimTests {
     }
 
     @Test(arguments: [100, 1_000, .max] as [UInt64])
-    func `a lost Redis server that refused all claims leaves each machine its part`(total: UInt64) {
+    func `if Redis refused all claims and is lost, a machine can spend its part`(total: UInt64) {
         var claim = BudgetClaim([100, nil, nil], day: 1, month: 1, members: 3)
         claim.take([(0, total), nil, nil], members: 3, isSettled: true)
         #expect(claim.allowed[0] == 0)
@@ -247,7 +247,7 @@ struct BudgetClaimTests {
     }
 
     @Test(arguments: [33, 40, 100] as [UInt64])
-    func `a lost Redis server leaves a machine that has had its part no more`(claimed: UInt64) {
+    func `a machine that has claimed its part gets no more if Redis is lost`(claimed: UInt64) {
         var claim = BudgetClaim([100, nil, nil], day: 1, month: 1, members: 3)
         claim.take([(claimed, 100), nil, nil], members: 3, isSettled: true)
         claim.lose(members: 3)

@@ -52,7 +52,7 @@ struct FleetBudgetTests {
     }
 
     @Test
-    func `a late reply of a Redis server that is not used does not end the use of the share`()
+    func `a late reply of a lost Redis server does not end the use of the machine's share`()
         async throws
     {
         await connect()

@@ -97,7 +97,7 @@ struct ListeningSessionTests {
 
     @Test
     @ServiceLoop
-    func `all queries are answered, even if more queries arrive than may wait`() async throws {
+    func `all queries are answered, even if more arrive than can be pending`() async throws {
         let harness = ListenerHarness()
         let (server, client) = try await Self.connect(harness)
         defer { server.stop() }

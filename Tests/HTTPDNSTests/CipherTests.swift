@@ -145,7 +145,7 @@ struct CipherTests {
 
 @Suite("Hexadecimal text")
 struct HexadecimalTests {
-    @Test("digits are written in lower case and read in either")
+    @Test("digits are written in lower case and read in either case")
     func cases() {
         #expect(([0x00, 0xAB, 0xFF] as [UInt8]).hexadecimal == "00abff")
         #expect(Hexadecimal.decode([UInt8]("00aBFf".utf8)[...]) == [0x00, 0xAB, 0xFF])
@@ -190,7 +190,7 @@ struct SecretTests {
         #expect(texts(of: aes).contains("tencent over http with aes"))
     }
 
-    @Test("errors about keys do not quote them")
+    @Test("errors about keys do not quote the keys")
     func errors() throws {
         let error = try #require(throws: TencentSetupError.self) {
             try Tencent(key: Secret("hunter2"), id: 1, algorithm: .des)

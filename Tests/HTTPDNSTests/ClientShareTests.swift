@@ -145,7 +145,7 @@ struct ClientShareTests {
         #expect(failure == VendorFailure(reason: .clientBusy))
     }
 
-    @Test("if other clients have more calls together, they are the reason that a name gets no call")
+    @Test("if other clients together have more calls, a name gets no call because of these clients")
     @ServiceLoop
     func manyCallsOfOthers() async throws {
         deadNames()

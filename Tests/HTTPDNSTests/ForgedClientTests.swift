@@ -90,7 +90,7 @@ struct ForgedClientTests {
         #expect(try await spend(client, of: unproven(2)) > 0)
     }
 
-    @Test("without proven clients, the others may spend the whole budget and rate")
+    @Test("without proven clients, other clients may spend the whole budget and rate")
     @ServiceLoop
     func alone() async throws {
         world.servers([:])
@@ -100,7 +100,7 @@ struct ForgedClientTests {
         #expect(try await flood(limited, 40) == 16)
     }
 
-    @Test("a day after the latest query of a proven client, the others may spend the whole budget")
+    @Test("a day after the last query of a proven client, other clients may spend the whole budget")
     @ServiceLoop
     func later() async throws {
         world.servers([:])

@@ -75,7 +75,7 @@ struct HedgingTests {
         #expect(world.trials.count == probes)
     }
 
-    @Test("the debt for hedged requests expires, and ends with a network change")
+    @Test("earlier hedged requests no longer count after some time, or after a network change")
     func expiry() async throws {
         answer(after: [400, 400])
         let client = try world.client()

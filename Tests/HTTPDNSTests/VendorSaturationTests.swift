@@ -51,7 +51,7 @@ struct VendorSaturationTests {
             _ = try await world.lookUp(client, "first\(number).example.com", of: network(2))
             _ = try world.begin(client, "slow\(number).example.com", of: network(2))
         }
-        // If the client held the name, a call after the end of a slow call would answer the name.
+        // If the name were queued again, a call after the end of a slow call would answer the name.
         await #expect(throws: (any Error).self) {
             try await world.lookUp(client, "www.example.com", of: network(1))
         }
@@ -189,7 +189,7 @@ struct VendorSaturationTests {
         #expect(requests <= 40 * (1 + ClientLimits.saturationRetries))
     }
 
-    @Test("if only one server refuses connections, a name that fails at the other is called once")
+    @Test("if one of two servers refuses connections, a name failing at the other is called once")
     @ServiceLoop
     func otherServer() async throws {
         world.script = { request in

@@ -183,7 +183,7 @@ private struct Told: Equatable, CustomStringConvertible {
 private enum Difference: String {
     /// Types that are no record types (RFC 6895 §3.1).
     ///
-    /// httpdnsd answers ANY with HINFO (RFC 8482 §4.2) and refuses the others.
+    /// httpdnsd answers ANY with HINFO (RFC 8482 §4.2) and refuses the other types.
     case metaType
 
     /// Classes other than IN, which httpdnsd refuses.

@@ -73,7 +73,7 @@ struct HTTPClientTests {
         #expect(client.connectionsOpened == 3)
     }
 
-    /// libcurl before 8.1.0 writes to freed memory for such a reply on a handle that is used again.
+    /// With a reused handle, libcurl before 8.1.0 writes to freed memory for a folded first header.
     @ServiceLoop
     @Test
     func `a reply whose first header line begins with a blank causes no crash`() async throws {
@@ -454,7 +454,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a handle can be used for another kind after a cancelled request`() async throws {
+    func `after a cancelled request, a handle sends the next request's headers`() async throws {
         let silent = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
         var request = HTTPRequest(
             url: "http://vendor.example.com/",
@@ -509,7 +509,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test(arguments: [FloodServer.Flood.unknownFrames, .unknownFramesAfterHelloRequest])
-    func `a server that sends HTTP 2 frames without end is cut off, and others are served`(
+    func `a server that sends HTTP 2 frames without end is cut off; other servers are used`(
         _ flood: FloodServer.Flood
     ) async throws {
         let server = try FloodServer(flood)
@@ -527,7 +527,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a provider that uses all its connections leaves those of others free`() async throws {
+    func `a provider that uses all its connections does not block another provider`() async throws {
         let silent = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
         var limits = HTTPClient.Limits()
         limits.connections = 1

@@ -125,7 +125,7 @@ struct LinkResolversTests {
         #expect(merged.filter(\.isTunnel).flatMap(\.servers).map(\.address.link) == [0, 0])
     }
 
-    @Test("if an interface has two files, the servers of the private file are for its domains only")
+    @Test("the servers in the private file of an interface are only for the domains in this file")
     func privateFile() throws {
         let links = try Self.read(
             "interfaces",

@@ -6,7 +6,7 @@ import Testing
 @Suite("Sources of answers")
 struct AnswerSourceTests {
     @Test(
-        "when all numbers are used up, new sources share one: learned from a network, unprotected"
+        "if all numbers are used, further sources share the number of a learned, unprotected source"
     )
     func exhausted() {
         let origins = AnswerSourceRegistry()

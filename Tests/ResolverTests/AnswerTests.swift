@@ -36,7 +36,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "NODATA for a family without addresses has the TTL of the other, within `negative-ttl`",
+        "NODATA for an empty family has the TTL of the other family, within `negative-ttl`",
         arguments: [(1, 5), (200, 200), (86_400, 300)] as [(UInt32, UInt32)]
     )
     @ServiceLoop

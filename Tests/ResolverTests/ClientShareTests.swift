@@ -19,7 +19,7 @@ struct ClientShareTests {
     /// Number of another client.
     private let other: UInt32 = 2
 
-    /// Returns a resolver whose first vendor answers after 200 ms, and has 2 calls.
+    /// Returns a resolver whose first vendor answers after 200 ms, and allows 2 calls at a time.
     private func harness(
         _ first: Account = .json,
         next: Account? = nil,
@@ -131,7 +131,7 @@ struct ClientShareTests {
         await expectVendor(harness)
     }
 
-    @Test("a client that joins the query shortly before its end gets a vendor's answer")
+    @Test("a client that joins a query shortly before the query ends gets a vendor's answer")
     func joinsLate() async throws {
         let harness = try harness()
         #expect(try await attack(harness, for: .milliseconds(2_990)) == [])

@@ -570,7 +570,7 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `a caller that lost its place before the answer does not count as merged`() {
+    func `a caller that was evicted before the answer does not count as merged`() {
         let now = Clock.now
         let statistics = ResolverStatistics()
         var pending: PendingQuery?

@@ -102,7 +102,7 @@ private final class OverloadHarness {
         )
     }
 
-    /// Sends queries for dead names of one client, and five other names a second of another.
+    /// Sends queries of one client for dead names, and five queries a second of another client.
     ///
     /// - Parameters:
     ///   - deadNames: the dead names a second.

@@ -73,7 +73,7 @@ struct RebindingTests {
 
     @Test
     @ServiceLoop
-    func `a mixed answer loses private addresses, a signed one all addresses`() async throws {
+    func `a mixed answer loses private addresses, a signed answer all addresses`() async throws {
         let harness = try ResolverHarness(
             upstream: Self.upstream("192.0.2.1", "10.0.0.1", "192.0.2.2"),
             answers: Self.policy()
@@ -190,7 +190,7 @@ struct RebindingTests {
 
     @Test
     @ServiceLoop
-    func `exceptions, and routes to upstreams or with private answers, keep addresses`()
+    func `exceptions, and routes to upstreams or with private answers, keep private addresses`()
         async throws
     {
         let office = Self.upstream("10.0.0.1")

@@ -459,7 +459,7 @@ struct ReloadInvalidationTests {
 
     // MARK: - NAT64
 
-    @Test("a new NAT64 prefix removes answers that depend on it, except to save vendor calls")
+    @Test("a new NAT64 prefix removes dependent answers, except some if vendor calls must be saved")
     @ServiceLoop
     func prefix() throws {
         let prefix = try #require(IPPrefix("2001:db8:64::/96").flatMap { NAT64Prefix($0) })
@@ -535,7 +535,7 @@ struct ReloadInvalidationTests {
         #expect(second.statistics === first.statistics)
     }
 
-    @Test("without protection against rebinding, its denials are not served from the cache")
+    @Test("if rebinding protection is switched off, its cached denials are no longer served")
     @ServiceLoop
     func unprotected() async throws {
         let world = Simulation()

@@ -146,7 +146,7 @@ struct ServiceBindingFilterTests {
 
     @Test
     @ServiceLoop
-    func `hints are those of the target, or are removed without a vendor route`() async throws {
+    func `hints are addresses of the target, or are removed without a vendor route`() async throws {
         let harness = try ResolverHarness(
             .tencent,
             upstream: .binding([
@@ -217,7 +217,7 @@ struct ServiceBindingFilterTests {
 
     @Test
     @ServiceLoop
-    func `hints for a name in a hosts file are its addresses there`() async throws {
+    func `hints for a name in a hosts file are the addresses in this file`() async throws {
         let harness = try ResolverHarness(
             .tencent,
             upstream: .binding([.https("www.example.org", target: "printer.lan")])

@@ -97,7 +97,10 @@ struct SpecialNamesTests {
         ("ipv4only.arpa", .aaaa), ("arpa", .ns), ("x.tests.example", .a),
     ])
     @ServiceLoop
-    func `names like special ones are forwarded`(_ name: String, _ type: RecordType) async throws {
+    func `names that resemble special names are forwarded`(
+        _ name: String,
+        _ type: RecordType
+    ) async throws {
         let harness = try ResolverHarness()
         _ = try await harness.ask(try Name(name), type)
         #expect(harness.upstream?.sent.map(\.question.type) == [type])

@@ -338,7 +338,7 @@ struct SubstituteTests {
         #expect(harness.kept(Self.target).isEmpty)
     }
 
-    @Test("a name that stays encrypted keeps the next vendor's answer for the other family")
+    @Test("if a name stays encrypted, the next vendor's answer for the other family is cached")
     func otherFamily() async throws {
         let harness = try ResolverHarness(.json, .tencent) { $0.concurrentCalls = 2 }
         harness.zone["www.example.com"] = Known(v4: ["192.168.0.1"], v6: ["2001:db8::101"])

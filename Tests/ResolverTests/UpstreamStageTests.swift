@@ -138,7 +138,7 @@ struct UpstreamStageTests {
 
     @Test
     @ServiceLoop
-    func `only the chain of a reply is kept while its target is queried`() async throws {
+    func `only the CNAME chain of a reply is stored while the target is queried`() async throws {
         let junk = (0..<100).flatMap { number -> [Record] in
             let octets = [UInt8](repeating: UInt8(number), count: 100)
             return [

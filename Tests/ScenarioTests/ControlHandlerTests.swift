@@ -185,7 +185,7 @@ struct ControlHandlerTests {
         #expect(try await harness.operator.status().problems == ["upstream network: \(fault)"])
     }
 
-    @Test("status names CA certificates that cannot be reloaded, until they can be")
+    @Test("status names CA certificates that cannot be reloaded, until they are reloaded")
     @ServiceLoop
     func certificates() async throws {
         let harness = try harness()

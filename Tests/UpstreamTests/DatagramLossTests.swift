@@ -68,7 +68,7 @@ struct DatagramLossTests {
 
     @Test(arguments: [1, 2])
     @ServiceLoop
-    func `a dead name gets no more datagrams if the network loses none`(
+    func `without losses in the network, a dead name causes no additional datagrams`(
         _ servers: Int
     ) async throws {
         let members = (0..<servers).map {

@@ -606,7 +606,7 @@ extension TransferSharesTests {
 
     @Test(arguments: ["1.1", "2"])
     @ServiceLoop
-    func `dead names of an unproven client fail because of this client`(
+    func `dead names of an unproven client fail because of the limit of this client`(
         version: String
     ) async throws {
         let upstreams = try Upstreams(version: version)

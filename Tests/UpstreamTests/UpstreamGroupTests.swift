@@ -154,7 +154,7 @@ struct UpstreamGroupTests {
 
     @Test(arguments: [(1, 25, 14), (2, 25, 2), (1, 50, 70), (2, 50, 14)])
     @ServiceLoop
-    func `of a server that fails at random, few names are lost`(
+    func `few names fail at a server that returns SERVFAIL at random`(
         _ count: Int,
         _ percent: Int,
         _ most: Int
@@ -699,7 +699,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `an HTTP status does not replace a protected upstream that answers other queries`()
+    func `a protected upstream that answers other queries is not replaced after an HTTP error`()
         async throws
     {
         // nginx limits the rate with 503. If one client exceeds the rate, the names of other

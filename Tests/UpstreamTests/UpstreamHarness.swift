@@ -74,7 +74,7 @@ final class UpstreamHarness {
 
 final class ScriptedUpstream: Forwarding {
     enum Step: Sendable {
-        /// Answer after milliseconds, possibly past the deadline.
+        /// Answer after this number of milliseconds, which can be past the deadline.
         case answer(Int)
 
         case fail(UpstreamError, Int = 0)
@@ -103,7 +103,7 @@ final class ScriptedUpstream: Forwarding {
     /// Reaction to the second question of a probe; if nil, the reaction to the first.
     var other: Step?
 
-    /// Equal replies to probes per second (Response Rate Limiting); all errors are equal.
+    /// Limit of equal replies to probes per second (Response Rate Limiting); all errors are equal.
     var equalReplies = Int.max
     private var replies: [Question?: [Instant]] = [:]
 

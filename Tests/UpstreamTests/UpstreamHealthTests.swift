@@ -199,7 +199,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `a probe from before a network change does not decide the health after it`() async throws {
+    func `a probe from before a network change does not decide the later health`() async throws {
         let one = ScriptedUpstream("one", in: harness, isProtected: true, own: .silence) { _ in
             .silence
         }

@@ -77,8 +77,8 @@ extension Network {
 
     /// Returns the reply to a health probe, `. IN NS`.
     ///
-    /// Entries without a question and entries for this question apply. A server without such an
-    /// entry is healthy.
+    /// Entries without a question and entries for this question apply. A server without a
+    /// matching entry is healthy.
     private func reply(
         toProbe query: Message,
         at address: String,

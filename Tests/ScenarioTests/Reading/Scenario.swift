@@ -71,7 +71,7 @@ extension Scenario {
         /// Compares the first query that was not compared yet.
         case checkOutQuery(Entry)
 
-        /// Compares everything sent since the previous such check.
+        /// Compares all messages sent since the previous check of this type.
         case checkAsked([String])
 
         case checkCached(Name, [String])
