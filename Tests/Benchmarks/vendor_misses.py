@@ -2,11 +2,11 @@
 """Cost of a miss that a vendor answers over TLS and HTTP/2.
 
 The daemon gets queries over UDP for distinct uncached names, and calls a vendor for each: nginx with constant answers.
-In turn, a C loop with libcurl's multi interface makes the same requests with the same options. The times of nginx and
-the client show that they were not the limit.
+In turn, a C loop with libcurl's multi interface makes the same requests with the same options. The processor times of
+nginx and the client show that neither program limited the rate.
 
 The C loop only makes HTTP requests; the daemon also deduplicates, caches and answers. For the vendor `json` a third
-program has a minimal DNS server in front of the loop; it costs more than the loop only because of UDP.
+program has a minimal DNS server in front of the loop. This program costs more than the loop only because of UDP.
 """
 import statistics
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lost and leaked queries while a VPN goes up and down under load.
 
-In network namespaces: a network and a VPN, each with dnsmasq as its DNS server, and httpdnsd with `from: network`. A client
-sends 1,000 queries a second, half of them for names of the VPN, all different. The link of the VPN, and its files in
-/run/resolvconf as openresolv writes them, appear and disappear 100 times.
+In network namespaces: a network and a VPN, each with dnsmasq as its DNS server, and httpdnsd with `from: network`. A
+client sends 1,000 queries a second, each for a new name; half of the names are in the domain of the VPN. The link of
+the VPN, and its files in /run/resolvconf as openresolv writes them, appear and disappear 100 times.
 """
 import collections
 import json

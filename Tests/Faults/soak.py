@@ -2,8 +2,8 @@
 """A long run under a steady load that detects growth.
 
 The first vendor of the route is dead, the second is healthy. 5,000 names get three quarters of the queries, 95,000
-names the rest: more than the cache of 16 MiB holds. Each sample has the results of ten seconds and the state of the
-process at their end.
+names the rest: more than the cache of 16 MiB holds. Each sample has the results of ten seconds, and the state of the
+process at the end of this time.
 """
 import argparse
 import json

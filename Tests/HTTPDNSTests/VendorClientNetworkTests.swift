@@ -194,7 +194,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("the address service is called at start; its servers come first after a probe")
+    @Test("the scheduling service is called at start; scheduled servers come first after a probe")
     @ServiceLoop
     func scheduled() async throws {
         serve("192.0.2.5 192.0.2.6")
@@ -295,7 +295,7 @@ struct VendorClientNetworkTests {
         #expect(try await world.lookUp(client).duration == .milliseconds(20))
     }
 
-    @Test("lookups do not wait for the address service")
+    @Test("lookups do not wait for the scheduling service")
     @ServiceLoop
     func deadService() async throws {
         world.script = { $0.url.hasSuffix("/ss") ? .silence() : .reply(good($0)) }
@@ -327,7 +327,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.servers.map { $0.address.host.suffix(1) } == ["6", "1"])
     }
 
-    @Test("while all servers fail, the address service is called once a minute")
+    @Test("while all servers fail, the scheduling service is called once a minute")
     @ServiceLoop
     func allFail() async throws {
         serve("192.0.2.5")
@@ -361,7 +361,7 @@ struct VendorClientNetworkTests {
         #expect(world.sent.map { $0.request.url.contains("other") } == [false, true, true, true])
     }
 
-    @Test("an observer is notified of new servers, and of failures of the address service")
+    @Test("an observer is notified of new servers, and of failures of the scheduling service")
     @ServiceLoop
     func notices() async throws {
         serve("192.0.2.5")
@@ -417,7 +417,7 @@ struct VendorClientNetworkTests {
         return .reply(ok(#"{"host":"\#(host)","ips":["192.0.2.10"],"ttl":60}"#))
     }
 
-    @Test("after a refusal for this account, the address service and the next server are called")
+    @Test("after a refusal for this account, the scheduling service and the next server are called")
     @ServiceLoop
     func denied() async throws {
         var isDenied = false
@@ -450,7 +450,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("a failed address service is called again after 1 min to 1 h")
+    @Test("a failed scheduling service is called again after 1 min to 1 h")
     func backOff() {
         let epoch = Instant(nanoseconds: 0)
         var schedule = AddressSchedule()

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@Suite("Servers from the address service of a vendor", .hangLimit)
+@Suite("Servers from the scheduling service of a vendor", .hangLimit)
 struct ServiceAddressTests {
     private func named(_ daemon: TestDaemon) throws -> String {
         let line = try daemon.program.line(with: "endpoints refreshed: ")

@@ -450,7 +450,7 @@ struct StreamTransportTests {
                 return reply != nil
             }
             tasks.append(task)
-            // A query on a connection that is just established would not open another.
+            // A query on a connection that is just established would not open another connection.
             while received.value.load(ordering: .relaxed) <= number { await Task.yield() }
         }
         #expect(await tasks[last].value)

@@ -199,7 +199,7 @@ struct UpstreamGroupTests {
 
     // MARK: - Spare servers
 
-    /// Returns a group with an upstream that has the servers of a VPN and a spare server.
+    /// Returns a group with the servers of a VPN, and a spare server for names that all decline.
     @ServiceLoop
     private func group(
         _ vpn: ScriptedUpstream...,

@@ -71,7 +71,7 @@ extension Scenario {
         /// Compares the first query that was not compared yet.
         case checkOutQuery(Entry)
 
-        /// Compares all messages sent since the previous check of this type.
+        /// Compares everything that was sent since the previous check of this type.
         case checkAsked([String])
 
         case checkCached(Name, [String])
