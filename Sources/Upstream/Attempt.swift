@@ -4,8 +4,8 @@ package import Net
 
 /// One query to one server, from its start to its result.
 ///
-/// ``Forwarder`` and the transports store their state of the query here. A ``Run`` is itself the
-/// first attempt of its query, so that most queries need one object only.
+/// ``Forwarder`` and the transports store their state of the query here. A ``Run`` (the query of a
+/// client) is also the first attempt of this query, so that most queries need only one object.
 @ServiceLoop
 package class Attempt {
     package final let query: Query
@@ -24,7 +24,7 @@ package class Attempt {
     /// True if the server closed the last connection of the query without a reply to any query.
     package final var wasRefused = false
 
-    /// True if a server over UDP gets the query over TCP, because it lost the datagrams.
+    /// True if a server over UDP gets the query over TCP, because datagrams were lost.
     final private(set) var usesStream = false
 
     /// Start of an earlier unanswered attempt at the same server; nil if there was none.
@@ -59,7 +59,7 @@ package class Attempt {
     /// Forwarder that counts the result; nil before the query was sent, and after the result.
     private final var forwarder: Forwarder?
 
-    /// Socket that waits for the reply; nil before the query was sent, and after the result.
+    /// UDP socket that waits for the reply; nil before the query was sent, and after the result.
     private final var carrier: UDPSocketSlot?
 
     /// Query in a datagram; nil unless a ``UDPExchanger`` waits for the reply.
@@ -124,10 +124,10 @@ package class Attempt {
         swap(&self.completion, &next)
     }
 
-    /// Client to which the query belongs, for limits per client; nil for the daemon itself.
+    /// Client that the limits per client count for this query; nil for a query of the daemon.
     final var client: ClientNetwork? { cancellation?.account as? ClientNetwork }
 
-    /// True if the attempt has ended, for example because the server was withdrawn.
+    /// True if the attempt has ended, for example because the network removed the server.
     final var isOver: Bool { completion == nil }
 
     final var isCancelled: Bool { cancellation?.isCancelled ?? false }

@@ -21,7 +21,9 @@ package final class Forwarder: Forwarding {
 
     private var ednsTestedAt: Instant?
 
-    /// Attempts in flight if a network change can remove the server; otherwise empty.
+    /// Attempts in flight at a learned server, which end if the network removes the server.
+    ///
+    /// Empty for all other servers.
     private var inFlight: [ObjectIdentifier: Attempt] = [:]
     private let isLearned: Bool
     private var isWithdrawn = false

@@ -49,7 +49,9 @@ package enum UpstreamError: Error, Hashable {
     /// The server does not get the query again; other servers may get it.
     case crowded
 
-    /// As `crowded`, because of the queries of the same client: queries of others can succeed.
+    /// Like `crowded`, but the reason is other queries of the same client.
+    ///
+    /// Queries of other clients can succeed.
     case clientCrowded
 }
 

@@ -24,7 +24,7 @@ package enum UpstreamLimits {
     /// RFC 9520 §3.1 permits three attempts for each transport.
     static let roundsWithLosses = 4
 
-    /// Minimum time between the later attempts at a server that loses datagrams.
+    /// Minimum time before the third and the fourth attempt at a server that loses datagrams.
     static let lossPause: Duration = .milliseconds(300)
 
     /// Time after a lost datagram for which a server counts as losing datagrams.
@@ -87,7 +87,7 @@ package enum UpstreamLimits {
     static let firstRest: Duration = .seconds(1)
     static let longestRest: Duration = .seconds(60)
 
-    /// Maximum back-off of an encrypted server; meanwhile, names can go to a plain server.
+    /// Maximum back-off of an encrypted server; short, because names can go to a plain server.
     static let longestProtectedRest: Duration = .seconds(5)
 
     /// A server is slow if its round trip exceeds twice that of another server plus this time.
@@ -190,14 +190,16 @@ package enum UpstreamLimits {
     /// Each of these transfers needs a connection.
     static let connections = HTTPClient.Limits().connectionsPerServer
 
-    /// Number of these transfers that clients without a proven address can run before others.
+    /// Number of transfers over HTTP/1.1 that unproven clients can run before proven clients.
     static let unprovenConnections = connections / 4
 
-    /// Time for which the connections that a client has used count against the client.
+    /// Time over which the number of connections that a client uses is averaged.
     static let transferMemory: Duration = .seconds(4)
 
-    /// Minimum age of a transfer before a new transfer of the same client can replace it, or, at an
-    /// upstream over HTTP/1.1, a transfer of a client without a connection.
+    /// Minimum age of a transfer that a new transfer of the same client can replace.
+    ///
+    /// Over HTTP/1.1, the same minimum age applies if a client without a running transfer replaces
+    /// a transfer of another client.
     static let transferGrace: Duration = .milliseconds(400)
 
     /// Time without a reply over HTTPS after which a new connection is opened.

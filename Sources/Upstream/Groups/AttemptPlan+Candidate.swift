@@ -41,11 +41,11 @@ extension AttemptPlan {
         var repeatableAt: Instant?
     }
 
-    /// Permission to send a query again to a server that failed.
+    /// Permission to send a query again to a server at which an attempt failed.
     enum Repetition: Sendable, Hashable {
         case never
 
-        /// Permitted after the other servers, and after ``UpstreamLimits/declinePause``.
+        /// Permitted after the other servers were queried, and ``UpstreamLimits/declinePause``.
         case afterPause
 
         case allowed

@@ -24,7 +24,7 @@ struct AttemptPlan: Sendable, Hashable {
         let start: Instant
         let until: Instant
 
-        /// Time at which a probe of this server, and a hedged query to the next server, are due.
+        /// Time to probe the server of this attempt, and to query the next server in parallel.
         fileprivate let overdue: Instant
         fileprivate var isSuspected = false
     }
@@ -54,10 +54,10 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// True if the latest datagram repeated the query to a server that had not replied.
     ///
-    /// Then a hedged query follows only to a server that loses datagrams, or has returned an error,
-    /// because a short outage could lose all datagrams that are sent at short intervals. The next
-    /// datagram is sent after the timeout, or earlier if a queried server replies to another query
-    /// or to a probe.
+    /// A short outage could lose all datagrams that are sent at short intervals. So in this state,
+    /// the next datagram is sent only after the timeout, or if a queried server replies to another
+    /// query or to a probe. Exception: a server that loses datagrams, or has returned an error,
+    /// gets a hedged query.
     private var waitsForReply = false
 
     /// Time of the first attempt.
@@ -122,9 +122,9 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// Index of the server to query next: the first allowed server with the fewest attempts.
     ///
-    /// Servers that returned an error come last.
-    /// After two attempts at servers of one upstream, servers of other upstreams come first.
-    /// Otherwise, an upstream with many servers that answer only probes could use all attempts.
+    /// Servers that returned an error come last. After two attempts at servers of one upstream,
+    /// servers of other upstreams come first. Without this rule, an upstream with many servers that
+    /// answer only probes could use all attempts.
     private var next: Int? {
         guard count < UpstreamLimits.tries else { return nil }
         var next: (index: Int, tries: Int, isTried: Bool)?
@@ -358,7 +358,7 @@ extension AttemptPlan {
         self.start = start
         let usesStream = server.isLossy && server.tries + 1 == UpstreamLimits.roundsWithLosses
         if waitsForReply, server.tries > 0, !usesStream {
-            // The server may never answer this name: limits the total time of the query.
+            // Limits the total time of the query, because the server may never answer this name.
             let rest = start - now + server.timeout + server.patience * 3
             left = min(left, max(server.patience, rest))
         }

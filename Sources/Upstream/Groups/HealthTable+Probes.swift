@@ -118,7 +118,8 @@ extension HealthTable {
 
     /// Probes an encrypted server at the end of its back-off.
     ///
-    /// Otherwise, the first queries after an outage without queries would be in the clear.
+    /// Otherwise, if no query arrives during an outage, the first queries after the outage would go
+    /// to an unencrypted server.
     private func probeLater(_ server: any Forwarding, _ page: Page) {
         guard let end = page.health.backOffEnd else { return }
         page.nextProbe = clocks.timer(end) { [weak self, weak page] in
@@ -168,7 +169,7 @@ extension HealthTable {
 
 /// Health probe of one server.
 ///
-/// Over UDP, the query is repeated. Over a stream, the probe uses an open connection first. If a
+/// Over UDP, the query is repeated. Over TCP or TLS, the probe uses an open connection first. If a
 /// client's query got no reply, the probe then also uses a new connection. The open connection
 /// stays in use, because a firewall can refuse new connections while the server answers on the open
 /// connection.
@@ -263,7 +264,7 @@ private final class Probe {
                 until: max(attempt.deadline, clocks.now() + UpstreamLimits.fairWait)
             )
         case .failure(.timedOut) where running > 0: break
-        // The open connection may still answer.
+        // The query on the open connection may still get a reply.
         case .failure where running > 0 && !isDatagram: break
         case .failure(.timedOut) where clocks.now() - attempt.deadline > UpstreamLimits.lateness:
             // The daemon was too busy, so a reply may be unread. The server has not failed.

@@ -123,7 +123,7 @@ package final class HealthTable {
     /// Resumes sending queries to the upstream `name`; returns false if not paused before.
     package func resume(_ name: String) -> Bool {
         guard paused.remove(name) != nil else { return false }
-        // While the upstream was paused, its timers sent no probes.
+        // While the upstream was paused, the timers of its servers sent no probes.
         for (server, page) in pages.values where server.name == name && server.isProtected {
             probeIfDue(server, page)
         }

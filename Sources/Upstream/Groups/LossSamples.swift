@@ -6,10 +6,10 @@ internal import Net
 package enum ClientLoad: Sendable {
     case normal
 
-    /// Many queries in flight; a server that gets one of them also gets samples (``LossSamples``).
+    /// Many queries in flight; the servers that get these queries also get samples.
     case high
 
-    /// Like `high`, but the client's limit is reduced, and each server gets each query only once.
+    /// Like `high`, with a reduced limit of queries in flight; no server gets a query twice.
     case excessive
 }
 
@@ -70,10 +70,10 @@ struct LossSamples {
         (answeredAt, isRefused) = (now, rcode != .noError)
     }
 
-    /// Counts a sample without a reply, or a query whose connection the server closed without a
-    /// reply.
+    /// Counts a lost sample: a sample without a reply, or a query that counts as a lost sample.
     ///
-    /// Unbound closes the connection of a query that exceeds `num-queries-per-thread`.
+    /// A query counts as a lost sample if the server closed its connection without a reply. Unbound
+    /// closes the connection of a query that exceeds `num-queries-per-thread`.
     ///
     /// - Parameter isClosed: true if the server closed the connection of the sample.
     mutating func noteLoss(isClosed: Bool) {

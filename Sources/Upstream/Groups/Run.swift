@@ -34,7 +34,7 @@ final class Run: Attempt {
     /// True if an attempt ended because of a limit (`crowded`); the server could have answered.
     private var isCrowded = false
 
-    /// True if the error of such an attempt was `clientCrowded`.
+    /// True if the error of an attempt was `clientCrowded`.
     private var isClientCrowded = false
 
     init(
@@ -189,10 +189,10 @@ final class Run: Attempt {
         }
     }
 
-    /// Keeps a failed attempt open until its timeout, because the server closed the connection of a
-    /// client with a high load without a reply.
+    /// Keeps an attempt open until its timeout, after the server closed the connection.
     ///
-    /// An overloaded server can close connections. If the attempt ended immediately, the limit of
+    /// This applies to a client with a high load, if the connection had no reply: an overloaded
+    /// server can close connections. If the attempt ended immediately, the limit of
     /// the client's queries in flight would not limit the rate of the queries. The attempt counts as
     /// a lost sample, because the server may answer all samples from its cache.
     private func hold(_ attempt: Attempt) {
@@ -223,7 +223,7 @@ final class Run: Attempt {
         latestError = error
         let hasDeclined = declined.contains { $0.server === server }
         guard !error.isCrowded else {
-            // If the server has declined this query, the error response is the result.
+            // If the server has declined this query before, the error response is the result.
             if !hasDeclined { isCrowded = true }
             if error == .clientCrowded { isClientCrowded = true }
             guard !isFinished else { return }

@@ -193,8 +193,8 @@ extension ServerHealth {
 
     /// Records a query of a client with a high load (``ClientLoad``).
     ///
-    /// The query does not count if the server has been silent for the time that a probe takes.
-    /// While a server is silent, the queries in flight of any client accumulate.
+    /// The query does not count if the server has been silent for the time that a probe takes,
+    /// because any client can accumulate many queries in flight while a server is silent.
     mutating func loaded(now: Instant) {
         let wait = UpstreamLimits.longestPatience + UpstreamLimits.probeSpacing
         if let suspectedSince, now - suspectedSince >= wait, isSilent(since: suspectedSince) {
@@ -218,8 +218,8 @@ extension ServerHealth {
 extension ServerHealth {
     /// Records an answer.
     ///
-    /// - Returns: `isSlow`: true if the latency exceeds the known round trip. `rests`: the property
-    ///   of this name; if the caller read the property itself, Swift would copy the struct.
+    /// - Returns: `isSlow`: true if the latency exceeds the known round trip. `rests`: the value
+    ///   of the property ``rests``; if the caller read the property, Swift would copy the struct.
     mutating func answered(in time: Duration, now: Instant) -> (isSlow: Bool, rests: Bool) {
         defer { shortest = min(shortest, time) }
         latency = latency.map { $0 + (time - $0).doubled(-3) } ?? time

@@ -19,7 +19,7 @@ final class PipelinedConnection {
         fileprivate var reply: [UInt8]?
         fileprivate var isAnswered = false
 
-        /// Query of an attempt that waits for the reply; nil before and after.
+        /// Query of the attempt that waits for the reply; nil if no attempt waits.
         fileprivate(set) var query: (message: [UInt8], attempt: Attempt)?
 
         fileprivate init(_ client: ClientNetwork?, since: Instant) {
@@ -40,10 +40,11 @@ final class PipelinedConnection {
     /// True after the connection was established, even if it has ended.
     private(set) var wasOpen = false
 
-    /// True after the connection was established or, with a `greeting`, has received data.
+    /// True after the server has accepted the connection, as far as the daemon knows.
     ///
-    /// A server that limits connections, or a program in front of the server, may accept a
-    /// connection and then read no query from it.
+    /// Without a `greeting`, the connection must be established. With a `greeting`, data must have
+    /// arrived, because a server that limits connections, or a program in front of the server, may
+    /// accept a connection and then read no query from the connection.
     private(set) var wasServed = false
 
     /// True after the first reply to a query.
@@ -234,8 +235,8 @@ extension PipelinedConnection {
 
     /// Time at which the oldest unanswered query becomes overdue; nil if there is none.
     ///
-    /// The query is overdue if no data arrives after it for the longer of `fairWait` and twice the
-    /// shortest reply time. If the server answers in order, the query delays all later queries.
+    /// The query becomes overdue if no data arrives for `fairWait`, or for twice the shortest reply
+    /// time if that is longer. If the server answers in order, the query delays all later queries.
     var overdueTime: Instant? {
         guard wasServed, let oldest, let lastReceived else { return nil }
         let wait =
@@ -362,7 +363,7 @@ extension PipelinedConnection {
 
     /// Counts an unmatched message; after ``UpstreamLimits/foreignReplies``, ends the connection.
     ///
-    /// On a connection, only the server can send such a message.
+    /// The message is from the server, because an attacker cannot send messages on a connection.
     private func noteForeign() {
         foreignReplies += 1
         if foreignReplies >= UpstreamLimits.foreignReplies {

@@ -88,9 +88,9 @@ package final class PlainTransport: UpstreamTransport {
 extension PlainTransport {
     /// Accepts a reply with changed letter case, or repeats the query over TCP.
     ///
-    /// Such a reply is accepted only if the server has no TCP and also changes the letter case of a
-    /// probe. A client's query alone must not decide this, because a client can choose a name that
-    /// gets such replies.
+    /// The reply is accepted only if the query over TCP fails, and the server also changes the
+    /// letter case of a probe. A client's query alone is not sufficient, because a client can
+    /// choose a name for which replies have changed letter case.
     func received(otherCase reply: Message, for attempt: Attempt) {
         let now = clocks.now()
         if attempt === caseTest { anyCaseUntil = now + UpstreamLimits.anyCase }
@@ -139,7 +139,7 @@ extension PlainTransport {
         let waiting = undecided
         (undecided, caseTest) = ([], nil)
         alarm.set(nil)
-        // After a lost datagram, the time stays unchanged, so that the next query repeats the test.
+        // A lost datagram does not change `caseTestedAt`, so the next query repeats the test.
         if case .success = result { caseTestedAt = clocks.now() }
         let now = clocks.now()
         let isAccepted = anyCaseUntil.map { now < $0 } ?? false

@@ -4,7 +4,8 @@ package import Net
 
 /// Limits of client queries in flight over HTTPS (transfers): total, per upstream, and per client.
 ///
-/// With several upstreams, each can have at most half of the transfers that the others leave free.
+/// If there are several upstreams, one of them can have at most half of the transfers that the
+/// other upstreams leave free.
 @ServiceLoop
 package final class TransferShares {
     private let total: TransferTotal
@@ -56,7 +57,7 @@ final class UpstreamTransfers {
         /// False for a client without a proven address (`isProven`).
         let isVerified: Bool
 
-        /// Number of transfers, and of those that run.
+        /// Number of transfers, and number of running transfers.
         var count = 0
         var running = 0
 
@@ -117,7 +118,7 @@ final class UpstreamTransfers {
     /// Number of transfers of clients without a proven address.
     private var unverified = 0
 
-    /// Numbers of transfers that run: all, and those of clients without a proven address.
+    /// Number of running transfers: of all clients, and of clients without a proven address.
     private var running = 0
     private var unverifiedRunning = 0
 
@@ -171,7 +172,7 @@ final class UpstreamTransfers {
         clients[client].map(error) ?? .crowded
     }
 
-    /// The unproven clients have common limits, so that often others use up these limits.
+    /// Returns `crowded` for an unproven client with few transfers: others reached a shared limit.
     private func error(of client: Client) -> UpstreamError {
         let isOwn = client.isVerified || client.count > total.share(using: all.count) / 8
         return isOwn ? .clientCrowded : .crowded
@@ -305,10 +306,11 @@ extension UpstreamTransfers {
         replaceRunning()
     }
 
-    /// Returns the index of the transfer that starts next, of clients that match.
+    /// Returns the index of the waiting transfer that starts next, of the clients that match.
     ///
-    /// That is a transfer of the client that uses the fewest connections. The unproven clients, of
-    /// which one host can forge many, come first until they use a quarter of the connections.
+    /// Unproven clients come first until they use a quarter of the connections. Then proven clients
+    /// come first, because one host can forge many unproven clients. In each group, the client with
+    /// the fewest connections comes first.
     private func firstWaiting(where matches: (Client) -> Bool) -> Int? {
         let now = clocks.now()
         let isProvenFirst = unverifiedRunning >= UpstreamLimits.unprovenConnections
@@ -327,8 +329,7 @@ extension UpstreamTransfers {
         return first
     }
 
-    /// Replaces a running transfer if all connections are in use, and a client without a running
-    /// transfer waits.
+    /// Replaces a running transfer if no connection is free for a client without a connection.
     ///
     /// Without this rule, one slow name from each of 32 clients would block all other clients.
     private func replaceRunning() {

@@ -21,7 +21,7 @@ final class UDPExchanger {
     /// Sockets for the next queries; all other sockets are closed or only wait for replies.
     private var slots = InlineArray<8, UDPSocketSlot?>(repeating: nil)
 
-    /// Index in `slots` for the next queries of a batch of datagrams; `left` is their number.
+    /// Index in `slots` for the next `left` queries of a batch of datagrams.
     private var chosen = (index: 0, batch: -1, left: 0)
 
     /// All sockets: in `slots`, in `spare`, or only waiting for replies.
