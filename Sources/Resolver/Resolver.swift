@@ -269,8 +269,8 @@ package final class Resolver {
 
     /// Returns the cached answer for a name that keeps its own route in captive portal mode.
     ///
-    /// Workers bypass the cache in this mode. Without this function, each query for a name with
-    /// `fallback: none` would be a billed call.
+    /// Workers bypass the cache in this mode. Without this function, each query for a name of a
+    /// route with `fallback: none` would cause a billed call.
     private func bypassed(
         _ query: Query,
         _ match: RouteTable.Match?,

@@ -36,9 +36,10 @@ package struct AnswerPolicy: Sendable {
 
     package var synthesis = Synthesis.off
 
-    /// Prefix of the setting `nat64`, for checks of the IPv4 addresses that are embedded with it.
+    /// NAT64 prefix of the option `nat64`.
     ///
-    /// The checks apply even if this machine does not use NAT64, because its clients may use NAT64.
+    /// The IPv4 addresses in addresses under this prefix are checked, even if this machine does not
+    /// use NAT64, because the clients of this daemon may use NAT64.
     package var nat64: NAT64Prefix?
 
     package var rebinding = Rebinding()

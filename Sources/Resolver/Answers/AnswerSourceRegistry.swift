@@ -10,11 +10,11 @@ package final class AnswerSourceRegistry: Sendable {
     /// Number of this daemon, the source of local answers.
     package static let itself: UInt16 = 0
 
-    /// Number of all sources that are registered after all other numbers are in use.
+    /// Number that all further sources share after all other numbers are in use.
     ///
     /// A hostile network can use up the numbers by repeatedly announcing new DNS servers. Answers
-    /// with this number are therefore regarded as unprotected answers of the network's servers, and
-    /// are removed after each network change.
+    /// with this number therefore count as unprotected answers of the network's servers, and are
+    /// removed after each network change.
     package static let unknown = UInt16.max
 
     /// Answer source, and the vendor whose call a cache hit avoids.

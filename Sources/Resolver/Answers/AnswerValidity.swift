@@ -87,7 +87,7 @@ struct AnswerValidity: Sendable {
         if question.type.isServiceBinding, bindingsChanged || rebindingChanged || synthesisChanged {
             return true
         }
-        // A local NODATA can replace an upstream's answer that the protection has removed.
+        // `rebinding` can have replaced private addresses of an upstream with a local NODATA.
         return question.type.isAddress && rebindingChanged && source != .vendor
     }
 

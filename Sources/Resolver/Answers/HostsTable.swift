@@ -26,7 +26,7 @@ package struct HostsTable: Sendable, Equatable {
 
     package init() {}
 
-    /// Creates a copy, to which the hosts files are added again.
+    /// Creates a copy of a table; the caller then adds the hosts files again.
     package init(extending other: HostsTable) {
         self = other
         leftOut = 0

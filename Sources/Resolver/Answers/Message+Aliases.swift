@@ -79,7 +79,8 @@ extension [Record] {
 extension Record {
     /// True if this record is certainly in the RRset of `other`.
     ///
-    /// For RRSIG records the result is always false. After false, the caller must compare `setKey`.
+    /// For RRSIG records, the result is always false. If the result is false, the caller must
+    /// compare `setKey`.
     fileprivate func isInSet(of other: Record) -> Bool {
         type == other.type && type != .rrsig && recordClass == other.recordClass
             && name == other.name

@@ -3,8 +3,9 @@ package import DNSWire
 
 /// DNS rebinding protection: removes private addresses of public names from upstreams' answers.
 ///
-/// With a name of its own that has a private address, a web page could access printers, routers or
-/// this machine. Routes with their own upstreams are for internal names, and are exempt.
+/// Without this protection, a web page could access printers, routers or this machine: the owner of
+/// the page gives a name in the domain of the page a private address. Routes with their own
+/// upstreams are for internal names, and are exempt.
 package struct Rebinding: Sendable, Equatable {
     package var protects = false
 

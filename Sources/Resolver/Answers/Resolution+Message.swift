@@ -15,7 +15,7 @@ extension Resolution {
         sections = answer.sections
         isAuthentic = answer.isAuthentic
         // `CacheWriter` stores a substitute without a stale window and without a refresh time.
-        // Another answer can also lack both; then the mark has no effect.
+        // Other answers can also have neither of these; for them, the mark has no effect.
         isSubstitute = answer.staleWindow == 0 && answer.refreshAfter == 0
     }
 

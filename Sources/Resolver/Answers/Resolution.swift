@@ -32,7 +32,7 @@ package struct Resolution: Sendable {
 
     /// True if a limit prevented the answer, and a proven client can get an answer.
     ///
-    /// An example are too many queries in flight at an upstream, for example from forged addresses.
+    /// For example, queries from forged addresses can use up the queries in flight at an upstream.
     package var isCrowded = false
 
     /// True if the queries of the same client are the reason for `isCrowded`.

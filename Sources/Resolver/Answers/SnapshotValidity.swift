@@ -7,9 +7,9 @@ internal import HTTPDNS
 ///
 /// A snapshot contains digests of the settings at the time of writing. If all digests equal those
 /// of the current settings, all answers are valid. Otherwise `AnswerValidity` checks each answer.
-/// If routes or upstreams differ, only the source that gave an answer is known, not the other
-/// sources that the old settings had for the name. An answer that also depends on another source is
-/// then invalid.
+/// A snapshot contains the source of each answer, but not the other sources that the old settings
+/// had for the name. If routes or upstreams differ, an answer that also depends on another source
+/// is therefore invalid.
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 

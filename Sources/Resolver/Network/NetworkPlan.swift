@@ -6,7 +6,8 @@ internal import Net
 ///
 /// When a link is removed, the names in its routing domains are held: they are not queried for
 /// ``ResolverLimits/domainHold``. If the link comes up again within this time, no other server has
-/// seen the names. When a VPN with `~.` is removed, all names without a routing domain are held.
+/// seen the names. When a VPN with the domain `~.` (all names) is removed, all names without a
+/// routing domain are held.
 struct NetworkPlan: Sendable, Hashable {
     typealias Server = LinkResolvers.Server
 
@@ -45,7 +46,7 @@ struct NetworkPlan: Sendable, Hashable {
     /// A spare is queried for a name only after all ``servers`` have returned an error.
     private(set) var spares: [Server] = []
 
-    /// Link with `~.`, which is then the only source of ``servers``; nil if no link has `~.`.
+    /// Link with the domain `~.` (all names), the only source of ``servers``; nil if there is none.
     private var taker: String?
     private var isTakerTunnel = false
 
@@ -71,8 +72,8 @@ struct NetworkPlan: Sendable, Hashable {
 
     /// Time at which the answers of a removed server become invalid.
     ///
-    /// The keys contain no interface index (`unbound`), because the index of a VPN's interface
-    /// changes each time the VPN starts.
+    /// The keys contain no interface index (`Server.unbound`), because the index of a VPN's
+    /// interface changes each time the VPN starts.
     private var former: [Server: Instant] = [:]
 
     var allServers: Set<Server> { mainServers.union(spares) }
@@ -104,7 +105,7 @@ struct NetworkPlan: Sendable, Hashable {
                     outcome.rejected.append(text)
                     continue
                 }
-                // A link must not take over a domain that a VPN, or another link, already has.
+                // A VPN has priority. Otherwise, the link that already has the domain keeps it.
                 let isPreferred = wanted[domain].map { other in
                     link.isTunnel != other.isTunnel
                         ? link.isTunnel
@@ -126,7 +127,7 @@ struct NetworkPlan: Sendable, Hashable {
             var held = old
             held.heldUntil = old.heldUntil ?? now + ResolverLimits.domainHold
             guard let new = wanted.removeValue(forKey: old.domain) else { return held }
-            // A link that is not a VPN must not get the domain of a VPN that is down for a moment.
+            // Another link must not get the domain of a VPN that is down for a moment.
             if old.isTunnel, !new.isTunnel {
                 successors[old.domain] = new
                 return held

@@ -97,7 +97,7 @@ final class CacheWriter {
     ) {
         let question = sibling ?? query.query.question
         let (match, trace) = (query.match, query.trace)
-        // The cache treats YXDOMAIN as a failure, which would hide the answer behind a stale one.
+        // In the cache, YXDOMAIN would count as a failure, and clients could get a stale answer.
         guard resolution.lifetime > 0, resolution.rcode != .yxDomain,
             match?.route.options.isCached ?? true, isRight(resolution, question)
         else {
@@ -129,7 +129,7 @@ final class CacheWriter {
         if resolution.isFailure {
             answer.options = Explanation.fromCache.option + answer.options
         } else if !resolution.isSubstitute {
-            // The stale answer and the refresh of a substitute would extend its short lifetime.
+            // A substitute must have a short lifetime, so it is neither refreshed nor served stale.
             if match?.route.servesStale ?? true {
                 answer.staleWindow = freshness.stale?.window ?? 0
             }

@@ -22,12 +22,12 @@ struct EmptyReplies {
 
     private var replies = RecentNames<Reply>(limit: 4_096)
 
-    /// Returns the source of a reply that applies to all vendors of the route; nil if none.
+    /// Returns the source of a reply that makes calls to all vendors unnecessary; nil for none.
     func source(_ question: Question, now: Instant) -> Provenance? {
         reply(question, now).flatMap { $0.isAfterLimit ? nil : $0.source }
     }
 
-    /// Returns the source of a reply of `vendor` after a limit prevented a call to another vendor.
+    /// Returns the source of a reply that makes only calls to `vendor` unnecessary; nil for none.
     func source(_ question: Question, of vendor: String, now: Instant) -> Provenance? {
         reply(question, now).flatMap { $0.isAfterLimit && $0.vendor == vendor ? $0.source : nil }
     }

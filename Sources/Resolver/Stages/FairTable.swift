@@ -5,7 +5,7 @@ internal import Upstream
 
 @ServiceLoop
 protocol FairEntry: AnyObject {
-    /// Client to which the entry belongs, for limits per client; nil for the daemon itself.
+    /// Client whose limits apply to the entry; nil for an entry of the daemon itself.
     var client: ClientNetwork? { get }
 
     var began: Instant { get }
@@ -24,18 +24,20 @@ package struct FairLimits: Sendable {
     /// Maximum entries of one client; a further entry replaces the oldest entry of the client.
     package let perClient: Int
 
-    /// Number of protected entries per client; clients with more entries lose entries first.
+    /// Number of entries per client; clients with more entries are the first to lose an entry.
     package let share: Int
 
-    /// Minimum age of an entry before its own client can replace it; more if answers are slow.
+    /// Minimum age of an entry that a new entry of the same client can replace.
+    ///
+    /// If answers are slow, the minimum age is higher (`LossWindow.grace`).
     package let grace: Duration
 }
 
 /// Table with limits in total and per client, similar to unbound's jostle list.
 ///
 /// When the table is full, a new entry evicts the oldest entry of the client with the most entries,
-/// if this client has more than `FairLimits.share` entries. If no client has more, the new entry
-/// evicts the oldest entry of all verified clients.
+/// if this client has more than `FairLimits.share` entries. If no client has that many entries, the
+/// new entry evicts the oldest entry of all verified clients.
 ///
 /// While clients without a verified address have at least half of the table, only entries of these
 /// clients are evicted, by the same rules. Therefore a flood from forged addresses, which uses many

@@ -6,9 +6,9 @@ internal import Net
 /// A rate-limited upstream drops queries of all clients, so a client with too many queries makes
 /// queries of other clients fail.
 ///
-/// Each second, the limit is halved if the client has lost more than `FairLimits.share` / 2
-/// queries, has more than `FairLimits.share` entries, and other clients use the table.  Otherwise
-/// the limit grows by `FairLimits.share`.
+/// Each second, the limit is halved if the client lost more than `FairLimits.share` / 2 queries in
+/// this second, has more than `FairLimits.share` entries, and other clients use the table.
+/// Otherwise, the limit grows by `FairLimits.share`.
 ///
 /// A query is lost if its upstreams drop queries (`UpstreamGroup.dropsQueries(now:)`), and did not
 /// answer the first copy of the query.

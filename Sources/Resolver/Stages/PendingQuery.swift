@@ -32,10 +32,9 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Load of the client that started the query.
     var load: ClientLoad
 
-    /// Client to which the query belongs, for limits per client; nil for the daemon.
+    /// Client whose limits apply to the query; nil for a query of the daemon.
     ///
-    /// At first, this is the client that started the query; after an eviction, another waiting
-    /// client.
+    /// This is the client that started the query, or, after an eviction, another waiting client.
     var client: ClientNetwork?
 
     /// Expired answer from another machine, for use if no server answers.
@@ -59,7 +58,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// True if the upstream's answer came from an attempt after the first.
     var wasRepeated = false
 
-    /// True if a plain upstream answered instead of an encrypted one.
+    /// True if a plain upstream answered instead of an encrypted upstream.
     var isSubstitute = false
 
     /// Value of `CacheWriter.networksLeft` at the start.

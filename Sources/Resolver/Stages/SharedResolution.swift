@@ -18,7 +18,7 @@ final class SharedResolution {
     /// Default upstreams; nil if there are none.
     private let standard: UpstreamGroup?
 
-    /// Default upstreams without those that have `from`, for routes with `fallback: none`.
+    /// Default upstreams without the option `from`, for routes with `fallback: none`.
     private let chosen: UpstreamGroup?
 
     private let dns64: DNS64

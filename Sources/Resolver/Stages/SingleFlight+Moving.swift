@@ -36,8 +36,8 @@ extension SingleFlight {
 
     /// Starts a new query for the first of `waiters`; the other waiters join this query.
     ///
-    /// `query` has ended for these waiters, but its result must not answer them. Clients at a limit
-    /// of ``pending`` get SERVFAIL.
+    /// `query` has ended, but these waiters must not get the result. A client at a limit of
+    /// ``pending`` gets SERVFAIL.
     func resolveAgain(_ query: PendingQuery, for waiters: [Waiter]) {
         let (question, hash) = (query.query, query.hash)
         let now = clocks.now()

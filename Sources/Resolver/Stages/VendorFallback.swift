@@ -142,13 +142,13 @@ final class VendorFallback {
                 }
             }
         }
-        // The vendors in flight complete the query.
+        // The vendors that have the query complete it.
         guard !staysEncrypted else { return }
         pending.trace?.note("no vendor has answered yet: querying upstreams")
         isEarlyOfClient = isOfClient || resolution.vendors.waitsForShare(query.question, match)
         if isEarlyOfClient, let delay = match.route.options.fallbackAfter {
-            // Clients that joined within the last `delay` may still have their own share of the
-            // vendor's calls, and get a new query.
+            // Clients that joined within the last `delay` get a new query, because they may not
+            // have used up their own shares of the vendor's calls yet.
             pending.table?.separate(pending, since: denials.clocks.now() - delay)
         }
         askUpstreams()
@@ -216,8 +216,7 @@ final class VendorFallback {
             }
         }
         if answer.resolution.sections.answerCount == 0 {
-            // Gives other waiting clients their own query, because their limits may permit the
-            // call.
+            // Moves other clients to a new query, because their limits may permit the call.
             if limit == .ofClient { pending.table?.separate(pending) }
             shorten(&answer.resolution, query.question)
         }
@@ -313,7 +312,8 @@ final class VendorFallback {
     /// Completes the query with SERVFAIL.
     ///
     /// - Parameter isCrowded: true if other clients' calls prevented a call. Then a client without
-    ///   a proven address gets a truncated reply: over TCP, the client is proven, and has a reserve.
+    ///   a proven address gets a truncated reply, so that the client repeats the query over TCP:
+    ///   some calls are reserved for proven clients.
     private func fail(
         _ text: String,
         isCrowded: Bool = false,
@@ -341,7 +341,7 @@ final class VendorFallback {
 }
 
 extension VendorStage.Result {
-    /// Answers to the other family of a reply without an address of the requested family.
+    /// Answers for the other address family, if no vendor had an address of the requested family.
     fileprivate var siblings: [(question: Question, resolution: Resolution)] {
         if case .empty(_, let siblings) = self { siblings } else { [] }
     }

@@ -17,10 +17,10 @@ extension VendorStage {
 
         /// Like `limit`, but only for limits of the queue and of the calls in flight.
         ///
-        /// If such a limit prevented a call, an empty reply of a later vendor is not cached, or
-        /// only briefly. After a limit of the budget or the call rate, an empty reply is cached as
-        /// usual, because otherwise each query for the name would cause a billed call to the later
-        /// vendor.
+        /// If one of these limits prevented a call, an empty reply of a later vendor is not cached,
+        /// or only briefly. After a limit of the budget or the call rate, an empty reply is cached
+        /// as usual, because otherwise each query for the name would cause a billed call to the
+        /// later vendor.
         private(set) var callLimit: Limit?
 
         /// True if an unprotected vendor replied because a protected vendor could not be called.
@@ -75,8 +75,8 @@ extension VendorStage {
 
     /// Returns the vendor that also gets a query if the earlier vendors are slow; nil if none.
     ///
-    /// - Parameter isProtected: true if the upstreams are encrypted. Then the upstreams get the
-    ///   query, instead of a vendor without encryption.
+    /// - Parameter isProtected: true if the upstreams are encrypted. Then the upstreams, not a
+    ///   vendor without encryption, also get the query.
     func nextVendor(_ vendors: RemainingVendors, isProtected: Bool) -> VendorClient? {
         guard let next = vendors.clients.first, next.facts.isProtected || !isProtected,
             next.isAvailable
@@ -84,7 +84,7 @@ extension VendorStage {
         return next
     }
 
-    /// True if a vendor was not called because its waiting clients have used up their shares.
+    /// True if a name waits for a vendor call because its clients have used up their shares.
     func waitsForShare(_ question: Question, _ match: RouteTable.Match) -> Bool {
         let parameters = match.route.options.parameters
         return match.route.vendors.contains {

@@ -23,8 +23,8 @@ package final class VendorStage {
 
     /// Vendor that recently had an address of a name, and the TTL of the address in seconds.
     ///
-    /// Contains only vendors that can return both families. If such a vendor has an address of the
-    /// name, its empty reply for one family means NODATA.
+    /// Contains only vendors that can return both families. After an address of the name, an empty
+    /// reply of the same vendor for one family means NODATA.
     private var knownNames = RecentNames<(vendor: String, ttl: UInt32)>(limit: 4_096)
 
     private var numbersByServer: [Server: UInt16] = [:]

@@ -85,7 +85,7 @@ final class DNS64 {
         let client = pending.client
         let synthesize = completion.after {
             [self, found] (answer: Resolution, completion) in
-            // After an eviction, the limits of another client apply.
+            // After an eviction, the limits of another client apply, which may permit the A query.
             if answer.isLimited, pending.client != client {
                 return self.complete(found, pending, completion)
             }
@@ -194,7 +194,7 @@ extension DNS64 {
         let inner = Query(question: question, checkingDisabled: query.checkingDisabled)
         let client = pending.client
         let alias = completion.after { [self] (answer: Resolution, completion) in
-            // After an eviction, the limits of another client apply.
+            // After an eviction, the limits of another client apply, which may permit the query.
             if answer.isLimited, pending.client != client {
                 return pointer(pending, target, completion)
             }
@@ -261,7 +261,7 @@ extension ResolvedAnswer {
 }
 
 extension Resolution {
-    /// Failure of an inner query, as the answer to the clients of the outer query.
+    /// Failure of a query of DNS64 itself, as the answer to the clients of the original query.
     ///
     /// If a limit of one client caused the failure, the other clients can get an answer.
     fileprivate var ofInner: Self {
