@@ -6,8 +6,8 @@ internal import DNSWire
 extension CBPF.answer {
     init(_ answer: MirroredAnswer, origin: UInt64, slot: UInt32) {
         self.init()
-        // An answer from a snapshot can be older than the boot. Then the sum wraps; the age is
-        // still correct, because the BPF program subtracts modulo 2^64.
+        // An answer from a snapshot can be older than the boot. Then the sum overflows. The age is
+        // correct nevertheless, because the BPF program subtracts modulo 2^64.
         stored_at = origin &+ UInt64(bitPattern: answer.storedAt) &* 1_000_000
         ends_at = UInt64(clamping: Int64(clamping: origin) + answer.endsAt * 1_000_000)
         self.slot = slot

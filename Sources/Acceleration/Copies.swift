@@ -17,8 +17,8 @@ struct Copies: ~Copyable {
 
     /// Number of idle copies that `newHits` may still report in this pass over all slots.
     ///
-    /// A copy is idle if it had no hits since the last pass. The cache removes idle copies, to free
-    /// space in the BPF map. While the map has free space, no idle copies are reported.
+    /// A copy is idle if it had no hits since the last pass. The cache removes the reported copies,
+    /// to free space in the BPF map. While the map has free space, no idle copies are reported.
     var idleLeft = 0
 
     /// Address families (`ANSWER_IPV4`, `ANSWER_IPV6`) of the clients that the BPF program answers.

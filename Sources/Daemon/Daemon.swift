@@ -243,7 +243,7 @@ package final class Daemon {
         for query in queries { QueryLog.log(query, to: logger) }
     }
 
-    /// Opens the control socket at the start; only another process at the socket stops the daemon.
+    /// Opens the control socket at the start; throws only if another process listens at its path.
     ///
     /// This function runs before `dropCapabilities`, because only a privileged process can give
     /// the socket to any group.

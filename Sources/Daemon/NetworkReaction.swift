@@ -13,7 +13,7 @@ internal import Upstream
 /// Handler of network changes and of a resume from sleep.
 ///
 /// Closes the connections, because broken connections would hang for minutes. Sends pending calls
-/// again. Marks cached answers stale, because the answers may suit only the old network.
+/// again. Marks cached answers stale, because they may be correct only in the old network.
 @ServiceLoop
 final class NetworkReaction {
     private(set) var numbers = NetworkEvents()

@@ -7,8 +7,8 @@ internal import Upstream
 ///
 /// A report of NetworkManager is sufficient. Without a report, detection has two steps. First, a
 /// request fails because a host other than the server replied. Then no vendor or protected upstream
-/// answers during the time ``probation``. If a router has announced a portal, any transport failure
-/// is sufficient as the first step. The detection sends no traffic.
+/// answers for the time ``probation``. If a router has announced a portal, any transport failure is
+/// sufficient as the first step. The detection itself sends no packets.
 @ServiceLoop
 final class PortalDetection {
     /// Time without any answer after the first failure.
@@ -26,7 +26,7 @@ final class PortalDetection {
     /// True if ``probation`` has ended without an answer.
     private var isBlocked = false
 
-    /// False while trusted certificates are missing; then an invalid certificate is no sign.
+    /// False while trusted certificates are missing; then an invalid certificate shows no portal.
     var canVerify = true
 
     private let clocks: Clocks

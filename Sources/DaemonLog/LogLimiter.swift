@@ -9,7 +9,7 @@ internal import Net
 struct LogLimiter {
     static let window: Duration = .seconds(60)
 
-    /// Maximum number of kinds with a separate limit; further kinds share one limit.
+    /// Maximum number of kinds of entries with a separate limit; further kinds share one limit.
     static let mostKinds = 256
 
     struct Kind: Hashable {

@@ -10,8 +10,8 @@ public import Glibc
 ///
 /// Replaces `Synchronization.Mutex`, which has three disadvantages:
 ///
-/// - If threads sleep, the Linux kernel hands the mutex to one of them, so polling has no effect
-///   (swiftlang/swift#88440).
+/// - If threads sleep, the Linux kernel gives the mutex to one of them, so that polling threads do
+///   not get the mutex (swiftlang/swift#88440).
 /// - `withLock` accepts no closure that is a parameter of the calling function.
 /// - ThreadSanitizer does not recognize the mutex.
 ///

@@ -67,7 +67,7 @@ extension Settings {
         }
     }
 
-    /// First source address of programs on this machine that `allow` lacks.
+    /// First source address of programs on this machine that the option `allow` does not permit.
     private var refusedLoopback: IPAddress? {
         for address in listen where address.ip.isUnspecified || address.ip.isLoopback {
             let source = address.ip.loopbackSource

@@ -206,7 +206,7 @@ extension YAMLNode {
 // MARK: - Comparing entries
 
 extension RouteSettings {
-    /// Removes the equal routes at the end of both lists, and other routes with equal indices.
+    /// Removes routes that are equal at the same index, counted from the start or from the end.
     static func dropUnchanged(_ old: inout [RouteSettings], _ new: inout [RouteSettings]) {
         let last = zip(old.reversed(), new.reversed()).prefix { $0.hasSameValues(as: $1) }.count
         old.removeLast(last)

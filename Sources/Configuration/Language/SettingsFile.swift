@@ -77,7 +77,7 @@ extension SettingsFile {
 
     private static let wrongSuffix = ".yml"
 
-    /// Returns the drop-ins of `file` in byte order of their names, also misnamed files.
+    /// Returns the drop-ins of `file`, with misnamed files, in byte order of their names.
     static func dropIns(of file: String, after earlier: Int) -> [SettingsFile] {
         let directory = file + directorySuffix
         let names: [String]

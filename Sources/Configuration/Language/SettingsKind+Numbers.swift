@@ -8,7 +8,7 @@ private struct Unit {
     let otherNames: [String]
 }
 
-/// Units for whole numbers of time or size.
+/// Units of durations or of sizes, which are whole numbers of a unit.
 private struct Scale: Sendable {
     let units: [Unit]
 

@@ -123,7 +123,7 @@ extension SettingsKind {
         )
     }
 
-    /// Returns the hint for a value that is not a list; if the value is a valid item, `[ITEM]`.
+    /// Returns the hint for a value that is not a list: `[ITEM]` if the value is a valid item.
     private static func hint<Item>(
         replacing node: YAMLNode,
         _ key: SettingsKey,

@@ -4,7 +4,7 @@
 package enum SettingsLimits {
     static let items = 100_000
 
-    /// Maximum patterns in `domains` and `except` of all routes; a route counts as at least one.
+    /// Maximum patterns in `domains` and `except` of all routes; an empty route counts as one.
     ///
     /// A pattern takes up to 500 octets. During a reload, the old and the new settings are both in
     /// memory.

@@ -16,7 +16,7 @@ extension VendorSettings {
         return tables
     }()
 
-    /// Option names of all kinds, for an entry without a valid kind; the values are ignored.
+    /// Options of all vendor kinds, for a vendor without a valid kind; the values are ignored.
     private static let undecided = SettingsTable(
         [kindOption]
             + Set(
@@ -30,7 +30,7 @@ extension VendorSettings {
 
     var table: SettingsTable<VendorSettings> { Self.tables[kind] ?? Self.undecided }
 
-    /// Returns an error if `node` of a later file has another kind than this entry; otherwise nil.
+    /// Returns an error if `node` of a later file has another kind than this vendor; otherwise nil.
     func refusal(of node: YAMLNode) -> YAMLComplaint? {
         guard let other = node["kind"], other.scalar != kind.rawValue else { return nil }
         return YAMLComplaint(

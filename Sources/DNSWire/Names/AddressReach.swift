@@ -42,7 +42,7 @@ extension IPv4Address {
         (0x7F00_0000, 8, .none),
         // Link-local (RFC 3927).
         (0xA9FE_0000, 16, .none),
-        // Private.
+        // Private (RFC 1918).
         (0xAC10_0000, 12, .local),
         // PCP and TURN anycast (RFC 7723, RFC 8155), and `ipv4only.arpa` (RFC 7050).
         (0xC000_0009, 32, .global),
@@ -50,7 +50,7 @@ extension IPv4Address {
         (0xC000_00AA, 31, .global),
         // IETF protocol assignments (RFC 6890 §2.1).
         (0xC000_0000, 24, .local),
-        // Private.
+        // Private (RFC 1918).
         (0xC0A8_0000, 16, .local),
         // Benchmarks (RFC 2544).
         (0xC612_0000, 15, .local),

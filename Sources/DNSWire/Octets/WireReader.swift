@@ -10,7 +10,8 @@ package struct WireReader: ~Escapable {
 
     /// Decoded rest of each name with many labels; the key is the target of the name's pointer.
     ///
-    /// Without this table, each of thousands of records could need the decoding of 127 labels.
+    /// Without this table, a message could have thousands of records that each need the decoding of
+    /// 127 labels.
     private var longNames: [Int: Name] = [:]
 
     @_lifetime(copy message)

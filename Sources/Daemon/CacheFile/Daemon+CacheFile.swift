@@ -22,7 +22,7 @@ extension Daemon {
 
     func connectCacheFile() {
         cacheFile?.validity = { [weak self] in
-            // Until the sweep ends, the cache has answers that are invalid with the new settings.
+            // Until the sweep ends, the cache has answers that the new settings do not allow.
             guard let self, sweeping == nil else { return nil }
             return components.snapshotValidity
         }

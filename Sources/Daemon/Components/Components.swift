@@ -156,7 +156,7 @@ struct Components {
 package enum StartError: Error, CustomStringConvertible {
     case listen(SocketAddress, SocketError)
 
-    /// The first address cannot be bound, because this daemon uses the same port at the second.
+    /// The first address cannot be bound, because this daemon uses its port at the second address.
     case listenBeside(SocketAddress, SocketAddress)
     /// The first address cannot be bound because of sockets from systemd.
     ///

@@ -41,8 +41,8 @@ final class HostsFiles {
     /// Reason why no file was read; another attempt follows.
     private(set) var failure: String?
 
-    /// - Parameter former: hosts files of the former settings. If a file cannot be read, its names
-    ///   stay.
+    /// - Parameter former: hosts files of the former settings. If a file cannot be read, the names
+    ///   of this file in `former` stay in use.
     init(_ settings: HostsSettings, after former: HostsFiles? = nil, logger: Logger) {
         self.settings = settings
         self.logger = logger

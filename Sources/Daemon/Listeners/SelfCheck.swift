@@ -59,7 +59,7 @@ final class SelfCheck {
             }
         }
 
-        /// True if a worker read more than twice as many batches as the check's queries can cause.
+        /// True if a worker read more than twice as many batches as the check queries can cause.
         private var hasReceivedOthers: Bool {
             zip(listeners.datagrams, batches).contains { socket, before in
                 let now = socket.batches.load(ordering: .relaxed)
@@ -223,7 +223,7 @@ private final class SelfCheckQuery {
     /// True if this machine has no address or route for a query to the target.
     var isUnreachable: Bool { open.contains(where: \.isUnreachable) }
 
-    /// Error of the sockets, if no query without a reply had a UDP port in its latest attempt.
+    /// Error of the sockets, if each unanswered query lacked a UDP port in its latest attempt.
     var shortage: SocketError? {
         open.allSatisfy { $0.shortage != nil } ? open.first?.shortage : nil
     }
@@ -257,7 +257,7 @@ private final class OneQuestion: DatagramReceiving {
 
     /// Lack of UDP ports in the latest attempt.
     ///
-    /// A lack of descriptors or memory is not excused: a restart of the daemon can end it.
+    /// A lack of descriptors or memory is not recorded, because a restart of the daemon can end it.
     private(set) var shortage: SocketError?
 
     private let open: SelfCheck.Opening
@@ -297,7 +297,7 @@ private final class OneQuestion: DatagramReceiving {
 }
 
 extension SocketAddress {
-    /// Address to query; nil if the machine lacks it, because a query would leave the machine.
+    /// Address to query; nil if the machine lacks this address: the query would leave the machine.
     fileprivate var ownTarget: SocketAddress? {
         guard isUnspecified else { return SettingsEnvironment.process.isLocal(self) ? self : nil }
         let loopback: [UInt8] =
