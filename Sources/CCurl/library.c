@@ -100,13 +100,13 @@ STAND_IN CURLMcode curl_multi_setopt(CURLM *multi, CURLMoption option, ...) {
 
 // MARK: The library
 
-// Allocator for libcurl that erases memory before it frees it, because libcurl copies URLs, and a URL may
-// contain a token.
+// Allocator for libcurl that erases memory before the memory is freed, because libcurl copies URLs, and a
+// URL may contain a token.
 
-// Returns true for a receive buffer of a transfer (16 KiB + 1), which holds no secret: to erase it for each
-// transfer takes 16,000 instructions. A block of glibc can be up to 23 octets longer than requested. Other
-// buffers, which can hold a URL, are longer: the upload buffer (see EasyHandle), and from libcurl 8.1 the
-// send buffer of HTTP/2 (16 KiB + 40).
+// Returns true for a receive buffer of a transfer (16 KiB + 1), which contains no secret. Such a buffer is
+// not erased, because erasing takes 16,000 instructions for each transfer. A block of glibc can be up to 23
+// octets longer than requested. Buffers that can contain a URL are longer: the upload buffer (see
+// EasyHandle), and from libcurl 8.1 the send buffer of HTTP/2 (16 KiB + 40).
 static bool is_receive_buffer(void *block) {
     const size_t octets = malloc_usable_size(block);
     return octets > 16 << 10 && octets <= (16 << 10) + 24;

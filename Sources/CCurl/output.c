@@ -32,7 +32,8 @@ static bool has_octets;
 static int *sockets;
 static size_t socket_count, socket_capacity;
 
-// Shuts down the socket after a failure, so that libcurl reads the end of the connection.
+// Sends buffered octets. After a failure, shuts down the socket, so that libcurl reads the end of the
+// connection.
 static void send_octets(struct output *output) {
     size_t begin = 0;
     while (begin < output->count && output->socket >= 0) {

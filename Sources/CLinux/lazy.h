@@ -6,7 +6,7 @@
 // - LAZY(verb): name of a function that is defined here, for the verbs `load` and `is_loaded`.
 // - FUNCTIONS(EACH): EACH(result, name, parameters, arguments) for each function of the library.
 //
-// The forwarding functions have hidden visibility, so that calls within other libraries do not use them.
+// The forwarding functions have hidden visibility, so that other libraries do not call them.
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -58,7 +58,7 @@ const char *LAZY(load)(void) {
 
 bool LAZY(is_loaded)(void) { return __atomic_load_n(&is_loaded, __ATOMIC_ACQUIRE); }
 
-// Loads the library; exits like the dynamic linker if it cannot be loaded.
+// Loads the library; if this fails, exits with code 127, like the dynamic linker.
 static inline void need_library(void) {
     const char *reason = LAZY(is_loaded)() ? NULL : LAZY(load)();
     if (reason != NULL) {

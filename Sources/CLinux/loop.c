@@ -149,7 +149,7 @@ int linux_join_interrupting(unsigned long thread) {
 int linux_set_socket_file(const char *path, uint32_t mode, uint32_t group) {
     char link[sizeof "/proc/self/fd/-2147483648"];
     struct stat status;
-    /* All steps concern the file of this descriptor. */
+    /* All steps use this descriptor, because another process can replace the file at the path. */
     int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return -1;
@@ -163,7 +163,7 @@ int linux_set_socket_file(const char *path, uint32_t mode, uint32_t group) {
     if (result == 0 && group != (uint32_t)-1 && status.st_gid != group)
         result = fchownat(fd, "", (uid_t)-1, group, AT_EMPTY_PATH);
     if (result == 0) {
-        /* fchmod(2) refuses such a descriptor, and older kernels lack fchmodat2(2). */
+        /* fchmod(2) refuses an O_PATH descriptor, and older kernels lack fchmodat2(2). */
         snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
         result = chmod(link, mode);
     }

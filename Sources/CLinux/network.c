@@ -72,7 +72,7 @@ failed:;
 }
 
 int linux_route_events(void) {
-    // htons, because the filter loads big-endian values, but netlink uses host byte order.
+    // The filter reads numbers as big-endian, but netlink uses host byte order; htons converts them.
     const unsigned int type = offsetof(struct nlmsghdr, nlmsg_type);
     const unsigned int length = NLMSG_HDRLEN + offsetof(struct rtmsg, rtm_dst_len);
     struct sock_filter code[] = {

@@ -63,7 +63,7 @@ static struct sigaction actions[NSIG];
 // Maximum seconds until the end of a process that crashed.
 static const unsigned last_seconds = 2;
 
-// Ends the process by SIGALRM if a reader of standard error has stopped, and so blocks a write.
+// Ends the process by SIGALRM if a write blocks, because the reader of standard error has stopped.
 static void limit_time(void) {
     sigset_t alarms;
     sigemptyset(&alarms);
@@ -98,9 +98,9 @@ static void crashed(int signal, siginfo_t *info, void *context) {
         put(tail, sizeof tail - 1);
     }
     errno = error;
-    // The process must end by the same signal, with the default action. After a fault, the processor repeats
-    // the instruction, and the fault occurs again. Other signals must be raised again: those from kill(2) or
-    // abort(3), and that of a trap instruction.
+    // The process must end by the same signal, with the former action. After a fault, the processor repeats
+    // the instruction, and the fault occurs again. A signal from kill(2), from abort(3) or from a trap
+    // instruction does not occur again, so this function raises the signal.
     if (info->si_code <= 0 || signal == SIGTRAP)
         raise(signal);
 }

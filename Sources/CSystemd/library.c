@@ -3,7 +3,7 @@
 // Lazy loading of libsystemd, which depends on libgcrypt and four compression libraries.
 //
 // A daemon loads libsystemd when it uses D-Bus, and at the start if systemd has started the daemon.
-// Each function here forwards to the library, and returns -ELIBACC if it cannot be loaded.
+// Each function here forwards to the library, and returns -ELIBACC if the library cannot be loaded.
 #define _GNU_SOURCE
 #include "CSystemd.h"
 

@@ -4,13 +4,13 @@
 // call. All other packets pass unchanged.
 //
 // The program writes to packets through helpers. If it wrote directly, the kernel would make a private copy
-// of every shared packet of the device, and most loopback packets are shared. Without CAP_PERFMON, a
-// speculation barrier follows the first write to a stack slot, unless a helper has filled the slot. Therefore
-// a helper loads the headers. Names are not copied to the stack: the program reads a name from the packet
-// twice, to hash and to compare it.
+// of every shared packet of the device, and most loopback packets are shared. Without CAP_PERFMON, the
+// verifier adds a slow speculation barrier to the first write to a stack slot, unless a helper has filled the
+// slot. Therefore a helper loads the headers. Names are not copied to the stack: the program reads a name
+// from the packet twice, to hash the name and to compare the name.
 //
-// Numbers that may be spilled have 64 bits, because the verifier of Linux 6.1 treats shorter numbers as
-// partial pointers.
+// Numbers that the compiler may spill to the stack have 64 bits, because the verifier of Linux 6.1 treats
+// shorter numbers as partial pointers.
 //
 // `scripts/bpf` compiles this file to `answer.inc`.
 #include "packet.h"
@@ -52,15 +52,15 @@ static u64 (*const boottime)(void) = (void *)125;
     TIMES16(step, 0)                                                                                   \
     TIMES16(step, 16)
 
-/// Hides the range of a number from the compiler, so that it emits the bounds checks that the verifier needs.
+/// Hides the range of a number from the compiler, which then emits the bounds checks for the verifier.
 #define HIDE(number) asm volatile("" : "+r"(number))
 
 /// Makes the compiler compute a packet pointer here. A pointer that is shared by two branches would have
 /// a variable offset, which the verifier rejects.
 #define FIX(pointer, why) asm volatile("# " why : "+r"(pointer))
 
-/// Forbids the compiler to move stores across this place, so that the first of eight stack octets is stored
-/// last: the verifier of Linux 6.1 requires that a spilled number is overwritten completely.
+/// Forbids the compiler to move stores across this place. Thus the first of eight stack octets is stored
+/// last, because the verifier of Linux 6.1 requires that a spilled number is overwritten completely.
 #define LAST() asm volatile("" : : : "memory")
 
 INLINE int is_same(const struct answer_listener *listener, const u32 *address, u16 family, u16 port) {
@@ -122,7 +122,7 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
             return PASSED;
         udp_at = ETHERNET + sizeof *ip;
         sum = (u64)ip->source + ip->destination;
-        // The verifier assumes that the later code for IPv6 is reachable from here, and reads these octets.
+        // The verifier assumes that the later code for IPv6, which reads these octets, can run for IPv4.
         *(u64 *)&frame = 0;
         if (skb_load(skb, 0, frame.ethernet, ETHERNET + sizeof frame.v4 + sizeof frame.heads) != 0)
             return PASSED;
@@ -153,15 +153,15 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     // The query must have one question, and at most an OPT record without options.
     if (swap16(heads->count) != skb->len - udp_at || heads->source == 0)
         return PASSED;
-    // On loopback, the kernel computes the checksum of the pseudo-header only. Packets with another
-    // checksum pass.
+    // On loopback, the kernel computes the checksum of the pseudo-header only. Workers get packets with
+    // another checksum.
     if (heads->check == 0 ? udp_at != ETHERNET + sizeof(struct ipv4)
                           : heads->check != folded(sum + swap16(17) + heads->count))
         return PASSED;
     if ((heads->flags & swap16(0xF800)) != 0 || heads->questions != swap16(1) || heads->answers != 0 ||
         heads->authorities != 0 || (heads->additionals & ~swap16(1)) != 0)
         return PASSED;
-    // The name is valid because it equals a known name.
+    // The name is not validated here, because it must equal the name of a known answer.
     u64 name_count = skb->len - udp_at - UDP_OCTETS - DNS_OCTETS - 4;
     if (heads->additionals != 0)
         name_count -= ANSWER_OPT_OCTETS;
@@ -248,7 +248,7 @@ compared:;
             return PASSED;
     }
 
-    // The headers remain those of the query until the reply is valid.
+    // The packet keeps the headers of the query until the reply is valid.
     if (skb_resize(skb, reply_octets, 0) != 0)
         return PASSED;
     // Checks the bounds again, because the verifier of Linux 6.1 forgets the bounds of numbers on the stack.
@@ -286,7 +286,7 @@ aged:
     LAST();
     heads->authorities = swap16(known->counts[1]);
 
-    // An atomic operation with a result is a full barrier: the sequence number is read again after it.
+    // An atomic operation with a result is a full barrier, so the sequence number is read after the answer.
     key = 0;
     u64 fence = 0;
     asm volatile("%0 = atomic_fetch_add((u64 *)(%1 + 0), %0)" : "+r"(fence) : "r"(&key) : "memory");
@@ -302,7 +302,7 @@ aged:
     heads->ports = heads->ports >> 16 | heads->ports << 16;
     if (udp_at == ETHERNET + sizeof(struct ipv4)) {
         struct ipv4 *const ip = &frame.v4;
-        // An incremental update preserves a wrong checksum.
+        // The checksum is updated, not computed, so that a wrong checksum stays wrong.
         const u16 all = swap16(reply_octets - ETHERNET);
         ip->check = ~folded((u64)(u16)~ip->check + (u16)~ip->count + all);
         ip->count = all;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Init process for `scripts/bpf --kernel`. Runs the BPF program on one query, first with all capabilities,
-// then with those of the daemon, for which the verifier is strictest. Prints "taken" if the kernel accepts the program and its reply is correct, otherwise an error, and powers
-// off.
+// Init process for `scripts/bpf --kernel`. Runs the BPF program on one query: first with all capabilities,
+// then with the capabilities of the daemon, for which the verifier is strictest. Prints "taken" if the kernel
+// accepts the program and the reply is correct, otherwise an error. Then powers off the machine.
 #include "../include/CBPF.h"
 #include <arpa/inet.h>
 #include <linux/capability.h>

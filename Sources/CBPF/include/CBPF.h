@@ -45,7 +45,7 @@ int bpf_answering_put(const struct bpf_answering *answering, uint64_t key, struc
 /// Removes an answer; returns 0, or a negated errno: -ENOENT if there is no answer with `key`.
 int bpf_answering_remove(const struct bpf_answering *answering, uint64_t key);
 
-/// Begin and end a change of the maps; meanwhile, the program answers no query.
+/// Begin and end a change of the maps; during the change, the program answers no query.
 void bpf_answering_begin(struct answer_state *state);
 void bpf_answering_end(struct answer_state *state);
 
@@ -55,7 +55,7 @@ uint64_t bpf_answering_hits(const struct bpf_answering *answering, uint32_t slot
 
 /// Runs the program on one Ethernet frame, in a buffer of `room` octets.
 ///
-/// Returns the size of the resulting frame, 0 if the frame passes, or a negated errno.
+/// Returns the size of the reply frame, 0 if the program does not answer, or a negated errno.
 int bpf_answering_try(const struct bpf_answering *answering, uint8_t *frame, uint32_t count,
                       uint32_t room);
 

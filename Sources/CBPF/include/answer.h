@@ -4,7 +4,7 @@
 #pragma once
 #include <stdint.h>
 
-/// Maximum sizes of an answer; workers answer larger ones.
+/// Maximum sizes of an answer in the map; workers send larger answers.
 enum {
     ANSWER_NAME_OCTETS = 256,
     ANSWER_SECTION_OCTETS = 500,
@@ -13,16 +13,16 @@ enum {
 
     ANSWER_OPT_OCTETS = 11,
 
-    /// Octets of name, sections and OPT record; with this number, a map element and its kernel header
-    /// fill whole cache lines.
+    /// Octets for name, sections and OPT record. With this number, a map element and the header that
+    /// the kernel adds fill whole cache lines.
     ANSWER_OCTETS = 768,
 
-    /// Indexes of the secrets: one for each full word of a name, then these two.
+    /// Indexes of the secrets: first one secret for each full word of a name, then these two secrets.
     ANSWER_SECRET_OF_LAST = ANSWER_NAME_OCTETS / 8,
     ANSWER_SECRET_OF_TYPE,
     ANSWER_SECRETS,
 
-    /// `AnswerVariant` for all clients; other values have the DO and CD bits.
+    /// Variant of an answer for all clients. Other variants are the DO and CD bits of the query.
     ANSWER_FOR_ALL = 0xFF,
 
     /// Bits of `answer_state.families`.
@@ -103,9 +103,9 @@ static inline __attribute__((always_inline)) uint32_t answer_words(uint32_t name
 
 /// Adds eight octets of the name, combined with the secret for their position, to the hash.
 ///
-/// NH (RFC 4418 section 5.2) over half words, because BPF has no 128-bit products. An attacker can make
-/// two keys equal with probability at most 2^-32. Then the later copy replaces the earlier copy, and a
-/// worker answers the question that has no copy.
+/// NH (RFC 4418 section 5.2) over half words, because BPF has no 128-bit products. The probability that
+/// an attacker can make two keys equal is at most 2^-32. Then the later copy replaces the earlier copy,
+/// and a worker answers the question without a copy.
 static inline __attribute__((always_inline)) uint64_t answer_hash_step(uint64_t state,
                                                                        uint64_t octets,
                                                                        uint64_t secret) {

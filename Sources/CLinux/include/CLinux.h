@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Linux functions that Swift's Glibc lacks without _GNU_SOURCE.
+// Linux functions that the module Glibc of Swift lacks, because Swift does not define _GNU_SOURCE.
 #pragma once
 #include "datagrams.h"
 #include "loop.h"

@@ -6,12 +6,14 @@
 
 int linux_eventfd(void);
 
-/// Adds one to an eventfd; each call is a new edge.
+/// Adds one to an eventfd; each call is a new edge for epoll(7).
 int linux_eventfd_signal(int fd);
 
 int linux_timerfd(void);
 
-/// Arms a timerfd for an instant of CLOCK_BOOTTIME, which may be in the past; each expiry is a new edge.
+/// Arms a timerfd for an instant of CLOCK_BOOTTIME; each expiry is a new edge for epoll(7).
+///
+/// An instant in the past expires immediately.
 int linux_timerfd_set(int fd, uint64_t microseconds);
 
 int linux_accept(int fd);
@@ -28,7 +30,7 @@ int linux_name_thread(const char *name);
 /// Unblocks the signal of `linux_join_interrupting` in the calling thread.
 int linux_allow_interrupts(void);
 
-/// Interrupts blocking system calls of a pthread_t and joins it.
+/// Interrupts the blocking system calls of a thread (pthread_t), and joins the thread.
 ///
 /// Returns 0 or an error number.
 int linux_join_interrupting(unsigned long thread);
@@ -42,9 +44,10 @@ int linux_open_standard_descriptors(void);
 /// Keeps only CAP_NET_BIND_SERVICE in the calling thread and its later threads (capset(2)).
 int linux_drop_capabilities(void);
 
-/// Sets the mode and group of a socket file that this process has bound; keeps the group for (gid_t)-1.
+/// Sets the mode and group of a socket file that this process has bound.
 ///
-/// Fails if the path is a link or another file, which the owner of the directory may have created.
+/// If `group` is (gid_t)-1, the group does not change. Fails if the path is a link or another file, which
+/// the owner of the directory may have created.
 int linux_set_socket_file(const char *path, uint32_t mode, uint32_t group);
 
 /// Reads SO_PEERCRED of a Unix stream socket.

@@ -56,8 +56,9 @@ int linux_route_requests(void);
 /// Opens a socket for options of router advertisements that the kernel leaves to programs.
 int linux_router_options(void);
 
-/// Opens a descriptor that is readable when the wall clock is set or the machine resumes; read(2)
-/// then fails with ECANCELED and re-arms the timer.
+/// Opens a descriptor that becomes readable when the wall clock is set or the machine resumes.
+///
+/// Then read(2) fails with ECANCELED, and re-arms the timer.
 int linux_clock_changes(void);
 
 /// Returns 1 if the wall clock is synchronised, 0 if not, -1 if unknown.

@@ -12,10 +12,12 @@ struct recorder;
 /// Allocates a buffer; returns NULL without memory.
 struct recorder *recorder_new(void);
 
-/// Frees a buffer that was not passed to ``recorder_write_at_crash``.
+/// Frees a buffer, unless it was passed to ``recorder_write_at_crash``.
 void recorder_free(struct recorder *recorder);
 
-/// Replaces the oldest line; `shown` is 1 if the line has been logged. Not thread-safe.
+/// Adds a line, which replaces the oldest line of a full buffer. Not thread-safe.
+///
+/// `shown` is 1 if the line has also been logged.
 void recorder_note(struct recorder *recorder, const void *text, size_t octets, int shown);
 
 size_t recorder_count(const struct recorder *recorder);

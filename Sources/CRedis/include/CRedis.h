@@ -25,8 +25,9 @@ void redis_reader_free(redisReader *reader);
 /// Appends octets to the reader's input; returns false if memory runs out.
 int redis_reader_feed(redisReader *reader, const void *octets, size_t count);
 
-/// Moves the next complete reply to `*reply`, or sets it to NULL if there is none; returns false if
-/// the input is invalid.
+/// Moves the next complete reply to `*reply`; returns false if the input is invalid.
+///
+/// If there is no complete reply, `*reply` is NULL.
 int redis_reader_reply(redisReader *reader, redisReply **reply);
 
 void redis_free_reply(redisReply *reply);
