@@ -17,7 +17,7 @@ struct ChangeBudget: Sendable, Hashable {
         self.interval = interval
     }
 
-    /// Counts one reaction and returns nil; if none is allowed now, returns the next allowed time.
+    /// Counts a reaction and returns nil; if no reaction is allowed, returns the next allowed time.
     mutating func spend(_ now: Instant) -> Instant? {
         let after = max(restored ?? now, now) + interval
         let admitted = after - interval * burst

@@ -131,7 +131,7 @@ extension ExtendedError {
     /// True if the server would return the same error again (RFC 8914 §4).
     ///
     /// DNSSEC does not permit an answer, the error is from the server's cache, the name is blocked,
-    /// or the server does not support such queries.
+    /// or the server does not support the query.
     fileprivate var isLasting: Bool {
         switch rawValue {
         case 1, 2, 5...13, 15...18, 20, 21, 25, 27, 28, 30: true

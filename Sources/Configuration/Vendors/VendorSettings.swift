@@ -13,7 +13,7 @@ package struct VendorSettings: Sendable, Equatable {
     /// Access key to read the vendor's own count of calls.
     package var billing: BillingSettings?
 
-    /// Price rules that replace those of the vendor's public price page.
+    /// Price rules that replace the rules of the vendor's public price page.
     package var price: PriceSettings?
 }
 

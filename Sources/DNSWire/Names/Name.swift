@@ -5,7 +5,7 @@
 /// Comparison ignores the case of ASCII letters (RFC 4343 §3). A label may contain any octet
 /// (RFC 2181 §11); see ``isHostname``.
 package struct Name: Sendable {
-    /// Wire form, at most 255 octets: labels of 1...63 octets after their lengths, then a zero.
+    /// Wire form, at most 255 octets: each label (1...63 octets) after its length, then a zero.
     package let octets: [UInt8]
 
     /// Creates a name from valid octets.

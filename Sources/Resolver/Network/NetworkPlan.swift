@@ -4,10 +4,10 @@ internal import Net
 
 /// Servers and routes from the DNS settings of all links: a state machine without clock or I/O.
 ///
-/// When a link is removed, the names in its routing domains are held: they are not queried for
-/// ``ResolverLimits/domainHold``. If the link comes up again within this time, no other server has
-/// seen the names. When a VPN with the domain `~.` (all names) is removed, all names without a
-/// routing domain are held.
+/// When a link is removed, the names in its routing domains are held: during the time
+/// ``ResolverLimits/domainHold``, no server is queried for these names. If the link comes up again
+/// within this time, no other server has seen the names. When a VPN with the domain `~.` (all names)
+/// is removed, all names without a routing domain are held.
 struct NetworkPlan: Sendable, Hashable {
     typealias Server = LinkResolvers.Server
 

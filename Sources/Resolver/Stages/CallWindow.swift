@@ -5,7 +5,7 @@ internal import Net
 ///
 /// A token bucket would allow up to twice the limit in one minute.
 struct CallWindow {
-    /// Ring buffer of the times of the latest events, at most `limit`; `oldest` is its first index.
+    /// Ring buffer with the times of the latest events, at most `limit`, from index `oldest` on.
     private var times: [Instant] = []
     private var oldest = 0
     private let limit: Int

@@ -49,7 +49,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Upstreams that were queried last; nil if no upstream was queried.
     var group: UpstreamGroup?
 
-    /// Upstreams for the queried name, as distinct from the targets of its aliases.
+    /// Upstreams for the queried name, not for the targets of its aliases.
     var firstGroup: UpstreamGroup?
 
     /// Servers that returned an endless chain of aliases; other servers are then queried.

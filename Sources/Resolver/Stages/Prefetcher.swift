@@ -59,13 +59,13 @@ package final class Prefetcher {
 
     /// Refreshes an answer when a cache hit requests the refresh.
     ///
-    /// - Parameter client: the client that caused the refresh, for its limits; nil for the daemon.
+    /// - Parameter client: the client that caused the refresh and whose limits apply; nil for none.
     package func refresh(_ query: Query, for client: ClientNetwork?) {
         guard rule != nil, isPrefetched(query.question.name) else { return }
         ServiceLoop.task { [self] in _ = await attempt(query, for: client) }
     }
 
-    /// Refreshes stale entries of a loaded snapshot, most used first, within one minute's budget.
+    /// Refreshes stale entries of a snapshot, most used first, within the budget of one minute.
     ///
     /// Begins after ``ResolverLimits/refreshAfterStart``, so that a daemon that crashes repeatedly
     /// does not repeat billed calls at each start.

@@ -11,8 +11,8 @@ internal import Upstream
 /// an entry permanently.
 ///
 /// The limits of the client that started a query apply to the query.  After an eviction, the
-/// waiting clients of the same network get SERVFAIL.  If other clients also wait, resolving
-/// continues, and the limits of the first other client apply.
+/// waiting clients in the network of this client get SERVFAIL.  If other clients also wait,
+/// resolving continues, and the limits of the first other client apply.
 ///
 /// Deduplication also prevents a forger from multiplying the outstanding queries for one name
 /// (RFC 5452 §5).

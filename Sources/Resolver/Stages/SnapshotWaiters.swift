@@ -113,7 +113,7 @@ package final class SnapshotWaiters {
     /// Adds a client; if a limit refuses the client, completes with SERVFAIL and returns nil.
     ///
     /// - Parameters:
-    ///   - client: the client, for its limits; nil for a query of the daemon.
+    ///   - client: the client, whose limits apply; nil for a query of the daemon.
     ///   - firstBegan: start of the first query for the name.
     func add(
         _ query: Query,

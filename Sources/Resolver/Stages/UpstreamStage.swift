@@ -387,7 +387,7 @@ extension Resolution {
         return failure
     }
 
-    /// SERVFAIL for a client that reached a limit; not cached, so that other clients do not get it.
+    /// SERVFAIL for a client that reached a limit; not cached, because it is not for other clients.
     fileprivate static func exhausted(_ query: Query, _ error: UpstreamError) -> Resolution {
         var failure = Resolution.failure(query, .other, "too many queries in flight")
         failure.lifetime = 0

@@ -180,7 +180,7 @@ extension DNS64 {
         return prefix.extract(address).map { Name(reverseOf: .v4($0)) }
     }
 
-    /// True for PTR queries of synthesized addresses; ``SpecialNames`` does not apply to them.
+    /// True for PTR queries of synthesized addresses, to which ``SpecialNames`` does not apply.
     func translates(_ question: Question) -> Bool { pointerTarget(of: question) != nil }
 
     /// Answers with a CNAME to the IPv4 reverse name, and the records of the IPv4 reverse name.

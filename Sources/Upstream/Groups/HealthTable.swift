@@ -154,7 +154,7 @@ package final class HealthTable {
 
     func answered(_ server: any Forwarding, _ page: Page, began: Instant, now: Instant) {
         let (isSlow, rests) = page.health.answered(in: now - began, now: now)
-        // Only the round trip of protected servers is measured. It determines the timeout of
+        // Only the round trip of protected servers is measured. This time determines the timeout of
         // probes, and a failed probe of a protected server permits the use of unprotected servers.
         let isDue = isSlow && server.isProtected && !page.health.isProbed
         if isDue, page.health.isUnmeasured(at: now) { measure(server) }

@@ -79,8 +79,8 @@ package final class UpstreamGroup {
     ///
     /// - Parameters:
     ///   - load: the load of the client.
-    ///   - avoided: servers that get no query, unless the group has no other server. The other
-    ///     servers of their upstreams also get none, unless the group has no other upstream.
+    ///   - avoided: servers that get no query, unless the group has no other server. All servers of
+    ///     the same upstreams get no query either, unless the group has no other upstream.
     ///   - trace: records the queries that are sent.
     ///   - now: the time, if the caller knows it.
     ///   - completion: may be called before `ask` returns.

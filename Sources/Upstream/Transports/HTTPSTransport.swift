@@ -23,7 +23,7 @@ package final class HTTPSTransport: UpstreamTransport {
     /// Time of the last reply, or of the last request for a new connection.
     private var lastRenewed: Instant?
 
-    /// Start of the first query since the last reply or error; nil without such a query.
+    /// Start of the first query since the last reply or error; nil if there was none.
     private var silentSince: Instant?
 
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.checkSilence() }

@@ -219,7 +219,7 @@ final class StreamExchanger {
         return host
     }
 
-    /// Returns an established connection, if possible one without an overdue query.
+    /// Returns an established connection, if possible a connection without an overdue query.
     ///
     /// A server can limit the number of connections, and still answer on an existing connection.
     private func workingConnection(

@@ -44,7 +44,7 @@ private final class TransferTotal {
     }
 }
 
-/// Transfers of one upstream; at a limit, a new transfer replaces an older one.
+/// Transfers of one upstream; at a limit, a new transfer replaces an older transfer.
 ///
 /// The rules are in `Upstream.md`, section "Limits of HTTPS".
 @ServiceLoop
@@ -137,7 +137,7 @@ final class UpstreamTransfers {
 
     isolated deinit { total.upstreams -= 1 }
 
-    /// Adds a transfer of `client`; at a limit, the new transfer replaces an older one.
+    /// Adds a transfer of `client`; at a limit, the new transfer replaces an older transfer.
     ///
     /// Returns nil at a limit if no older transfer can be replaced. A repetition never replaces a
     /// transfer. For a repetition, the limit is an eighth lower, because the last transfers are for
