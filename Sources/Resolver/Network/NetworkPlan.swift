@@ -6,8 +6,8 @@ internal import Net
 ///
 /// When a link is removed, the names in its routing domains are held: during the time
 /// ``ResolverLimits/domainHold``, no server is queried for these names. If the link comes up again
-/// within this time, no other server has seen the names. When a VPN with the domain `~.` (all names)
-/// is removed, all names without a routing domain are held.
+/// within this time, no other server has seen the names. When a VPN with the domain `~.` (all
+/// names) is removed, all names without a routing domain are held.
 struct NetworkPlan: Sendable, Hashable {
     typealias Server = LinkResolvers.Server
 
