@@ -60,7 +60,7 @@ struct NameSources: Equatable {
 
 /// Validity of cached answers under new settings; thread-safe.
 ///
-/// An answer is valid if the new settings use its source, and query no new source before that
+/// An answer is valid if the new settings use its source, and do not query a new source before this
 /// source.
 struct AnswerValidity: Sendable {
     let origins: AnswerSourceRegistry

@@ -36,7 +36,7 @@ extension SingleFlight {
 
     /// Starts a new query for the first of `waiters`; the other waiters join this query.
     ///
-    /// `query` has ended, but these waiters must not get the result. A client at a limit of
+    /// These waiters no longer wait for `query`, and do not get its result. A client at a limit of
     /// ``pending`` gets SERVFAIL.
     func resolveAgain(_ query: PendingQuery, for waiters: [Waiter]) {
         let (question, hash) = (query.query, query.hash)
