@@ -263,7 +263,7 @@ final class NetworkReaction {
         }
     }
 
-    /// Handles a network change or a resume; marking a large cache stale ends later.
+    /// Handles a network change or a resume; a large cache is marked stale in several steps.
     func react(to event: String) {
         numbers.latest = components.clocks.now()
         portal.networkChanged()

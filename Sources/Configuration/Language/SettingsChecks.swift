@@ -172,7 +172,7 @@ extension Settings {
         )
     }
 
-    /// Compares a cache that is larger than the default with the memory limit of the service.
+    /// Warns if a cache larger than the default is too large for the memory limit of the service.
     private func checkCacheSize(_ reading: inout SettingsReading) {
         let needed = 2 * cache.size + CacheSettings.otherMemory
         guard cache.size > CacheSettings().size, let limit = reading.environment.memoryLimit(),

@@ -37,7 +37,7 @@ package struct Settings: Sendable, Equatable {
     package var warnings: [SettingsComplaint] = []
 }
 
-/// Flag that a comparison of settings ignores, because two flags are always equal.
+/// Flag that a comparison of settings ignores: the operator `==` is true for any two flags.
 package struct DefaultMark: Sendable, Equatable {
     package var isDefault: Bool
     package static func == (left: DefaultMark, right: DefaultMark) -> Bool { true }

@@ -77,7 +77,7 @@ extension Daemon {
         return try await onThread("reload") { before.changes(to: now) }
     }
 
-    /// Releases replaced routes when no query uses them any more; delays the next reload.
+    /// Releases replaced routes when no query uses them any more; the next reload waits for this.
     func releaseLater(_ old: OldRoutes?) {
         guard let old else { return }
         settingsQueue.add { [self] in

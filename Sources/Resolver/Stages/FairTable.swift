@@ -24,7 +24,7 @@ package struct FairLimits: Sendable {
     /// Maximum entries of one client; a further entry replaces the oldest entry of the client.
     package let perClient: Int
 
-    /// Number of entries per client; clients with more entries are the first to lose an entry.
+    /// Number of entries per client; in a full table, clients with more entries lose entries first.
     package let share: Int
 
     /// Minimum age of an entry that a new entry of the same client can replace.

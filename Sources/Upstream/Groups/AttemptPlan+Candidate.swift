@@ -45,7 +45,7 @@ extension AttemptPlan {
     enum Repetition: Sendable, Hashable {
         case never
 
-        /// Permitted after the other servers were queried, and ``UpstreamLimits/declinePause``.
+        /// Permitted after the pause ``UpstreamLimits/declinePause``, if no other server is left.
         case afterPause
 
         case allowed

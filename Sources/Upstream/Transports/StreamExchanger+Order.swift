@@ -10,7 +10,7 @@ extension StreamExchanger {
         orderAlarm.bring(forward: clocks.now() + UpstreamLimits.fairWait)
     }
 
-    /// Replaces each connection for new queries on which a query is overdue; sets the alarm again.
+    /// Replaces connections that have an overdue query and would get new queries; sets the alarm.
     func checkOrder() {
         let used = Array(current.values) + candidates.values
         guard !used.contains(where: \.isOutOfOrder) else {

@@ -174,7 +174,7 @@ final class UDPSocketSlot: DatagramReceiving {
         return false
     }
 
-    /// Earliest deadline of the outstanding queries; without queries, the end of the lifetime.
+    /// Earliest deadline of the outstanding queries; without queries, the time to close the socket.
     var deadline: Instant {
         guard var next = waiting else { return opened + UpstreamLimits.socketLifetime }
         var deadline = next.deadline
