@@ -45,8 +45,8 @@ final class LocalAnswers {
             finding.resolution.lifetime = 0
         }
         if finding.resolution.rcode == .nxDomain, hosts.contains(query.question.name) {
-            // The name has a static host. After a cached NXDOMAIN, a client would not query the
-            // name (RFC 8020 §2).
+            // The name exists, because it is a static host. After a cached NXDOMAIN, a client would
+            // not query the name (RFC 8020 §2).
             finding.resolution.rcode = .noError
             finding.resolution.isAuthentic = false
         }

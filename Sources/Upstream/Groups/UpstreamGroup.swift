@@ -165,9 +165,10 @@ package final class UpstreamGroup {
 
     /// True if servers of the group drop queries, and no other server of the group answers instead.
     ///
-    /// Only servers with recent samples are considered. A server gets samples together with
-    /// queries of clients with a high load. A protected server that is backed off, but not down,
-    /// can be overloaded. Unprotected servers do not count while a protected server is not down.
+    /// Only servers with recent samples count. A server gets samples together with queries of
+    /// clients with a high load. A protected server that is backed off, but not down, also counts,
+    /// because it can be overloaded. Unprotected servers do not count unless all protected servers
+    /// are down.
     package func dropsQueries(now: Instant) -> Bool {
         let roster = roster
         let isProtected = roster.servers.indices.contains {
