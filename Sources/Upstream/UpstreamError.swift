@@ -118,6 +118,9 @@ extension UpstreamError: CustomStringConvertible {
         }
     }
 
+    /// True if a repetition of the query can have another result.
+    package var isTemporary: Bool { repetition != .never }
+
     /// True if the server is not at fault, so that the result of a probe does not count.
     var isOurs: Bool {
         switch self {

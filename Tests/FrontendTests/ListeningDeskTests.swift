@@ -176,9 +176,9 @@ struct ListeningDeskTests {
         }
         await harness.upstream.crowd(of: limit)
         let octets = try query("one.more.example.com") { $0.edns = EDNS() }
+        // Another host may have forged the address of the client: over TCP, this has no effect.
         let refused = try #require(try await Self.reply(octets, at: harness))
-        #expect(refused.rcode == .servFail)
-        #expect(refused.edns?.extendedErrors.first?.text == "too many pending queries")
+        #expect(refused.rcode == .noError && refused.header.isTruncated)
         #expect(harness.resolver.statistics.evicted == 1)
         let other = try await Self.reply(octets, at: harness, over: .tcp)
         #expect(other?.rcode == .noError)

@@ -655,7 +655,10 @@ final class LoopTurns {
 private final class DroppingUpstream: Forwarding {
     let name = "upstream"
     let url = "scripted"
-    let isProtected = false
+
+    /// A lost sample is not sent again to a protected server.
+    let isProtected = true
+
     let timeout: Duration = .seconds(1)
     let latency = LatencyHistogram()
     let numbers = UpstreamNumbers()

@@ -65,6 +65,33 @@ struct UpstreamStageTests {
         #expect(asked.count == 300 + 2 * 64)
     }
 
+    @Test
+    @ServiceLoop
+    func `a client that waits for the failing name of a flood gets a query of its own`()
+        async throws
+    {
+        let upstream = ScriptedUpstream { (message) throws(UpstreamError) in
+            if message.question?.name == "www.example.org" { throw .declined(.servFail) }
+        }
+        let harness = try ResolverHarness(upstream: upstream)
+        for number in 0..<100 { harness.begin(try Name("n\(number).example.org"), of: 1) }
+        for client: UInt32 in 1...2 {
+            harness.resolver.resolve(
+                Query(question: Question(name: "www.example.org", type: .a)),
+                of: ClientNetwork(
+                    of: .v4(IPv4Address(value: 0xC000_0200 + client)),
+                    isProven: true
+                ),
+                deadline: harness.world.now + ResolverLimits.total,
+                Completion { _ in }
+            )
+        }
+        await harness.world.advance(by: .seconds(1))
+        // One query for the first client, and three for the second, which may repeat its query.
+        #expect(upstream.asked.count { $0.question.name == "www.example.org" } == 1 + 3)
+        #expect(harness.cached("www.example.org").count == 1)
+    }
+
     @Test(arguments: [(UpstreamError.crowded, 1), (.clientCrowded, 2)])
     @ServiceLoop
     func `an unproven client gets a query of its own if only the first client is at a limit`(

@@ -57,6 +57,25 @@ struct LossSamplesTests {
         #expect(!group.dropsQueries(now: harness.world.now))
     }
 
+    @Test(arguments: [1, 2])
+    @ServiceLoop
+    func `a sample to a plain upstream is lost if the network loses two datagrams`(
+        _ lostInRow: Int
+    ) async {
+        let one = upstream(isProtected: false) { _ in .answer(5) }
+        let group = harness.group(one)
+        var sent: [Instant] = []
+        one.ownScript = { [harness] in
+            sent.append(harness.world.now)
+            // The second datagram is sent one second after the first.
+            let earlier = sent.contains { harness.world.now - $0 == .seconds(1) }
+            let isLost = sent.count % 3 == 0 || earlier && lostInRow == 2
+            return isLost ? .silence : .answer(5)
+        }
+        for _ in 0..<2 { await load(group) }
+        #expect(group.dropsQueries(now: harness.world.now) == (lostInRow == 2))
+    }
+
     @Test
     @ServiceLoop
     func `a sample is lost if the upstream closes its connection`() async {

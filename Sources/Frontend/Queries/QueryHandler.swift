@@ -291,7 +291,8 @@ package final class QueryHandler {
         finished()
         restore(plain)
         let isTruncated =
-            resolution.isCrowded && !origin.network(isProven: plain.isProven).isProven
+            (resolution.isCrowded || resolution.isLimited)
+            && !origin.network(isProven: plain.isProven).isProven
         let length =
             isTruncated
             ? truncate(plain.facts) : write(resolution, plain.facts, limit: limit(plain, origin))

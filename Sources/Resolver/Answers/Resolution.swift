@@ -28,7 +28,7 @@ package struct Resolution: Sendable {
     package private(set) var isRefused = false
 
     /// True if a limit of the client prevented the answer; other clients can get an answer.
-    private(set) var isLimited = false
+    package private(set) var isLimited = false
 
     /// True if a limit prevented the answer, and a proven client can get an answer.
     ///
@@ -37,6 +37,10 @@ package struct Resolution: Sendable {
 
     /// True if the queries of the same client are the reason for `isCrowded`.
     var isClientCrowded = false
+
+    /// True for a failure that a repetition could have avoided, if only the high load of the client
+    /// that began the query prevented the repetition.
+    var lacksRepetition = false
 
     /// True if no server answered in time.
     var isUnanswered = false

@@ -158,6 +158,10 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// True if the upstreams of the query drop queries.
     func isDropped(at now: Instant) -> Bool { group?.dropsQueries(now: now) ?? false }
 
+    /// True if a high load of the client prevents repetitions, and if a new query for the other
+    /// clients causes no call to a vendor.
+    var lacksRepetitions: Bool { load != .normal && match?.asksVendors(query) != true }
+
     /// Adds a waiting client; removes completed clients each time the list has doubled.
     func add(_ waiter: Waiter) {
         var waiters = takeWaiters()

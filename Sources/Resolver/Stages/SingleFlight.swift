@@ -184,9 +184,10 @@ package final class SingleFlight {
             result = (isLost: query.wasRepeated && query.isDropped(at: now), now: now)
         }
         finish(query, result)
+        let isOfClient = resolution.isClientCrowded || resolution.lacksRepetition
         let others =
-            resolution.isCrowded
-            ? query.takeOtherWaiters(includesUnproven: resolution.isClientCrowded) : []
+            resolution.isCrowded || isOfClient
+            ? query.takeOtherWaiters(includesUnproven: isOfClient) : []
         complete(query.takeWaiters(), .answered(resolution))
         if !others.isEmpty { resolveAgain(query, for: others) }
     }

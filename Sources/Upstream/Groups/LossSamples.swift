@@ -15,9 +15,9 @@ package enum ClientLoad: Sendable {
 
 /// Estimate of the share of queries that a server drops, from the replies to samples.
 ///
-/// A sample is a probe that is sent only once. The samples use the questions of `Query.samples` in
-/// turn. If all questions were equal, a server could limit the replies (Response Rate Limiting)
-/// without being overloaded.
+/// A sample is a probe that is sent only once; to a plain server at most twice, because the network
+/// can lose one datagram. The samples use the questions of `Query.samples` in turn. If all questions
+/// were equal, a server could limit the replies (Response Rate Limiting) without being overloaded.
 ///
 /// Unanswered queries of clients do not prove that a server is overloaded. Clients choose the
 /// names, and the authoritative servers of a name can be silent, or answer only some copies of a
@@ -99,12 +99,30 @@ extension HealthTable {
     func sample(_ server: any Forwarding, _ page: Page, now: Instant) {
         page.health.loaded(now: now)
         guard let query = page.samples.begin(now: now, &random) else { return }
+        send(query, to: server, page, isSecond: false, now: now)
+    }
+
+    private func send(
+        _ query: Query,
+        to server: any Forwarding,
+        _ page: Page,
+        isSecond: Bool,
+        now: Instant
+    ) {
         let end = now + max(UpstreamLimits.sampleWait, probeTime(of: server, page))
-        let completion = Completion<Attempt> { [self] in sampled($0, page) }
+        let completion = Completion<Attempt> { [self] in
+            sampled($0, by: server, page, isSecond: isSecond)
+        }
         server.ask(Attempt(query, deadline: end, completion))
     }
 
-    private func sampled(_ attempt: Attempt, _ page: Page) {
+    /// Counts the result of a sample; sends the sample to a plain server again after a timeout.
+    private func sampled(
+        _ attempt: Attempt,
+        by server: any Forwarding,
+        _ page: Page,
+        isSecond: Bool
+    ) {
         let now = clocks.now()
         switch attempt.outcome {
         case .success(let reply):
@@ -116,6 +134,9 @@ extension HealthTable {
         case .failure(.timedOut):
             // If the daemon was too busy to end the attempt in time, the reply is possibly unread.
             guard now - attempt.deadline < UpstreamLimits.fairWait else { return }
+            guard server.isProtected || isSecond else {
+                return send(attempt.query, to: server, page, isSecond: true, now: now)
+            }
             page.samples.noteLoss(isClosed: false)
         case .failure(.broken): page.samples.noteLoss(isClosed: true)
         case .failure: page.samples.pause(now: now)
