@@ -50,7 +50,7 @@ def is_answered(port, number):
 
 
 def run(programs, server):
-    subprocess.run(["ip", "route", "add", "local", NETWORK, "dev", "lo"], check=True)
+    subprocess.run(["ip", "route", "replace", "local", NETWORK, "dev", "lo"], check=True)
     rule = lambda label: None if label.startswith("dead") else (0.05, 1)
     with common.upstream(rule) as upstream:
         settings = common.forwarding(server, upstream).replace("10.99.0.0/24", NETWORK)
