@@ -19,7 +19,7 @@ extension BatchQueue {
             isBillable: false,
             defaultPort: 443
         )
-        return nextBatch(shares, now: now, facts)
+        return nextBatch(shares, now: now, facts, limit: most)
     }
 }
 
@@ -290,7 +290,7 @@ struct BatchQueueTests {
         let label = String(repeating: "x", count: 60)
         for number in 1...8 { queue.add(try question("n\(number).\(label).\(label).\(label).com")) }
         var sizes: [Int] = []
-        while let batch = queue.nextBatch(idle, now: Instant(nanoseconds: 0), facts) {
+        while let batch = queue.nextBatch(idle, now: Instant(nanoseconds: 0), facts, limit: 2_048) {
             sizes.append(batch.questions.count)
         }
         #expect(sizes == [5, 3])

@@ -37,6 +37,7 @@ extension Simulation {
         configure: (inout VendorClient.Settings) -> Void = { _ in }
     ) throws -> VendorClient {
         var settings = VendorClient.Settings()
+        settings.batching = .waiting
         configure(&settings)
         return VendorClient(
             name: "tencent",

@@ -700,6 +700,78 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
+    func `octets that arrive on an idle connection are not the reply to the next request`()
+        async throws
+    {
+        let listener = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        let server = try #require(listener.localAddress)
+        let request = HTTPRequest(url: "http://vendor.example.com/", server: server)
+        func answer(_ connection: StreamConnection, _ body: String) async throws {
+            let reply = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n\(body)"
+            try await connection.write(Array(reply.utf8), deadline: patience)
+        }
+        let first = ServiceLoop.throwingTask { try await client.send(request, deadline: patience) }
+        let old = try await listener.accept()
+        _ = try await old.read(upTo: 1000, deadline: patience)
+        try await answer(old, "one")
+        #expect(try await first.value.body == Array("one".utf8))
+        try await answer(old, "bad")
+        // The client closes the connection.
+        #expect(try await old.read(upTo: 1000, deadline: patience).isEmpty)
+        let second = ServiceLoop.throwingTask { try await client.send(request, deadline: patience) }
+        let new = try await listener.accept()
+        _ = try await new.read(upTo: 1000, deadline: patience)
+        try await answer(new, "two")
+        #expect(try await second.value.body == Array("two".utf8))
+    }
+
+    @ServiceLoop
+    @Test
+    func `after a silent connection, the idle connections to the server are not used`()
+        async throws
+    {
+        let listener = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        let server = try #require(listener.localAddress)
+        let request = HTTPRequest(url: "http://vendor.example.com/", server: server)
+        let reply = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".utf8)
+        // Three requests at the same time open three connections.
+        var old: [StreamConnection] = []
+        let tasks = (0..<3).map { _ in
+            ServiceLoop.throwingTask { try await client.send(request, deadline: patience) }
+        }
+        for _ in tasks {
+            let connection = try await listener.accept()
+            _ = try await connection.read(upTo: 1000, deadline: patience)
+            old.append(connection)
+        }
+        for connection in old { try await connection.write(reply, deadline: patience) }
+        for task in tasks { _ = try await task.value }
+        // The next request gets no reply on its old connection.
+        let silent = await failure(of: request, deadline: Clock.now + .milliseconds(500))
+        #expect(silent == .timedOut(reused: true))
+        var fresh = request
+        fresh.wantsFreshConnection = true
+        let repeated = ServiceLoop.throwingTask { [fresh] in
+            try await client.send(fresh, deadline: patience)
+        }
+        let new = try await listener.accept()
+        _ = try await new.read(upTo: 1000, deadline: patience)
+        try await new.write(reply, deadline: patience)
+        _ = try await repeated.value
+        // The client has closed the two idle connections.
+        var closed = 0
+        for connection in old {
+            var octets: [UInt8]
+            repeat {
+                octets = try await connection.read(upTo: 1000, deadline: patience)
+            } while !octets.isEmpty
+            closed += 1
+        }
+        #expect(closed == 3)
+    }
+
+    @ServiceLoop
+    @Test
     func `an IPv6 server is reached, and a truncated reply is an error`() async throws {
         let listener = try StreamListener(binding: try #require(SocketAddress("[::1]:0")))
         let request = HTTPRequest(

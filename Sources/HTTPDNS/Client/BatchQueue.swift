@@ -215,13 +215,15 @@ extension BatchQueue {
     ///
     /// - Parameters:
     ///   - facts: limits of the names of a call.
+    ///   - limit: maximum number of names.
     ///   - now: current time. If the oldest name of a queue has waited longer than
     ///     ``ClientLimits/newestFirst``, the newest names are taken first. Otherwise, while a client
     ///     queries too many names, each name would get a call only shortly before its deadline.
     package mutating func nextBatch(
         _ shares: borrowing CallShares,
         now: Instant,
-        _ facts: borrowing VendorFacts
+        _ facts: borrowing VendorFacts,
+        limit: Int
     ) -> Batch? {
         guard let client = nextClient(shares) else { return nil }
         var line = client.lines.removeFirst()
@@ -232,7 +234,9 @@ extension BatchQueue {
         while let entry = isReversed ? line.entries.last : line.entries.first {
             if entry.isWaiting {
                 let name = entry.question.name
-                guard facts.canCarry(name, after: batch.questions.count, &octets) else { break }
+                guard batch.questions.count < limit,
+                    facts.canCarry(name, after: batch.questions.count, &octets)
+                else { break }
                 take(entry)
                 var others = entry.others
                 if client.network != entry.owner {

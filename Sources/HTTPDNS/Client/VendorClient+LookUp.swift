@@ -218,7 +218,8 @@ extension VendorClient {
         var count = 0
         while !isFlushing, queue.count > 0 {
             let now = clocks.now()
-            guard let batch = queue.nextBatch(shares, now: now, facts) else { break }
+            let limit = settings.batching == .off ? 1 : facts.maximumNames
+            guard let batch = queue.nextBatch(shares, now: now, facts, limit: limit) else { break }
             if let reason = refusal(now, of: batch.client) {
                 refuse(batch, reason, now)
             } else {

@@ -257,7 +257,7 @@ extension VendorClient {
         /// Maximum number of calls in flight, at least 1.
         package var concurrentCalls = 32
 
-        package var batching = Batching.waiting
+        package var batching = Batching.off
 
         package var budget: Budget.Rule?
 
@@ -285,6 +285,9 @@ extension VendorClient {
     }
 
     package enum Batching: String, Sendable, Hashable, CaseIterable {
+        /// Each name has a call of its own.
+        case off
+
         /// Names share a call only if they had to wait for a free call.
         case waiting
 

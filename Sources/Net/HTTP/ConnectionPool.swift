@@ -196,6 +196,9 @@ extension ConnectionPool {
         let middle = transfer.started + transfer.started.duration(to: Clock.now) / 2
         guard let handle = transfer.handle, handle.transfer === transfer else { return }
         remove(transfer, handle)
+        if isReusing, replied < middle, sent < middle, !transfer.request.keepsSilentConnection {
+            sockets.suspectIdle(to: transfer.request.proxy ?? transfer.request.server)
+        }
         // libcurl may have closed the socket; a new socket with this descriptor has another port.
         // The shutdown comes first, because the completion handler may reuse the descriptor.
         if replied < middle, sent < middle,
@@ -347,8 +350,8 @@ extension ConnectionPool {
             let isSentAgain =
                 handle.received.needsNewHandle
                 || handle.wasCutOff(code) && !handle.received.isSentOnce
-            if case .success = result {
-                sockets.replied(on: handle.localPort)
+            if case .success(let reply) = result {
+                sockets.replied(descriptor, isHTTP1: reply.isHTTP1, on: handle.localPort)
                 transfer.wasSent = true
             }
             remove(transfer, handle, isUnanswered: handle.isUnanswered(code))
@@ -384,17 +387,5 @@ extension ConnectionPool {
             ended.append((transfer, handle, unsafe message.pointee.data.result))
         }
         return ended
-    }
-}
-
-extension EasyHandle {
-    /// True if the server did not reply on a connection that was opened for the request.
-    ///
-    /// False if this process has ended the transfer, for example at the deadline.
-    fileprivate func isUnanswered(_ code: CURLcode) -> Bool {
-        switch code {
-        case CURLE_OK, CURLE_ABORTED_BY_CALLBACK, CURLE_OPERATION_TIMEDOUT: false
-        default: connectionsOpened > 0 && wasSent
-        }
     }
 }

@@ -347,3 +347,15 @@ extension EasyHandle {
         return value
     }
 }
+
+extension EasyHandle {
+    /// True if the server did not reply on a connection that was opened for the request.
+    ///
+    /// False if this process has ended the transfer, for example at the deadline.
+    func isUnanswered(_ code: CURLcode) -> Bool {
+        switch code {
+        case CURLE_OK, CURLE_ABORTED_BY_CALLBACK, CURLE_OPERATION_TIMEDOUT: false
+        default: connectionsOpened > 0 && wasSent
+        }
+    }
+}

@@ -145,6 +145,11 @@ package struct HTTPReply: Sendable, Hashable {
         self.status = status
         self.body = body
     }
+
+    /// True if the version is 1.0 or 1.1.
+    ///
+    /// Not `hasPrefix`, which takes longer than the comparison of short strings.
+    package var isHTTP1: Bool { version == "1.1" || version == "1.0" }
 }
 
 package enum HTTPError: Error, Hashable {

@@ -26,6 +26,9 @@ final class WatchedSockets {
         /// the end of the connection, ends the watch.
         fileprivate var isIdle = false
 
+        /// True after a reply over HTTP/1.1.
+        fileprivate var isHTTP1 = false
+
         private let duplicate: OwnedDescriptor
         private var watch: DescriptorWatch?
 
@@ -60,6 +63,8 @@ final class WatchedSockets {
             watch?.change(to: events)
         }
 
+        fileprivate func shutDown() { shutdown(duplicate.raw, Int32(SHUT_RDWR)) }
+
         fileprivate func suspend(_ isSuspended: Bool) { watch?.suspend(isSuspended) }
 
         private func note(_ ready: DescriptorWatch.Events) {
@@ -79,6 +84,9 @@ final class WatchedSockets {
 
     /// Local port of each socket that is marked as silent.
     private var suspects: [Int32: UInt16] = [:]
+
+    /// Local port of each socket that was idle when another connection to its server was silent.
+    private var idleSuspects: [Int32: UInt16] = [:]
 
     var isSuspended = false {
         didSet {
@@ -144,8 +152,21 @@ final class WatchedSockets {
     }
 
     private func report(_ descriptor: Int32, _ events: DescriptorWatch.Events) {
-        guard all[descriptor]?.isIdle != true else { return forget(descriptor) }
-        handler(descriptor, events)
+        guard let socket = all[descriptor], socket.isIdle else {
+            return handler(descriptor, events)
+        }
+        // libcurl would take the octets for the reply to its next request (RFC 9112 §9.2). HTTP/2
+        // has frames that belong to no request.
+        if socket.isHTTP1 { socket.shutDown() }
+        forget(descriptor)
+    }
+
+    /// Marks the idle sockets of a server after one of its connections was silent.
+    ///
+    /// If the network has lost the state of one connection, it has probably lost the state of all.
+    /// The next reply on another connection shuts down the marked sockets that are still idle.
+    func suspectIdle(to server: SocketAddress) {
+        idleSuspects = ports(of: server).filter { all[$0.key]?.isIdle ?? false }
     }
 
     /// Marks a socket as silent.
@@ -158,18 +179,40 @@ final class WatchedSockets {
     ///
     /// Includes idle sockets, because libcurl would prefer their old connections to new ones.
     func suspectAll(to server: SocketAddress) {
+        for (descriptor, port) in ports(of: server) { suspect(descriptor, port: port) }
+    }
+
+    /// Returns the local port of each socket that is connected to `server`.
+    private func ports(of server: SocketAddress) -> [Int32: UInt16] {
+        var ports: [Int32: UInt16] = [:]
         for descriptor in all.keys {
             guard let peer = SocketAddress(peerOf: descriptor), peer.octets == server.octets,
                 peer.port == server.port, let local = SocketAddress(localOf: descriptor)
             else { continue }
-            suspect(descriptor, port: local.port)
+            ports[descriptor] = local.port
         }
+        return ports
     }
 
-    /// Shuts down the silent sockets after a reply on the connection with the local port `port`.
-    func replied(on port: @autoclosure () -> UInt16) {
-        guard !suspects.isEmpty else { return }
+    /// Notes a reply: shuts down the silent sockets, unless the reply came on one of them.
+    ///
+    /// - Parameters:
+    ///   - descriptor: socket with an event; -1 if a timer of libcurl expired.
+    ///   - port: local port of the connection.
+    func replied(
+        _ descriptor: Int32,
+        isHTTP1: Bool,
+        on port: @autoclosure () -> UInt16
+    ) {
+        if isHTTP1 { all[descriptor]?.isHTTP1 = true }
+        guard !suspects.isEmpty || !idleSuspects.isEmpty else { return }
         let port = port()
+        for (descriptor, suspect) in idleSuspects
+        where suspect != port && SocketAddress(localOf: descriptor)?.port == suspect {
+            if let socket = all[descriptor], socket.isIdle { socket.shutDown() }
+        }
+        idleSuspects = [:]
+        guard !suspects.isEmpty else { return }
         if let suspect = suspects.first(where: { $0.value == port }) {
             suspects[suspect.key] = nil
             return
@@ -183,7 +226,7 @@ final class WatchedSockets {
 
     func forget(_ descriptor: Int32) { all[descriptor] = nil }
 
-    func forgetAll() { (all, suspects) = ([:], [:]) }
+    func forgetAll() { (all, suspects, idleSuspects) = ([:], [:], [:]) }
 
     /// Opens a socket, if necessary with a spare descriptor; returns -1 on failure.
     ///
