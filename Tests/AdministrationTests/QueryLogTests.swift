@@ -78,9 +78,9 @@ struct QueryLogTests {
         )
         #expect(log.missed == 3)
         log.use(true)
-        try note(RecordRing.capacity + 5)
+        try note(RecordRing.mostRecords + 5)
         log.use(false)
-        #expect(log.missed == 3 + UInt64(RecordRing.capacity + 5 - RecentReader.mostEvents))
+        #expect(log.missed == 3 + UInt64(RecordRing.mostRecords + 5 - RecentReader.mostEvents))
     }
 
     @Test("while the query log is enabled, new queries are written every second")

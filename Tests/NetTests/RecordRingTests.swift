@@ -49,10 +49,10 @@ struct RecordRingTests {
         if count % 8 > 0 { #expect(words[5 + count / 8] >> UInt64(8 * (count % 8)) == 0) }
     }
 
-    @Test("a late reader gets the number of lost records")
-    func late() {
-        let ring = RecordRing()
-        let capacity = UInt64(RecordRing.capacity)
+    @Test("a late reader gets the number of lost records", arguments: [64, RecordRing.mostRecords])
+    func late(capacity: Int) {
+        let ring = RecordRing(capacity: capacity)
+        let capacity = UInt64(ring.capacity)
         for start in stride(from: 0, to: capacity + 64, by: 32) {
             write(start..<start + 32, to: ring)
         }
@@ -65,7 +65,7 @@ struct RecordRingTests {
     @Test("records are not returned during their replacement")
     func torn() {
         let ring = RecordRing()
-        let capacity = UInt64(RecordRing.capacity)
+        let capacity = UInt64(ring.capacity)
         for start in stride(from: 0, to: capacity, by: 32) { write(start..<start + 32, to: ring) }
         ring.begin(2)
         write(999, to: ring, 0)

@@ -160,11 +160,17 @@ final class ListenerManager {
 
     /// Starts to answer on the bound addresses; closes them if no thread can be created.
     func serve(_ bound: Bound, by handlers: Handlers) throws(StartError) {
+        guard !bound.places.isEmpty else { return }
+        let recentCapacity = RecentQueries.capacity(
+            for: bound.places.reduce(0) { $0 + $1.listeners.datagrams.count },
+            besides: remaining(handlers.components.settings).flatMap(\.workers)
+                .reduce(0) { $0 + $1.recent.capacity }
+        )
         var opened: [Place] = []
         for place in bound.places {
             var place = place
             do throws(SocketError) {
-                try start(&place, handlers)
+                try start(&place, handlers, recentCapacity)
                 opened.append(place)
             } catch {
                 for place in opened + [place] { end(place) }
@@ -175,7 +181,11 @@ final class ListenerManager {
         for server in opened.compactMap(\.server) { run(server) }
     }
 
-    private func start(_ place: inout Place, _ handlers: Handlers) throws(SocketError) {
+    private func start(
+        _ place: inout Place,
+        _ handlers: Handlers,
+        _ recentCapacity: Int
+    ) throws(SocketError) {
         let address = place.listeners.address
         let cookies = address.ip.isLoopback ? nil : jar
         let limit = address.ip.isLoopback ? nil : limit
@@ -195,7 +205,8 @@ final class ListenerManager {
                 queue: handlers.misses,
                 cookies: cookies,
                 limit: limit,
-                own: handlers.own
+                own: handlers.own,
+                recent: RecentQueries(capacity: recentCapacity)
             )
             place.threads.append(try WorkerThread(named: "worker-\(started)") { worker.run() })
             place.workers.append(worker)
@@ -223,9 +234,10 @@ final class ListenerManager {
     func go(by settings: Settings) -> [TCPServer] {
         rules.issue(AccessPolicy.Snapshot(settings))
         for server in servers { server.rulesChanged() }
-        let isWanted = { settings.listen.contains($0) }
-        let gone = places.filter { !isWanted($0.wanted) && !$0.listeners.isPassed }
-        let unnamed = places.filter { !isWanted($0.wanted) && $0.listeners.isPassed }
+        let gone = places.filter { !remains($0, settings) }
+        let unnamed = places.filter {
+            remains($0, settings) && !settings.listen.contains($0.wanted)
+        }
         // Sorts the listeners in the order of the settings, which `status` shows.
         places =
             settings.listen.compactMap { address in places.first { $0.wanted == address } }

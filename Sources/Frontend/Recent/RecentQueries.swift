@@ -8,11 +8,33 @@ internal import Resolver
 ///
 /// The thread writes without a lock, after the reply.
 package final class RecentQueries: Sendable {
-    let ring = RecordRing()
+    let ring: RecordRing
+
+    /// Maximum records of all workers together, 4 MiB.
+    package static let mostRecords = 16_384
+
+    /// Minimum records of a ring: two batches of a worker.
+    private static let fewestRecords = 64
 
     package static let origin = Clock.now
 
-    package init() {}
+    package init(capacity: Int = RecordRing.mostRecords) {
+        ring = RecordRing(capacity: capacity)
+    }
+
+    package var capacity: Int { ring.capacity }
+
+    /// Returns the records per ring for `count` new workers.
+    ///
+    /// New workers get at most half of the free records, because a later reload can add addresses.
+    ///
+    /// - Parameter used: records of the rings of the other workers.
+    package static func capacity(for count: Int, besides used: Int) -> Int {
+        let share = max(mostRecords - used, 0) / 2 / max(count, 1)
+        let capacity = min(max(share, fewestRecords), RecordRing.mostRecords)
+        // Rounds down to a power of two.
+        return 1 << (Int.bitWidth - 1 - capacity.leadingZeroBitCount)
+    }
 
     func note(
         _ hits: SlotSet,

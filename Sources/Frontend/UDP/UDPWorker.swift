@@ -12,7 +12,7 @@ internal import Synchronization
 package final class UDPWorker: Sendable {
     package let counters = QueryCounters()
 
-    package let recent = RecentQueries()
+    package let recent: RecentQueries
 
     private let listener: DatagramListener
     private let cache: AnswerCache
@@ -39,8 +39,10 @@ package final class UDPWorker: Sendable {
         queue: MissQueue,
         cookies: CookieJar? = nil,
         limit: RateLimit? = nil,
-        own: OwnQuery? = nil
+        own: OwnQuery? = nil,
+        recent: RecentQueries = RecentQueries()
     ) {
+        self.recent = recent
         self.cookies = cookies
         self.limit = limit
         self.own = own

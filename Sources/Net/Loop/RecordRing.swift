@@ -17,7 +17,10 @@ package final class RecordRing: Sendable {
     /// Maximum octets of text, which follows the five numbers of a record.
     package static let textOctets = (wordCount - 5) * 8
 
-    package static let capacity = 4096
+    package static let mostRecords = 4096
+
+    /// Number of records, a power of two.
+    package let capacity: Int
 
     // SAFETY: allocated by `init`, freed by `deinit`, and otherwise constant.
     private nonisolated(unsafe) let words: UnsafeMutablePointer<Atomic<UInt64>>
@@ -25,9 +28,11 @@ package final class RecordRing: Sendable {
     private let reserved = Atomic<UInt64>(0)
     private let published = Atomic<UInt64>(0)
 
-    package init() {
+    package init(capacity: Int = RecordRing.mostRecords) {
+        precondition(capacity > 0 && capacity & (capacity - 1) == 0, "a power of two")
+        self.capacity = capacity
         // Uninitialised; readers read only records below `published`.
-        unsafe words = .allocate(capacity: Self.capacity * Self.wordCount)
+        unsafe words = .allocate(capacity: capacity * Self.wordCount)
     }
 
     deinit { unsafe words.deallocate() }
@@ -49,7 +54,7 @@ package final class RecordRing: Sendable {
         _ text: RawSpan,
         ofNext offset: Int
     ) {
-        let place = Self.place(published.load(ordering: .relaxed) &+ UInt64(offset))
+        let place = place(published.load(ordering: .relaxed) &+ UInt64(offset))
         let count = min(text.byteCount, Self.textOctets)
         // SAFETY: the words lie within the ring, and eight octets are loaded only where eight
         // remain.
@@ -107,12 +112,12 @@ package final class RecordRing: Sendable {
     /// Copies the records from number `start` on that are still in the buffer.
     package func records(since start: UInt64) -> Records {
         let end = written
-        let first = max(start, end > UInt64(Self.capacity) ? end - UInt64(Self.capacity) : 0)
+        let first = max(start, end > UInt64(capacity) ? end - UInt64(capacity) : 0)
         var records = Records(next: end)
         guard first < end else { return records }
         records.words.reserveCapacity(Int(end - first) * Self.wordCount)
         for record in first..<end {
-            let place = Self.place(record)
+            let place = place(record)
             for word in 0..<Self.wordCount {
                 records.words.append(unsafe words[place + word].load(ordering: .relaxed))
             }
@@ -120,14 +125,14 @@ package final class RecordRing: Sendable {
         // Orders the reads of the records before the load of `reserved`.
         atomicMemoryFence(ordering: .acquiring)
         let begun = reserved.load(ordering: .relaxed)
-        let whole = max(first, begun > UInt64(Self.capacity) ? begun - UInt64(Self.capacity) : 0)
+        let whole = max(first, begun > UInt64(capacity) ? begun - UInt64(capacity) : 0)
         let torn = min(whole, end) - first
         records.words.removeFirst(Int(torn) * Self.wordCount)
         records.lost = min(whole, end) - min(start, end)
         return records
     }
 
-    private static func place(_ record: UInt64) -> Int {
-        Int(truncatingIfNeeded: record % UInt64(capacity)) * wordCount
+    private func place(_ record: UInt64) -> Int {
+        (Int(truncatingIfNeeded: record) & (capacity - 1)) * Self.wordCount
     }
 }
