@@ -153,6 +153,32 @@ struct SettingsHintTests {
         #expect(try warnings("64MiB", 256 << 20).isEmpty)
     }
 
+    @Test("workers above the limit of all addresses cause a warning")
+    func workers() throws {
+        let warnings = { (text: String) throws in
+            try settings(of: isp + text).warnings.map(\.description)
+        }
+        expectErrors(
+            try warnings("workers: 256"),
+            [
+                "f:2:10: `workers` (256) 2 addresses `listen` 128 each address gets 64 reduce `workers`"
+            ]
+        )
+        #expect(try warnings("workers: 64").isEmpty)
+        #expect(try warnings("workers: auto").isEmpty)
+    }
+
+    @Test(
+        "addresses share the 128 workers, and each gets at least one",
+        arguments: [
+            (1, 1, 0, 1), (256, 1, 0, 128), (64, 2, 0, 64), (64, 8, 0, 16), (256, 32, 0, 4),
+            (64, 1, 96, 32), (64, 1, 128, 1), (64, 3, 140, 1), (8, 0, 0, 8),
+        ]
+    )
+    func workers(_ wanted: Int, _ count: Int, _ others: Int, _ each: Int) {
+        #expect(SettingsLimits.workers(wanted, forEachOf: count, besides: others) == each)
+    }
+
     @Test("a token without the channel https causes a warning")
     func unusedKey() throws {
         let folder = try TemporaryFolder()

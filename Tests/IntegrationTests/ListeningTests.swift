@@ -12,6 +12,25 @@ struct ListeningTests {
         try daemon.stop()
     }
 
+    @Test("all addresses together get at most 128 workers, also after a reload")
+    func workers() throws {
+        let settings = "workers: 256\n\(unusedUpstream)"
+        let listen = ["127.0.0.1:0", "127.0.0.2:0", "127.0.0.3:0", "127.0.0.4:0"]
+        let daemon = try TestDaemon(settings, listen: listen[0], listen[1], listen[2])
+        _ = try daemon.program.line(with: "each address gets 42")
+        let workers = {
+            let tasks = "/proc/\(daemon.program.pid)/task"
+            return try FileManager.default.contentsOfDirectory(atPath: tasks)
+                .map { try String(contentsOfFile: "\(tasks)/\($0)/comm", encoding: .utf8) }
+                .filter { $0.hasPrefix("worker-") }.count
+        }
+        #expect(try workers() == 126)
+        try daemon.rewrite(settings, listen: listen[0], listen[1], listen[2], listen[3])
+        #expect(try daemon.control("reload").status == 0)
+        #expect(try workers() == 128)
+        try daemon.stop()
+    }
+
     private struct Poor {
         let namespace: Namespace
         let scratch: Scratch

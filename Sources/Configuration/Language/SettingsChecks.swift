@@ -51,6 +51,15 @@ extension Settings {
                 )
             }
         }
+        if let workers, workers * listen.count > SettingsLimits.allWorkers, !listen.isEmpty {
+            let each = SettingsLimits.workers(workers, forEachOf: listen.count, besides: 0)
+            reading.warn(
+                reading.place(of: "workers"),
+                "`workers` (\(workers)) for each of \(listen.count) addresses in `listen` exceeds "
+                    + "the limit of \(SettingsLimits.allWorkers) in total: each address gets \(each)",
+                hint: "reduce `workers`; one is enough for most machines"
+            )
+        }
         if reading.has("allow"), let refused = refusedLoopback {
             reading.warn(
                 reading.place(of: "allow"),

@@ -16,6 +16,20 @@ package enum SettingsLimits {
     static let queriesPerSecond = 1...1_000_000
     static let callsPerSecond = 1...1_000_000
     static let workers = 1...256
+
+    /// Maximum workers of all addresses; further addresses get one worker each.
+    ///
+    /// A worker takes up to 192 KiB, and `TasksMax=` of the unit limits the number of threads.
+    static let allWorkers = 128
+
+    /// Returns the number of workers for each of `count` new addresses.
+    ///
+    /// - Parameters:
+    ///   - wanted: workers for each address, from the settings or the number of processors.
+    ///   - others: workers of the other addresses.
+    package static func workers(_ wanted: Int, forEachOf count: Int, besides others: Int) -> Int {
+        max(1, min(wanted, (allWorkers - others) / max(count, 1)))
+    }
     static let accelerated = 16...1_048_576
     static let servers = 1...16
     static let fleetServers = 1...16

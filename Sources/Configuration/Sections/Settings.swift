@@ -171,8 +171,9 @@ extension Settings {
         .option("workers", \.workers, .workers(SettingsLimits.workers)) {
             """
             Number of threads that answer queries from the cache, for each address in `listen`; \
-            `auto`: one per CPU core. One thread is enough for most machines. A change requires a \
-            restart.
+            `auto`: one per CPU core. One thread is enough for most machines. If all addresses \
+            together would need more than 128 threads, each address gets fewer, at least one. A \
+            change requires a restart.
             """
         },
         .section("accelerate", \.accelerate, AccelerateSettings.table) {

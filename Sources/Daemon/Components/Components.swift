@@ -187,6 +187,10 @@ package enum StartError: Error, CustomStringConvertible {
     case openSSL(String)
 
     case stopping
+
+    /// The system refuses a thread for a worker.
+    case workers(SocketError)
+
     case system(SocketError)
 
     /// Exit code: 78 (`EX_CONFIG`) if only other settings or permissions help; otherwise 1.
@@ -196,7 +200,7 @@ package enum StartError: Error, CustomStringConvertible {
         case .listenBeside, .passedElsewhere, .passed, .metrics, .hosts, .acceleration, .vendor,
             .upstream, .fleet:
             78
-        case .controlInUse, .stopping, .system, .cache, .library, .openSSL: 1
+        case .controlInUse, .stopping, .workers, .system, .cache, .library, .openSSL: 1
         }
     }
 
@@ -246,6 +250,9 @@ package enum StartError: Error, CustomStringConvertible {
         case .upstream(let name, let why): "upstream \(name): \(why)"
         case .fleet(let why): "fleet: \(why)"
         case .stopping: "the daemon is stopping"
+        case .workers(let error):
+            "cannot start the workers: \(error); reduce `workers`, or the number of addresses in "
+                + "`listen`, or raise the limit of threads (TasksMax= of the unit)"
         case .system(let error): "\(error)"
         }
     }

@@ -36,10 +36,10 @@ final class ListenerManager {
     private var places: [Place] = []
     private var passed: [PassedSocket] = []
 
-    /// Number of workers, and of UDP sockets, per address.
+    /// Number of workers, and of UDP sockets, per address, if the limit of all workers allows it.
     ///
-    /// A reload does not change the number, because the kernel would then assign clients to other
-    /// sockets.
+    /// A reload does not change the number of an address, because the kernel would then assign
+    /// clients to other sockets.
     private let workersPerAddress: Int
     private let rules: AccessPolicy
     private let logger: Logger
@@ -92,10 +92,18 @@ final class ListenerManager {
         }
         var bound = Bound()
         var missing: StartError?
-        for address in wanted where !places.contains(where: { $0.wanted == address }) {
+        let new = wanted.filter { address in !places.contains { $0.wanted == address } }
+        let workers = SettingsLimits.workers(
+            workersPerAddress,
+            forEachOf: new.count,
+            besides: remaining(settings).reduce(0) { $0 + $1.workers.count }
+        )
+        for address in new {
             do throws(StartError) {
                 let mayBeAbsent = !settings.listenMark.isDefault
-                bound.places.append(try place(at: address, mayBeAbsent: mayBeAbsent))
+                bound.places.append(
+                    try place(at: address, workers: workers, mayBeAbsent: mayBeAbsent)
+                )
             } catch {
                 guard settings.listenMark.isDefault, case .listen(_, let fault) = error,
                     fault.isAddressMissing || fault.isForbidden && !passed.isEmpty
@@ -109,18 +117,22 @@ final class ListenerManager {
         return bound
     }
 
-    private func place(at address: SocketAddress, mayBeAbsent: Bool) throws(StartError) -> Place {
+    private func place(
+        at address: SocketAddress,
+        workers: Int,
+        mayBeAbsent: Bool
+    ) throws(StartError) -> Place {
         let own = passed.filter { $0.address == address }
         do throws(SocketError) {
             guard own.isEmpty else {
-                let own = try Listeners(adopting: own, at: address, workers: workersPerAddress)
+                let own = try Listeners(adopting: own, at: address, workers: workers)
                 return Place(wanted: address, listeners: own)
             }
             do throws(SocketError) {
-                let new = try Listeners(binding: address, workers: workersPerAddress)
+                let new = try Listeners(binding: address, workers: workers)
                 return Place(wanted: address, listeners: new)
             } catch  where error.isAddressMissing && mayBeAbsent {
-                return try absentPlace(at: address)
+                return try absentPlace(at: address, workers: workers)
             }
         } catch {
             guard error.isAddressInUse, address.port != 0 else { throw .listen(address, error) }
@@ -137,8 +149,11 @@ final class ListenerManager {
         }
     }
 
-    private func absentPlace(at address: SocketAddress) throws(SocketError) -> Place {
-        let listeners = try Listeners(binding: address, workers: workersPerAddress, isAbsent: true)
+    private func absentPlace(
+        at address: SocketAddress,
+        workers: Int
+    ) throws(SocketError) -> Place {
+        let listeners = try Listeners(binding: address, workers: workers, isAbsent: true)
         logger.warning(
             """
             listener \(address): no interface has this address, answering when an interface gets \
@@ -174,7 +189,7 @@ final class ListenerManager {
                 opened.append(place)
             } catch {
                 for place in opened + [place] { end(place) }
-                throw .system(error)
+                throw .workers(error)
             }
         }
         places += opened
@@ -247,6 +262,14 @@ final class ListenerManager {
             end(place)
         }
         return gone.compactMap(\.server)
+    }
+
+    private func remains(_ place: Place, _ settings: Settings) -> Bool {
+        settings.listen.contains(place.wanted) || place.listeners.isPassed
+    }
+
+    private func remaining(_ settings: Settings) -> [Place] {
+        places.filter { remains($0, settings) }
     }
 
     // MARK: - Closing
