@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
+import Net
 import TestWorld
 import Testing
 
@@ -264,5 +265,54 @@ struct SettingsTextTests {
         }
         try #require(chmod(path, 0o600) == 0)
         #expect(try Settings.load(file: path, environment: SettingsEnvironment()).warnings.isEmpty)
+    }
+
+    @Test("--check warns about each path that only root can read", .enabled(if: geteuid() == 0))
+    func onlyForRootPaths() throws {
+        let folder = try TemporaryFolder()
+        let root = folder.path
+        try #require(chmod(root, 0o755) == 0)
+        for (name, mode) in [
+            ("closed", mode_t(0o700)), ("drop.yaml.d", 0o711), ("link.yaml.d", 0o755),
+        ] {
+            try #require(
+                mkdir("\(root)/\(name)", 0o755) == 0 && chmod("\(root)/\(name)", mode) == 0
+            )
+        }
+        let system = "/etc/ssl/certs/ca-certificates.crt"
+        let certificates = try RegularFile(system).read(atMost: 1 << 20)
+        let closed = try folder.write(certificates, to: "closed.pem", mode: 0o640)
+        let inside = try folder.write(certificates, to: "closed/open.pem", mode: 0o644)
+        let open = try folder.write(certificates, to: "open.pem", mode: 0o644)
+        let drop = try folder.write("cache: {size: 32MiB}", to: "closed/a.yaml", mode: 0o644)
+        let link = "\(root)/link.yaml.d/a.yaml"
+        try #require(symlink(drop, link) == 0)
+        let upstream = { (path: String) in
+            "upstreams: [{name: a, url: \"tls://192.0.2.1\", ca-file: \(path)}]"
+        }
+        let hosts = { (path: String) in isp + "hosts: {files: [\(path)]}" }
+        var environment = SettingsEnvironment()
+        environment.passesOverCredentials = true
+        let cases: [(text: String, name: String, culprit: String?, command: String)] = [
+            (isp, "plain.yaml", nil, ""), (upstream(open), "plain.yaml", nil, ""),
+            (hosts(open), "plain.yaml", nil, ""), (hosts("\(root)/none"), "plain.yaml", nil, ""),
+            (upstream(closed), "plain.yaml", closed, "644"),
+            (upstream(inside), "plain.yaml", "\(root)/closed", "755"),
+            (hosts(closed), "plain.yaml", closed, "644"),
+            (isp, "drop.yaml", "\(root)/drop.yaml.d", "755"),
+            (isp, "link.yaml", "\(root)/closed", "755"),
+        ]
+        for (text, name, culprit, command) in cases {
+            let file = try folder.write(text, to: name, mode: 0o644)
+            let found = try Settings.load(file: file, environment: environment).warnings
+                .map { "\($0)" }.filter { $0.contains("only root") }
+            #expect(found.count == (culprit == nil ? 0 : 1), "\(found)")
+            guard let culprit, let warning = found.first else { continue }
+            #expect(warning.contains("only root can read \(culprit): httpdnsd.service"))
+            #expect(warning.contains("`chmod \(command) \(culprit)`"))
+        }
+        // A draft can be in any directory.
+        let draft = try folder.write(isp, to: "closed/draft.yaml", mode: 0o644)
+        #expect(try Settings.load(file: draft, environment: environment).warnings.isEmpty)
     }
 }

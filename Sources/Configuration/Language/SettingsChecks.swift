@@ -249,12 +249,17 @@ extension Settings {
     }
 
     private func checkHosts(_ reading: inout SettingsReading) {
-        for (index, path) in hosts.files.enumerated()
-        where reading.has("hosts.files") && !reading.environment.mayExist(path) {
-            reading.warn(
-                reading.place(of: "hosts.files[\(index)]"),
-                "`hosts.files`: \(path) does not exist; until it exists, it counts as empty"
-            )
+        guard reading.has("hosts.files") else { return }
+        for (index, path) in hosts.files.enumerated() {
+            let place = reading.place(of: "hosts.files[\(index)]")
+            if reading.environment.mayExist(path) {
+                reading.warnIfOnlyForRoot(path, at: place)
+            } else {
+                reading.warn(
+                    place,
+                    "`hosts.files`: \(path) does not exist; until it exists, it counts as empty"
+                )
+            }
         }
     }
 

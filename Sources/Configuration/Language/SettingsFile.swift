@@ -7,7 +7,6 @@ struct SettingsFile: Sendable {
     let name: String
 
     private let content: Result<[UInt8], Unreadable>
-    private(set) var isOnlyForRoot = false
 
     /// True if the file is not read, because its name has the suffix .yml of YAML files.
     private(set) var isMisnamed = false
@@ -23,7 +22,6 @@ struct SettingsFile: Sendable {
         do throws(FileError) {
             let file = try RegularFile(path)
             content = .success(try file.read(atMost: YAMLReader.maximumOctets - earlier))
-            isOnlyForRoot = file.isOnlyForRoot
         } catch {
             content = .failure(Unreadable(error, path, isFirst: earlier == 0))
         }

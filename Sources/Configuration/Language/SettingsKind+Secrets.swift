@@ -23,7 +23,12 @@ extension SettingsKind where Value == SecretSetting {
                 do throws(SecretError) {
                     let secret = try reading.environment.secret(from: source)
                     if case .file(let path) = source {
-                        warnIfOnlyForRoot(path, node.place, &reading)
+                        reading.warnIfOnlyForRoot(
+                            path,
+                            at: node.place,
+                            hint: "use {credential: NAME}, and LoadCredential=NAME:\(path) in a "
+                                + "drop-in of the unit"
+                        )
                     }
                     return secret
                 } catch {
@@ -53,22 +58,6 @@ extension SettingsKind where Value == SecretSetting {
                 }
             },
             schema: SettingsSchema.secret
-        )
-    }
-
-    /// Warns that the service cannot read a file, although `--check` as root can.
-    private static func warnIfOnlyForRoot(
-        _ path: String,
-        _ place: YAMLPlace,
-        _ reading: inout SettingsReading
-    ) {
-        guard reading.environment.passesOverCredentials,
-            (try? RegularFile(path).isOnlyForRoot) == true
-        else { return }
-        reading.warn(
-            place,
-            "only root can read \(path): httpdnsd.service, which runs as its own user, cannot read it",
-            hint: "use {credential: NAME}, and LoadCredential=NAME:\(path) in a drop-in of the unit"
         )
     }
 
@@ -128,7 +117,7 @@ extension SettingsKind where Value == SecretSetting {
 
 extension SettingsKind where Value == String {
     static var certificates: SettingsKind {
-        path().rejecting(expected: "the absolute path of a PEM file") { path, _ in
+        let file = path().rejecting(expected: "the absolute path of a PEM file") { path, _ in
             if let fault = RegularFile.fault(of: path) {
                 return (message: "\(path) \(fault.reason)", hint: nil)
             }
@@ -136,5 +125,15 @@ extension SettingsKind where Value == String {
                 (message: $0, hint: "the file must have PEM certificates (BEGIN CERTIFICATE)")
             }
         }
+        return SettingsKind(
+            expected: file.expected,
+            read: { node, key, reading in
+                guard let path = file.read(node, key, &reading) else { return nil }
+                reading.warnIfOnlyForRoot(path, at: node.place)
+                return path
+            },
+            write: file.write,
+            schema: file.schema
+        )
     }
 }

@@ -100,14 +100,7 @@ extension Settings {
                 routes.take(item, &reading)
                 return nil
             }
-            if environment.passesOverCredentials, file.isOnlyForRoot {
-                reading.warn(
-                    YAMLPlace(file: index, line: 0, column: 0),
-                    "only root can read the file: httpdnsd.service, which runs as its own user, "
-                        + "cannot read it",
-                    hint: "run `chmod 644 \(file.name)`; secrets belong in credentials"
-                )
-            }
+            checkAccess(to: file.name, index, of: files[0].name, &reading)
             if file.isMisnamed {
                 reading.warn(
                     YAMLPlace(file: index, line: 0, column: 0),
@@ -128,6 +121,21 @@ extension Settings {
         if isWhole { check(&reading) }
         if let errors = reading.errors { throw errors }
         warnings = reading.sortedWarnings
+    }
+
+    /// Warns if only root can read a settings file, or the directory of the drop-ins.
+    ///
+    /// The directory of the first file is not checked: root can check a draft in any directory.
+    private func checkAccess(
+        to path: String,
+        _ index: Int,
+        of first: String,
+        _ reading: inout SettingsReading
+    ) {
+        let place = YAMLPlace(file: index, line: 0, column: 0)
+        let directory = first.lastIndex(of: "/").map { String(first[...$0]) } ?? "."
+        let paths = index == 0 ? [path, path + SettingsFile.directorySuffix] : [path]
+        for path in paths { reading.warnIfOnlyForRoot(path, at: place, exempt: directory) }
     }
 }
 

@@ -5,9 +5,6 @@ package struct RegularFile: ~Copyable {
     private let descriptor: CInt
     package let mode: mode_t
 
-    /// True if only the user root or the group root can read the file.
-    package let isOnlyForRoot: Bool
-
     /// Opens `path` for reading; does not block on a pipe.
     package init(_ path: String) throws(FileError) {
         // SAFETY: open reads a C string that lives during the call.
@@ -26,8 +23,6 @@ package struct RegularFile: ~Copyable {
         }
         self.descriptor = descriptor
         mode = status.st_mode & 0o7777
-        isOnlyForRoot =
-            status.st_uid == 0 && mode & 0o004 == 0 && (status.st_gid == 0 || mode & 0o040 == 0)
     }
 
     deinit { close(descriptor) }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Net
+
+extension SettingsReading {
+    /// Warns that the service cannot read a file or directory, although `--check` as root can.
+    ///
+    /// - Parameters:
+    ///   - exempt: a directory that is not checked, and neither are the directories above.
+    ///   - hint: replaces the hint to change the mode of the file.
+    mutating func warnIfOnlyForRoot(
+        _ path: String,
+        at place: YAMLPlace,
+        exempt: String? = nil,
+        hint: String? = nil
+    ) {
+        guard environment.passesOverCredentials,
+            let closed = RootOnlyPath(on: path, exempt: exempt)
+        else { return }
+        let what = closed.path == path ? "it" : path
+        let command = "run `chmod \(closed.isDirectory ? "755" : "644") \(closed.path)`"
+        warn(
+            place,
+            "only root can read \(closed.path): httpdnsd.service, which runs as its own user, "
+                + "cannot read \(what)",
+            hint: hint ?? command
+        )
+    }
+}

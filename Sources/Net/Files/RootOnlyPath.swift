@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+private import Glibc
+
+/// File or directory that prevents all users except root from reading a path.
+package struct RootOnlyPath {
+    package let path: String
+    package let isDirectory: Bool
+
+    /// Finds the first directory of `path`, or the file, that only root can use; nil for none.
+    ///
+    /// The directories of a link and of its target are checked.
+    ///
+    /// - Parameter exempt: a directory that is not checked, and neither are the directories above.
+    package init?(on path: String, exempt: String? = nil) {
+        let exempt = exempt.flatMap { Self.resolved($0) }
+        guard let target = Self.resolved(path) else { return nil }
+        for path in [path, target] {
+            let directories = path.indices.filter { path[$0] == "/" && $0 != path.startIndex }
+                .map { String(path[..<$0]) }
+            for directory in directories where !Self.contains(directory, exempt) {
+                guard Self.isClosed(directory, isSearched: true) else { continue }
+                (self.path, isDirectory) = (directory, true)
+                return
+            }
+        }
+        guard Self.isClosed(target, isSearched: false) else { return nil }
+        (self.path, isDirectory) = (path, Self.status(target).map(Self.isDirectory) ?? false)
+    }
+
+    private static func contains(_ directory: String, _ other: String?) -> Bool {
+        guard let other, let directory = resolved(directory) else { return false }
+        return (other + "/").hasPrefix(directory + "/")
+    }
+
+    /// True if only the user root or the group root can use the file or directory.
+    ///
+    /// - Parameter isSearched: true if the caller opens files of the directory, but does not list it.
+    private static func isClosed(_ path: String, isSearched: Bool) -> Bool {
+        guard let status = status(path) else { return false }
+        let needed: mode_t = isSearched ? 0o001 : isDirectory(status) ? 0o005 : 0o004
+        return status.st_uid == 0 && status.st_mode & needed != needed
+            && (status.st_gid == 0 || status.st_mode & needed << 3 != needed << 3)
+    }
+
+    private static func isDirectory(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFDIR }
+
+    private static func status(_ path: String) -> stat? {
+        var status = stat()
+        // SAFETY: stat reads a C string that lives during the call, and fills `status`.
+        return unsafe stat(path, &status) == 0 ? status : nil
+    }
+
+    private static func resolved(_ path: String) -> String? {
+        var octets = [CChar](repeating: 0, count: Int(PATH_MAX))
+        // SAFETY: realpath reads a C string, and writes at most PATH_MAX octets, with a final NUL.
+        guard unsafe realpath(path, &octets) != nil else { return nil }
+        return String(
+            decoding: octets.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) },
+            as: UTF8.self
+        )
+    }
+}
