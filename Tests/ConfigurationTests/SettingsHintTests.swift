@@ -144,10 +144,10 @@ struct SettingsHintTests {
         }
         expectErrors(
             try warnings("128MiB", 600 << 20),
-            ["f:2:15: `cache.size` (600 MiB) MemoryMax=728M `systemctl edit httpdnsd`"]
+            ["f:2:15: `cache.size` (600 MiB) MemoryMax=1028M `systemctl edit httpdnsd`"]
         )
-        expectErrors(try warnings("32GiB", 728 << 20), ["f:2:15: MemoryMax=66008M"])
-        #expect(try warnings("128MiB", 728 << 20).isEmpty)
+        expectErrors(try warnings("32GiB", 1028 << 20), ["f:2:15: MemoryMax=66308M"])
+        #expect(try warnings("128MiB", 1028 << 20).isEmpty)
         #expect(try warnings("32GiB", nil).isEmpty)
         // The default and smaller sizes are accepted silently.
         #expect(try warnings("64MiB", 256 << 20).isEmpty)

@@ -155,6 +155,30 @@ struct NAT64PrefixTests {
         #expect(NAT64Prefix(discoveredIn: []) == nil)
     }
 
+    @Test(
+        "a reverse name gives its address",
+        arguments: ["192.0.2.1", "0.0.0.0", "255.10.100.9", "::", "2001:db8::1"]
+    )
+    func reversed(_ text: String) throws {
+        let address = try #require(IPAddress(text))
+        let name = Name(reverseOf: address)
+        #expect(name.reversedAddress == address)
+        #expect(try Name(name.text.uppercased()).reversedAddress == address)
+    }
+
+    @Test(
+        "other names are not reverse names",
+        arguments: [
+            ".", "arpa", "1.2.0.192.in-addr.example", "1.2.0.192.in-adr.arpa",
+            "2.0.192.in-addr.arpa",
+            "1.1.2.0.192.in-addr.arpa", "01.2.0.192.in-addr.arpa", "256.2.0.192.in-addr.arpa",
+            "a.2.0.192.in-addr.arpa",
+        ]
+    )
+    func notReversed(_ text: String) throws {
+        #expect(try Name(text).reversedAddress == nil)
+    }
+
     @Test("the reverse name of an IPv6 address is read in any letter case")
     func reverse() throws {
         let address: IPv6Address = "2001:db8::abcd:ef01"

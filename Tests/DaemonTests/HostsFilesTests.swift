@@ -267,6 +267,50 @@ struct HostsFilesTests {
 
     @Test
     @ServiceLoop
+    func `the addresses of all names are limited, which is a problem`() async throws {
+        let fixture = try Fixture { settings, folder in
+            settings.files = [folder.path + "/blocklist", folder.path + "/hosts"]
+        }
+        let names = (0..<2000).map { " ad\($0)" }.joined()
+        let lines = (0..<201).map { "192.0.2.\($0)\(names)\n" }.joined()
+        let list = try fixture.folder.write(lines, to: "blocklist")
+        _ = try fixture.folder.write("192.0.2.1 a.lan b.lan\n", to: "hosts")
+        await fixture.start()
+        try await fixture.wait(for: "a.lan", ["192.0.2.1"])
+        let problem =
+            "the table is full (400000 addresses), ignoring 2002 entries, beginning in \(list)"
+        #expect(fixture.problems == [problem])
+        #expect(try fixture.addresses(of: "ad1999")?.count == 199)
+    }
+
+    @Test
+    @ServiceLoop
+    func `of files with more than 16 MiB in total, the smallest file is read first`() async throws {
+        let fixture = try Fixture { settings, folder in
+            settings.files = ["large", "larger", "small"].map { folder.path + "/\($0)" }
+        }
+        let line = [UInt8](("#" + String(repeating: " ", count: 1022) + "\n").utf8)
+        let comment = Array([[UInt8]](repeating: line, count: 8190).joined())
+        let end = [UInt8](String(repeating: "192.0.2.2 b.lan\n", count: 40).utf8)
+        _ = try fixture.folder.write(comment, to: "large")
+        let larger = try fixture.folder.write(
+            [UInt8]("192.0.2.1 a.lan\n".utf8) + comment + end,
+            to: "larger"
+        )
+        let small = String(repeating: "192.0.2.3 c.lan\n", count: 256)
+        _ = try fixture.folder.write(small, to: "small")
+        await fixture.start()
+        try await fixture.wait(for: "a.lan", ["192.0.2.1"])
+        try await fixture.wait(for: "b.lan", nil)
+        try await fixture.wait(for: "c.lan", ["192.0.2.3"])
+        let fault =
+            "\(larger) exceeds the limit of 16 MiB for all hosts files, ignoring the rest of the file"
+        #expect(fixture.problems == [fault])
+        #expect(fixture.log.all.last == "hosts: \(fault)")
+    }
+
+    @Test
+    @ServiceLoop
     func `the names of an unreadable file stay, until the file can be read or is removed`()
         async throws
     {

@@ -3,7 +3,7 @@ package import DNSWire
 
 package struct CacheSettings: Sendable, Equatable {
     /// Memory in octets that the daemon needs in addition to twice the size of the cache.
-    static let otherMemory = 472 << 20
+    static let otherMemory = 772 << 20
 
     /// Size in octets.
     package var size = 64 << 20
@@ -48,7 +48,7 @@ extension CacheSettings {
             """
             Memory limit of the cache; answers that were not queried recently are evicted first. \
             64MiB holds about 500,000 answers. If you raise the limit, set MemoryMax= of the \
-            systemd unit to twice this size plus 472 MiB (`systemctl edit httpdnsd`). The daemon, \
+            systemd unit to twice this size plus 772 MiB (`systemctl edit httpdnsd`). The daemon, \
             and `httpdnsctl check`, warn of a lower limit. A change requires a restart.
             """
         },

@@ -28,6 +28,17 @@ extension Name {
 // MARK: - Reading
 
 extension Name {
+    /// Address of the reverse name that `init(reverseOf:)` creates; nil for other names.
+    package var reversedAddress: IPAddress? {
+        if let address = reversedIPv6 { return .v6(address) }
+        let labels = labels.map { String(decoding: $0, as: UTF8.self) }
+        guard labels.count == 6, labels[5].lowercased() == "arpa",
+            let address = IPAddress(labels[..<4].reversed().joined(separator: ".")),
+            Name(reverseOf: address) == self
+        else { return nil }
+        return address
+    }
+
     package var reversedIPv6: IPv6Address? {
         let digits = 32
         guard octets.count == 2 * digits + 10,

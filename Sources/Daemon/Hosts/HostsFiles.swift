@@ -14,6 +14,9 @@ final class HostsFiles {
     /// Maximum octets of a hosts file; the rest of a longer file is ignored.
     nonisolated static let mostOctets = 8 << 20
 
+    /// Maximum octets of all hosts files; the rest is ignored, in the largest file.
+    nonisolated static let mostTotalOctets = 16 << 20
+
     private static let settling: Duration = .milliseconds(100)
 
     private static let retry: Duration = .seconds(10)
@@ -77,6 +80,7 @@ final class HostsFiles {
         hasChanged = true
         guard !isReading else { return }
         isReading = true
+        var isNew = false
         while hasChanged {
             hasChanged = false
             let (settings, table, known) = (settings, table, known)
@@ -99,13 +103,19 @@ final class HostsFiles {
             problems = result.files.compactMap(\.problem)
             staleFile = result.files.compactMap(\.staleness).first
             for file in result.files { log(file) }
-            if let excess = result.excess, result.table.isFull { problems.append(excess) }
+            if let excess = result.excess, result.table.reachedLimit != nil {
+                problems.append(excess)
+            }
             log(excess: result.excess)
             guard result.hasChanged else { continue }
             onChange?(result.table)
             logger.info("hosts: names loaded: \(result.table.count)")
+            isNew = true
         }
         isReading = false
+        guard isNew else { return }
+        // Without a thread, malloc keeps the memory of the former table for later use.
+        try? await WorkerThread.run(named: "hosts-memory") { OwnProcess.returnFreeMemory() }
     }
 
     // MARK: - Logging
@@ -146,8 +156,11 @@ struct HostsReading: Sendable {
         /// True if the table has the names of the file.
         var hasNames = false
 
-        /// Octets of the file that were used.
+        /// Octets of the file, up to the limit of a file.
         var size = 0
+
+        /// True if the file exceeds the limit of all files.
+        var exceedsTotal = false
 
         /// Number of names and addresses that the table did not accept.
         var leftOut = 0
@@ -163,17 +176,17 @@ struct HostsReading: Sendable {
     var excess: String? {
         guard let first = files.first(where: { $0.leftOut > 0 }) else { return nil }
         let count = files.reduce(0) { $0 + $1.leftOut }
-        return table.isFull
-            ? "the table is full (\(HostsTable.mostNames) names), ignoring \(count) entries, "
-                + "beginning in \(first.path)"
-            : "\(first.path) has more than \(HostsTable.mostAddresses) addresses for a name, "
-                + "ignoring \(count) addresses"
+        return table.reachedLimit.map {
+            "the table is full (\($0)), ignoring \(count) entries, beginning in \(first.path)"
+        }
+            ?? "\(first.path) has more than \(HostsTable.mostAddresses) addresses for a name, "
+            + "ignoring \(count) addresses"
     }
 
     /// Reads the files.
     ///
-    /// If the names exceed the limit of the table, the smallest file is read first. So a block list
-    /// that grows does not displace the names of a smaller file.
+    /// If the files exceed a limit of the table or of all files, the smallest file is read first. So
+    /// a block list that grows does not displace the names of a smaller file.
     ///
     /// - Parameters:
     ///   - former: the table of the former reading.
@@ -183,17 +196,18 @@ struct HostsReading: Sendable {
             records: settings.records.map { (name: $0.name, addresses: $0.addresses) }
         )
         var table = start
-        var files = settings.files.map { Self.read($0, into: &table, known) }
+        var files = Self.read(settings.files, into: &table, known)
         if files.contains(where: { $0.staleness != nil }) {
             // The table does not record the file of a name. Therefore all former names are kept.
             start = HostsTable(extending: former)
             table = start
-            files = settings.files.map { Self.read($0, into: &table, known) }
+            files = Self.read(settings.files, into: &table, known)
         }
-        if table.isFull, table.leftOut > 0, files.count > 1 {
+        let isFull = table.reachedLimit != nil && table.leftOut > 0
+        if isFull || files.contains(where: \.exceedsTotal), files.count > 1 {
             let paths = files.sorted { $0.size < $1.size }.map(\.path)
             table = start
-            files = paths.map { Self.read($0, into: &table, known) }
+            files = Self.read(paths, into: &table, known)
         }
         self.table = table
         self.files = files
@@ -201,14 +215,30 @@ struct HostsReading: Sendable {
     }
 
     private static func read(
+        _ paths: [String],
+        into table: inout HostsTable,
+        _ known: Set<String>
+    ) -> [File] {
+        var free = HostsFiles.mostTotalOctets
+        return paths.map { path in
+            let file = read(path, atMost: free, into: &table, known)
+            free -= min(file.size, free)
+            return file
+        }
+    }
+
+    private static func read(
         _ path: String,
+        atMost free: Int,
         into table: inout HostsTable,
         _ known: Set<String>
     ) -> File {
         var file = File(path: path)
         do throws(FileError) {
-            let limit = HostsFiles.mostOctets
-            var octets = try RegularFile(path).read(atMost: limit, cuts: true)
+            var octets = try RegularFile(path).read(atMost: HostsFiles.mostOctets, cuts: true)
+            file.size = min(octets.count, HostsFiles.mostOctets)
+            file.exceedsTotal = file.size > free
+            let limit = min(HostsFiles.mostOctets, free)
             let isCut = octets.count > limit
             if isCut {
                 let end = octets[..<limit].lastIndex(of: UInt8(ascii: "\n")) ?? 0
@@ -216,10 +246,13 @@ struct HostsReading: Sendable {
             }
             let before = table.leftOut
             let faults = table.add(hostsFile: octets)
-            (file.size, file.leftOut) = (octets.count, table.leftOut - before)
+            file.leftOut = table.leftOut - before
             file.hasNames = true
             if isCut {
-                let reason = FileError.tooLong(limit: limit).reason
+                let reason =
+                    file.exceedsTotal
+                    ? "exceeds the limit of \(HostsFiles.mostTotalOctets >> 20) MiB for all hosts files"
+                    : FileError.tooLong(limit: limit).reason
                 file.complaint = "\(path) \(reason), ignoring the rest of the file"
                 file.problem = file.complaint
             } else if let first = faults.first {

@@ -4,7 +4,7 @@ private import Glibc
 /// Memory limit of the control group of this process (`MemoryMax=` of the systemd unit).
 package enum MemoryLimit {
     /// `MemoryMax=` of httpdnsd.service.
-    package static let ofUnit = 600 << 20
+    package static let ofUnit = 900 << 20
 
     /// The limit in octets; nil for none.
     ///

@@ -3,8 +3,13 @@ package import DNSWire
 
 /// Static hosts: names and addresses from hosts files and settings.
 package struct HostsTable: Sendable, Equatable {
-    /// Maximum number of names, which use about 30 MB; some block lists have a million names.
+    /// Maximum number of names; some block lists have a million names.
     package static let mostNames = 200_000
+
+    /// Maximum number of addresses of all names: an IPv4 and an IPv6 address of each name.
+    ///
+    /// A table with so many addresses uses up to 90 MiB. While the files are read again, there are two tables.
+    package static let mostEntries = 400_000
 
     /// Maximum number of addresses per name; more addresses do not fit into a message.
     package static let mostAddresses = 256
@@ -12,14 +17,17 @@ package struct HostsTable: Sendable, Equatable {
     /// Addresses by name, in the order of the hosts files and settings.
     private var addresses: [Name: [IPAddress]] = [:]
 
-    /// First name of each address; the key is the reverse name of the address.
-    private var pointers: [Name: Name] = [:]
+    /// First name of each address; the key is not an IPv4-mapped IPv6 address.
+    private var pointers: [IPAddress: Name] = [:]
 
     /// Names defined in the settings; hosts files cannot add addresses to them.
     private var fixed: Set<Name> = []
 
     /// Lengths of all names, modulo 64, as a bit set; a name with another length needs no lookup.
     private(set) var lengths: UInt64 = 0
+
+    /// Number of addresses of all names.
+    private var entries = 0
 
     /// Number of names and addresses that were ignored because of a limit.
     package private(set) var leftOut = 0
@@ -54,22 +62,23 @@ extension HostsTable {
         guard let own = names.first, address.hasPointer,
             addresses[own]?.contains(address) ?? false
         else { return }
-        let reverse = Name(reverseOf: address)
-        if pointers[reverse] == nil {
-            pointers[reverse] = own
-            lengths |= Self.bit(of: reverse)
+        if pointers[address.unmapped] == nil {
+            pointers[address.unmapped] = own
+            lengths |= Self.bit(of: Name(reverseOf: address))
         }
     }
 
     private mutating func add(_ address: IPAddress, to name: Name) {
         let known = addresses[name] ?? []
         guard !known.contains(address) else { return }
-        guard known.count < Self.mostAddresses, !known.isEmpty || addresses.count < Self.mostNames
+        guard known.count < Self.mostAddresses, entries < Self.mostEntries,
+            !known.isEmpty || addresses.count < Self.mostNames
         else {
             leftOut += 1
             return
         }
         addresses[name, default: []].append(address)
+        entries += 1
         lengths |= Self.bit(of: name)
     }
 
@@ -94,14 +103,18 @@ extension IPAddress {
 extension HostsTable {
     package var count: Int { addresses.count }
 
-    package var isFull: Bool { addresses.count >= Self.mostNames }
+    /// Limit that the table has reached; nil for none.
+    package var reachedLimit: String? {
+        if addresses.count >= Self.mostNames { return "\(Self.mostNames) names" }
+        return entries >= Self.mostEntries ? "\(Self.mostEntries) addresses" : nil
+    }
 
     func addresses(of name: Name) -> [IPAddress]? { addresses[name] }
 
-    func pointer(_ name: Name) -> Name? { pointers[name] }
+    func pointer(_ name: Name) -> Name? { name.reversedAddress.flatMap { pointers[$0] } }
 
     func contains(_ name: Name) -> Bool {
-        hasLength(of: name) && (addresses[name] != nil || pointers[name] != nil)
+        hasLength(of: name) && (addresses[name] != nil || pointer(name) != nil)
     }
 
     private func hasLength(of name: Name) -> Bool { lengths & Self.bit(of: name) != 0 }
@@ -114,7 +127,7 @@ extension HostsTable {
         guard !addresses.isEmpty, hasLength(of: question.name) else { return false }
         return switch question.type {
         case .a, .aaaa, .https, .svcb: addresses[question.name] != nil
-        case .ptr: pointers[question.name] != nil
+        case .ptr: pointer(question.name) != nil
         default: false
         }
     }
