@@ -104,7 +104,9 @@ struct LogTests {
         let line = try harness.daemon.program.line(with: "warning: vendor tencent: ")
         #expect(line.contains("trying \(harness.emulator.address)"), "\(line)")
         #expect(line.contains("error=server-status") && line.contains("vendor=tencent"), "\(line)")
-        // SIGUSR1 logs recent lines, also those below the log level.
+        // SIGUSR1 logs recent lines, also those below the log level. Other signals are ignored.
+        harness.daemon.program.send(SIGUSR2)
+        harness.daemon.program.send(SIGALRM)
         harness.daemon.program.send(SIGUSR1)
         _ = try harness.daemon.program.line(with: "latest 3 queries that the cache")
         _ = try harness.daemon.program.line(with: "name=2.many.example.com.")

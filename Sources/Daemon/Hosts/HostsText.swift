@@ -18,7 +18,9 @@ extension HostsTable {
     mutating func add(hostsFile octets: [UInt8]) -> HostsFaults {
         var faults = HostsFaults()
         var number = 0
-        for line in octets.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+        // Some editors begin a UTF-8 file with a byte order mark.
+        let text = octets.starts(with: [0xEF, 0xBB, 0xBF]) ? octets.dropFirst(3) : octets[...]
+        for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             number += 1
             let content = line.prefix { $0 != UInt8(ascii: "#") }
             let fields = content.split { [0x20, 0x09, 0x0B, 0x0C, 0x0D].contains($0) }

@@ -148,10 +148,13 @@ extension LoopExecutor {
     /// Creates the thread, which inherits the caller's signal mask and capabilities.
     ///
     /// Ignores SIGPIPE and SIGXFSZ in the whole process, so that a write to a closed connection, or
-    /// above the limit of file sizes, returns an error instead.
+    /// above the limit of file sizes, returns an error instead. Ignores SIGUSR2 and SIGALRM, which
+    /// would end the process, because an operator can send SIGUSR2 in place of SIGUSR1.
     private static func makeThread() -> pthread_t {
         Glibc.signal(SIGPIPE, SIG_IGN)
         Glibc.signal(SIGXFSZ, SIG_IGN)
+        Glibc.signal(SIGUSR2, SIG_IGN)
+        Glibc.signal(SIGALRM, SIG_IGN)
         var made = pthread_t()
         // SAFETY: the entry needs no argument; `shared` is never freed.
         let error = unsafe pthread_create(
