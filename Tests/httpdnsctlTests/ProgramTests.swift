@@ -409,6 +409,12 @@ struct ProgramTests {
         #expect(missing.status == 3)
         #expect(missing.errors.contains("there is no socket \(folder)/none.sock\nhint: "))
 
+        let file = folder + "/file"
+        try "text".write(toFile: file, atomically: false, encoding: .utf8)
+        let wrong = try await runControl("--socket", file, "status")
+        #expect(wrong.status == 3)
+        #expect(wrong.errors.contains("\(file) is not a socket\nhint: "))
+
         let dead = folder + "/dead.sock"
         close(try unixSocket(dead) { bind($0, $1, $2) == 0 })
         let refused = try await runControl("--socket", dead, "status")

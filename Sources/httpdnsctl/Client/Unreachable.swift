@@ -11,6 +11,11 @@ enum Unreachable {
                     + "control.socket of the settings; if the socket file was removed, "
                     + "systemctl restart httpdnsd"
             )
+        case ECONNREFUSED where isRegularFile(path):
+            failure(
+                "\(path) is not a socket",
+                hint: "--socket PATH must be the control.socket of the settings"
+            )
         case ECONNREFUSED:
             failure(
                 "nothing listens on \(path)",
@@ -48,6 +53,10 @@ enum Unreachable {
             "no reply on \(path) within \(timeout.components.seconds) s",
             hint: "the daemon hangs or is overloaded: journalctl -u httpdnsd"
         )
+    }
+
+    private static func isRegularFile(_ path: String) -> Bool {
+        FileTree().status(path, follows: true).map { $0.st_mode & S_IFMT == S_IFREG } ?? false
     }
 
     private static func failure(_ message: String, hint: String?) -> Failure {
