@@ -13,6 +13,16 @@ struct ResolvConfTests {
         _ files: [String: String],
         listening address: String = "127.0.0.1:53"
     ) throws -> ResolvConf {
+        try withFiles(files) { root in
+            let listener = try #require(SocketAddress(address, defaultPort: 53))
+            return ResolvConf(pointingAt: [listener], root: root) { $0.host == "192.0.2.9" }
+        }
+    }
+
+    private func withFiles<Result>(
+        _ files: [String: String],
+        _ body: (_ root: String) throws -> Result
+    ) throws -> Result {
         let root = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: root) }
         for (path, text) in files {
@@ -23,8 +33,7 @@ struct ResolvConfTests {
             )
             try text.write(to: file, atomically: false, encoding: .utf8)
         }
-        let listener = try #require(SocketAddress(address, defaultPort: 53))
-        return ResolvConf(pointingAt: [listener], root: root.path) { $0.host == "192.0.2.9" }
+        return try body(root.path)
     }
 
     @Test("a wildcard listener stands for the addresses of this machine only")
@@ -94,6 +103,13 @@ struct ResolvConfTests {
         #expect(try found(files).problem(allow: local) == nil)
         let moved = try found(files, listening: "127.0.0.1:5353")
         #expect(moved.problem(allow: local)?.contains("does not serve port 53") == true)
+        let (old, new) = ("127.0.0.1:53", "127.0.0.7:53")
+        let addresses = try [old, new].map { try #require(SocketAddress($0)) }
+        try withFiles(files) { root in
+            #expect(ResolvConf.warning(listening: addresses, root: root) == nil)
+            let warning = ResolvConf.warning(listening: [addresses[1]], root: root)
+            #expect(warning?.contains("names 127.0.0.1, but the daemon does not serve") == true)
+        }
     }
 
     @Test("a resolv.conf that was changed since the setup is a problem")

@@ -160,6 +160,12 @@ struct ReloadTests {
         #expect(again.status == 0 && again.output == "reloaded, no changes\n")
         #expect(try daemon.control("check").output == "ok, a reload would change nothing\n")
         #expect(try daemon.cached("own.example.org", "A").count == 1)
+        // A directory cannot be read as a hosts file, not even by root.
+        try daemon.rewrite(good.replacing("files: []", with: "files: [/etc]"))
+        let unread = try daemon.control("reload")
+        #expect(unread.status == 0)
+        let warning = "hosts: /etc is a directory, not a file, ignoring the file"
+        #expect((unread.output + unread.errors).contains(warning), "\(unread)")
         try daemon.stop()
     }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Configuration
-internal import Control
+package import Control
 internal import DNSWire
 internal import Glibc
-internal import Net
+package import Net
 
 extension ResolvConf {
     /// Checks if the first server in resolv.conf(5) is this daemon.
@@ -78,6 +78,20 @@ extension ResolvConf {
         return
             "/etc/resolv.conf, written by `httpdnsctl setup apply`, names \(first), but the daemon "
             + "does not serve port 53 of this address: correct `listen`, and run `httpdnsctl reload`"
+    }
+
+    /// Warning for settings without the address that `httpdnsctl setup apply` wrote; nil for none.
+    ///
+    /// - Parameters:
+    ///   - addresses: listen addresses of the settings, and sockets from systemd.
+    ///   - root: prefix of all paths, for tests.
+    package static func warning(
+        listening addresses: [SocketAddress],
+        root: String = ""
+    ) -> String? {
+        let found = ResolvConf(pointingAt: addresses, root: root)
+        guard found.pointsHere == false, found.isWrittenBySetup == true else { return nil }
+        return found.problem(allow: [])
     }
 
     private static func servers(_ path: String) -> [String]? {

@@ -19,13 +19,15 @@ extension Daemon {
     package func reload() async -> ReloadReply {
         await reloads.turn { [self] in
             ServiceManager.reloading()
-            let outcome = await settingsQueue.turn { [self] in await attempt() }
+            var outcome = await settingsQueue.turn { [self] in await attempt() }
             guard !isStopping || outcome.applied else {
                 logger.notice("reload: cancelled because the daemon is stopping")
                 return outcome
             }
             log(outcome)
             life.note(outcome)
+            // Already logged.
+            outcome.warnings += hosts.problems.map { Self.complaint("hosts: \($0)", source.file) }
             ServiceManager.ready(
                 status: outcome.applied
                     ? readiness : "\(readiness); the last reload failed, see the log"
@@ -145,10 +147,18 @@ extension Daemon {
     private func read(
         _ load: @escaping @Sendable () throws(SettingsErrors) -> Settings
     ) async -> Result<Settings, SettingsErrors> {
+        let passed = listenerManager.listeners.filter(\.isPassed).map(\.address)
+        let file = source.file
         do throws(SocketError) {
             return try await WorkerThread.run(named: "settings") {
                 defer { OwnProcess.returnFreeMemory() }
-                return Result { () throws(SettingsErrors) in try load() }
+                return Result { () throws(SettingsErrors) in
+                    var settings = try load()
+                    if let warning = ResolvConf.warning(listening: settings.listen + passed) {
+                        settings.warnings.append(Self.complaint(warning, file))
+                    }
+                    return settings
+                }
             }
         } catch {
             return .failure(SettingsErrors(problems: [problem(.system(error), source.file)]))
@@ -165,7 +175,11 @@ extension Daemon {
     private static let loggedChanges = 100
 
     private func problem(_ error: StartError, _ file: String) -> SettingsComplaint {
-        SettingsComplaint(file: file, line: 0, column: 0, message: "\(error)")
+        Self.complaint("\(error)", file)
+    }
+
+    private nonisolated static func complaint(_ text: String, _ file: String) -> SettingsComplaint {
+        SettingsComplaint(file: file, line: 0, column: 0, message: text)
     }
 
     private func log(_ outcome: ReloadReply) {
