@@ -19,8 +19,11 @@ extension HostsTable {
         var faults = HostsFaults()
         var number = 0
         // Some editors begin a UTF-8 file with a byte order mark.
-        let text = octets.starts(with: [0xEF, 0xBB, 0xBF]) ? octets.dropFirst(3) : octets[...]
-        for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+        var rest = octets.starts(with: [0xEF, 0xBB, 0xBF]) ? octets.dropFirst(3) : octets[...]
+        // An array of all lines would need more memory than the file.
+        while !rest.isEmpty {
+            let line = rest.prefix { $0 != UInt8(ascii: "\n") }
+            rest = rest.dropFirst(line.count + 1)
             number += 1
             let content = line.prefix { $0 != UInt8(ascii: "#") }
             let fields = content.split { [0x20, 0x09, 0x0B, 0x0C, 0x0D].contains($0) }
