@@ -17,6 +17,9 @@ final class HostsFiles {
     /// Maximum octets of all hosts files; the rest is ignored, in the largest file.
     nonisolated static let mostTotalOctets = 16 << 20
 
+    /// Minimum number of names of a former table whose memory is returned to the system.
+    private static let largeTable = 10_000
+
     private static let settling: Duration = .milliseconds(100)
 
     private static let retry: Duration = .seconds(10)
@@ -80,7 +83,7 @@ final class HostsFiles {
         hasChanged = true
         guard !isReading else { return }
         isReading = true
-        var isNew = false
+        var isLarge = false
         while hasChanged {
             hasChanged = false
             let (settings, table, known) = (settings, table, known)
@@ -110,10 +113,10 @@ final class HostsFiles {
             guard result.hasChanged else { continue }
             onChange?(result.table)
             logger.info("hosts: names loaded: \(result.table.count)")
-            isNew = true
+            if table.count > Self.largeTable { isLarge = true }
         }
         isReading = false
-        guard isNew else { return }
+        guard isLarge else { return }
         // Without a thread, malloc keeps the memory of the former table for later use.
         try? await WorkerThread.run(named: "hosts-memory") { OwnProcess.returnFreeMemory() }
     }
