@@ -125,7 +125,8 @@ extension Settings {
 
     /// Warns if only root can read a settings file, or the directory of the drop-ins.
     ///
-    /// The directory of the first file is not checked: root can check a draft in any directory.
+    /// The directory of the first file is not checked: root can check a draft in any directory. The
+    /// directory of the drop-ins is checked only once, together with the first file.
     private func checkAccess(
         to path: String,
         _ index: Int,
@@ -133,8 +134,9 @@ extension Settings {
         _ reading: inout SettingsReading
     ) {
         let place = YAMLPlace(file: index, line: 0, column: 0)
-        let directory = first.lastIndex(of: "/").map { String(first[...$0]) } ?? "."
-        let paths = index == 0 ? [path, path + SettingsFile.directorySuffix] : [path]
+        let dropIns = first + SettingsFile.directorySuffix
+        let folder = first.lastIndex(of: "/").map { String(first[...$0]) } ?? "."
+        let (paths, directory) = index == 0 ? ([path, dropIns], folder) : ([path], dropIns)
         for path in paths { reading.warnIfOnlyForRoot(path, at: place, exempt: directory) }
     }
 }

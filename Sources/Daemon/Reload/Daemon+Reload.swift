@@ -53,7 +53,7 @@ extension Daemon {
         _ other: (text: String, file: String)?
     ) async -> (outcome: ReloadReply, discarded: OldRoutes?) {
         let source = source
-        let read = await read { () throws(SettingsErrors) in
+        let read = await read(other?.file ?? source.file) { () throws(SettingsErrors) in
             if let other { try source.check(other.text, other.file) } else { try source.load() }
         }
         switch read {
@@ -85,7 +85,7 @@ extension Daemon {
     private func attempt() async -> ReloadReply {
         let source = source
         let wanted: Settings
-        switch await read({ () throws(SettingsErrors) in try source.load() }) {
+        switch await read(source.file, { () throws(SettingsErrors) in try source.load() }) {
         case .success(let settings): wanted = settings
         case .failure(let errors):
             return ReloadReply(applied: false, problems: errors.problems, warnings: errors.warnings)
@@ -145,10 +145,10 @@ extension Daemon {
     }
 
     private func read(
+        _ file: String,
         _ load: @escaping @Sendable () throws(SettingsErrors) -> Settings
     ) async -> Result<Settings, SettingsErrors> {
         let passed = listenerManager.listeners.filter(\.isPassed).map(\.address)
-        let file = source.file
         do throws(SocketError) {
             return try await WorkerThread.run(named: "settings") {
                 defer { OwnProcess.returnFreeMemory() }

@@ -6,6 +6,11 @@ package struct RootOnlyPath {
     package let path: String
     package let isDirectory: Bool
 
+    /// Directories of services with `DynamicUser=`; systemd lets each service search its own.
+    private static let ofSystemd: Set = [
+        "/var/lib/private", "/var/cache/private", "/var/log/private", "/run/private",
+    ]
+
     /// Finds the first directory of `path`, or the file, that only root can use; nil for none.
     ///
     /// The directories of a link and of its target are checked.
@@ -17,7 +22,8 @@ package struct RootOnlyPath {
         for path in [path, target] {
             let directories = path.indices.filter { path[$0] == "/" && $0 != path.startIndex }
                 .map { String(path[..<$0]) }
-            for directory in directories where !Self.contains(directory, exempt) {
+            for directory in directories
+            where !Self.contains(directory, exempt) && !Self.ofSystemd.contains(directory) {
                 guard Self.isClosed(directory, isSearched: true) else { continue }
                 (self.path, isDirectory) = (directory, true)
                 return
