@@ -55,6 +55,8 @@ package final class Forwarder: Forwarding {
     /// False for a learned server even with TLS, because the network has chosen the server.
     package var isProtected: Bool { !isLearned && transport.isProtected }
 
+    package var isEncrypted: Bool { transport.isProtected }
+
     package var validates: Bool { transport.validates }
 
     package var repeatsAfter: Duration? { transport.repeatsAfter }

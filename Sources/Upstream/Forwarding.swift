@@ -13,6 +13,9 @@ package protocol Forwarding: AnyObject, Sendable {
     /// True if replies are encrypted and authenticated.
     nonisolated var isProtected: Bool { get }
 
+    /// True if TLS encrypts the queries, also to a server that the network has chosen.
+    nonisolated var isEncrypted: Bool { get }
+
     /// True if the daemon sets AD in queries and trusts AD in replies (RFC 4035 §3.2.3).
     nonisolated var validates: Bool { get }
 
@@ -111,4 +114,8 @@ package struct UpstreamNumbers: Sendable, Equatable {
         lastError = failure
         lastErrorAt = end
     }
+}
+
+extension Forwarding {
+    package nonisolated var isEncrypted: Bool { isProtected }
 }

@@ -118,8 +118,8 @@ extension UpstreamError: CustomStringConvertible {
         }
     }
 
-    /// True if a repetition of the query can have another result.
-    package var isTemporary: Bool { repetition != .never }
+    /// True if a client with a normal load sends the query again after the error.
+    package var isRepeatable: Bool { self == .timedOut || repetition == .afterPause }
 
     /// True if the server is not at fault, so that the result of a probe does not count.
     var isOurs: Bool {

@@ -31,7 +31,11 @@ struct CostTests {
     @Test("billable calls and names agree with the vendor's count")
     func bill() throws {
         // More names than concurrent calls, so that names share calls.
-        let harness = try ProgramHarness(faults: ["delay=400"], route: Self.secondRoute)
+        let harness = try ProgramHarness(
+            faults: ["delay=400"],
+            route: Self.secondRoute,
+            vendor: "batching: waiting"
+        )
         let names =
             ["www.example.com", "none.example.com"] + (0..<60).map { "n\($0).many.example.com" }
         let others = names.prefix(10)

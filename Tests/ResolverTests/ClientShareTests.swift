@@ -27,7 +27,9 @@ struct ClientShareTests {
         fallsBack: Bool = true,
         fallbackAfter: Duration? = nil
     ) throws -> ResolverHarness {
-        let fewCalls = { (settings: inout VendorClient.Settings) in settings.concurrentCalls = 2 }
+        let fewCalls = { (settings: inout VendorClient.Settings) in
+            (settings.concurrentCalls, settings.batching) = (2, .waiting)
+        }
         let delay = { (options: inout Route.Options) in options.fallbackAfter = fallbackAfter }
         let harness =
             if let next {

@@ -216,7 +216,7 @@ extension TransferSharesTests {
     func `over HTTP/1.1, a client runs half of the transfers that other clients leave free`() throws
     {
         let transfers = TransferShares().transfers(at: "single")
-        transfers.note(version: "1.1")
+        transfers.note(isHTTP1: true)
         let now = Instant(nanoseconds: 0)
         func begin(_ number: UInt32) throws -> UpstreamTransfers.Transfer {
             try #require(transfers.begin(Self.client(number), isRepetition: false, now: now))
@@ -238,7 +238,7 @@ extension TransferSharesTests {
         #expect(started == [3])
         for index in 1...5 { transfers.end(running[index]) }
         #expect(started == [3, 2])
-        transfers.note(version: "2")
+        transfers.note(isHTTP1: false)
         #expect(started == [3, 2, 1])
     }
 
@@ -246,7 +246,7 @@ extension TransferSharesTests {
     @ServiceLoop
     func `over HTTP/1.1, a waiting transfer of a proven client starts first`() throws {
         let transfers = TransferShares().transfers(at: "single")
-        transfers.note(version: "1.1")
+        transfers.note(isHTTP1: true)
         func begin(_ client: ClientNetwork) throws -> UpstreamTransfers.Transfer {
             let now = Instant(nanoseconds: 0)
             return try #require(transfers.begin(client, isRepetition: false, now: now))
@@ -283,7 +283,7 @@ extension TransferSharesTests {
 
         init() {
             transfers = TransferShares().transfers(at: "single", clocks: world.clocks)
-            transfers.note(version: "1.1")
+            transfers.note(isHTTP1: true)
         }
 
         func begin(_ name: String, _ client: ClientNetwork) throws {

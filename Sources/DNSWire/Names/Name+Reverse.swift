@@ -31,6 +31,10 @@ extension Name {
     /// Address of the reverse name that `init(reverseOf:)` creates; nil for other names.
     package var reversedAddress: IPAddress? {
         if let address = reversedIPv6 { return .v6(address) }
+        // Most names end here, without an allocation. The last label is `arpa`, with its length.
+        guard octets.count > 6, octets[octets.count - 6] == 4,
+            octets[octets.count - 2].folded == 0x61
+        else { return nil }
         let labels = labels.map { String(decoding: $0, as: UTF8.self) }
         guard labels.count == 6, labels[5].lowercased() == "arpa",
             let address = IPAddress(labels[..<4].reversed().joined(separator: ".")),

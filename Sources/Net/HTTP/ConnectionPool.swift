@@ -341,6 +341,8 @@ extension ConnectionPool {
         } else if !meter.charge(time, replies: replies, failed: ended.count - replies) {
             isAbandoned = true
         }
+        // A new request may have started on an idle socket; `replied` must not shut it down.
+        applyWanted()
         for (transfer, handle, code) in ended where transfer.handle === handle {
             var result = handle.result(
                 code,
@@ -351,7 +353,8 @@ extension ConnectionPool {
                 handle.received.needsNewHandle
                 || handle.wasCutOff(code) && !handle.received.isSentOnce
             if case .success(let reply) = result {
-                sockets.replied(descriptor, isHTTP1: reply.isHTTP1, on: handle.localPort)
+                let isNew = handle.connectionsOpened > 0
+                sockets.replied(descriptor, reply.isHTTP1, isNew: isNew, on: handle.localPort)
                 transfer.wasSent = true
             }
             remove(transfer, handle, isUnanswered: handle.isUnanswered(code))

@@ -164,9 +164,10 @@ final class WatchedSockets {
     /// Marks the idle sockets of a server after one of its connections was silent.
     ///
     /// If the network has lost the state of one connection, it has probably lost the state of all.
-    /// The next reply on another connection shuts down the marked sockets that are still idle.
+    /// The next reply on a new connection shuts down the marked sockets that are still idle.
     func suspectIdle(to server: SocketAddress) {
-        idleSuspects = ports(of: server).filter { all[$0.key]?.isIdle ?? false }
+        let idle = ports(of: server).filter { all[$0.key]?.isIdle ?? false }
+        idleSuspects.merge(idle) { $1 }
     }
 
     /// Marks a socket as silent.
@@ -198,17 +199,21 @@ final class WatchedSockets {
     ///
     /// - Parameters:
     ///   - descriptor: socket with an event; -1 if a timer of libcurl expired.
+    ///   - isHTTP1: true if the reply is of HTTP/1.1.
+    ///   - isNew: true if the connection was opened for the request.
     ///   - port: local port of the connection.
     func replied(
         _ descriptor: Int32,
-        isHTTP1: Bool,
+        _ isHTTP1: Bool,
+        isNew: Bool,
         on port: @autoclosure () -> UInt16
     ) {
         if isHTTP1 { all[descriptor]?.isHTTP1 = true }
         guard !suspects.isEmpty || !idleSuspects.isEmpty else { return }
         let port = port()
+        // A reply on an old connection shows that the network has not lost all connections.
         for (descriptor, suspect) in idleSuspects
-        where suspect != port && SocketAddress(localOf: descriptor)?.port == suspect {
+        where isNew && SocketAddress(localOf: descriptor)?.port == suspect {
             if let socket = all[descriptor], socket.isIdle { socket.shutDown() }
         }
         idleSuspects = [:]

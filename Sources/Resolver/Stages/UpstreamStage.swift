@@ -116,7 +116,7 @@ package final class UpstreamStage {
         let cause: UpstreamError = isChain ? .aliases : isOfPause ? .paused : error
         var failure = Self.failure(cause, query.query)
         failure.isUnanswered = error == .timedOut
-        failure.lacksRepetition = isOfServer && cause.isTemporary && query.lacksRepetitions
+        failure.lacksRepetition = isOfServer && cause.isRepeatable && query.lacksRepetitions
         if failure.lacksRepetition { failure.lifetime = 0 }
         query.upstreamsAnswered(failure)
     }

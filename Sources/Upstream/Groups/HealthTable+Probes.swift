@@ -91,7 +91,7 @@ extension HealthTable {
 
     /// True if a slow connection may be the reason that an encrypted server has not answered yet.
     func mayBeSlow(_ server: any Forwarding) -> Bool {
-        server.isProtected && !page(of: server).health.hasAnswered
+        server.isEncrypted && !page(of: server).health.hasAnswered
     }
 
     /// Timeout of a probe for which no query waits.
@@ -146,7 +146,7 @@ extension HealthTable {
             let now = clocks.now()
             if let error = outcome.failure {
                 reportFailure(server.name, server.label, error)
-                let isProtected = server.isProtected
+                let isProtected = server.isEncrypted
                 if page.health.failedProbe(error, isProtected: isProtected, began: began, now: now)
                 {
                     report(server, "backoff", "backing off: \(error)")

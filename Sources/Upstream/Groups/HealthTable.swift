@@ -156,7 +156,7 @@ package final class HealthTable {
         let (isSlow, rests) = page.health.answered(in: now - began, now: now)
         // Only the round trip of protected servers is measured. This time determines the timeout of
         // probes, and a failed probe of a protected server permits the use of unprotected servers.
-        let isDue = isSlow && server.isProtected && !page.health.isProbed
+        let isDue = isSlow && server.isEncrypted && !page.health.isProbed
         if isDue, page.health.isUnmeasured(at: now) { measure(server) }
         reportForgeries(of: server, page)
         if rests { probe(server, until: now + server.timeout) }

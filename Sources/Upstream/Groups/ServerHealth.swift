@@ -159,6 +159,7 @@ extension ServerHealth {
         _ server: any Forwarding,
         _ index: Int,
         _ role: ServerRole = .ordinary,
+        isProtected: Bool,
         upstream: Int = 0,
         isLossy: Bool = false
     ) -> AttemptPlan.Candidate {
@@ -166,7 +167,7 @@ extension ServerHealth {
             server: index,
             upstream: upstream,
             role: role,
-            isProtected: server.isProtected,
+            isProtected: isProtected,
             isDown: isDown,
             isUntrusted: isUntrusted,
             timeout: server.timeout,

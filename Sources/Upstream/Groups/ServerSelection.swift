@@ -17,7 +17,7 @@ struct ServerSelection: Sendable, Hashable {
             (isPaused || !health.isFit) && !health.isDown
         }
 
-        fileprivate var kind: Int { role != .ordinary ? 2 : isProtected ? 0 : 1 }
+        fileprivate var kind: Int { (role != .ordinary ? 2 : 0) + (isProtected ? 0 : 1) }
     }
 
     /// Indices of the servers to query.
@@ -56,7 +56,7 @@ struct ServerSelection: Sendable, Hashable {
                 }
             }
         )
-        var queues = (0...2).map { kind in
+        var queues = (0...3).map { kind in
             let those = fit.filter { entries[$0].kind == kind }
             return (those.filter { !slow.contains($0) } + those.filter(slow.contains))[...]
         }

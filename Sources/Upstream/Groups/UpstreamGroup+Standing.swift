@@ -22,7 +22,7 @@ extension UpstreamGroup {
         let others = servers.indices.filter { !selection.order.contains($0) }
         return (selection.order + others).map { index in
             let blocker = selection.blocker.flatMap { blocker in
-                index > blocker && !servers[index].isProtected ? servers[blocker] : nil
+                index > blocker && !roster.isProtected(index) ? servers[blocker] : nil
             }
             return Standing(
                 server: servers[index],

@@ -136,6 +136,7 @@ package final class UpstreamGroup {
                     server,
                     index,
                     roster.roles[index],
+                    isProtected: roster.isProtected(index),
                     upstream: roster.upstreams[index],
                     isLossy: isLossy
                 )
@@ -172,12 +173,12 @@ package final class UpstreamGroup {
     package func dropsQueries(now: Instant) -> Bool {
         let roster = roster
         let isProtected = roster.servers.indices.contains {
-            roster.servers[$0].isProtected && !roster.pages[$0].health.isDown
+            roster.isProtected($0) && !roster.pages[$0].health.isDown
         }
         var drops = false
         for (index, page) in roster.pages.enumerated() {
             guard !page.health.isDown, !page.health.loops,
-                !isProtected || roster.servers[index].isProtected,
+                !isProtected || roster.isProtected(index),
                 let areLost = page.samples.areLost(at: now)
             else { continue }
             if areLost { drops = true } else if page.health.isFit { return false }
@@ -198,7 +199,7 @@ package final class UpstreamGroup {
         else { return nil }
         return AttemptPlan.Candidate(
             server: 0,
-            isProtected: server.isProtected,
+            isProtected: roster.isProtected(0),
             timeout: server.timeout,
             patience: patience,
             repeatsAfter: server.repeatsAfter,
@@ -222,7 +223,7 @@ package final class UpstreamGroup {
         return ServerSelection(
             servers.indices.map { index in
                 ServerSelection.Entry(
-                    isProtected: servers[index].isProtected,
+                    isProtected: roster.isProtected(index),
                     role: roster.roles[index],
                     isPaused: health.isPaused(servers[index]),
                     health: pages[index].health

@@ -11,6 +11,9 @@ final class UpstreamRoster {
     /// For each server, the number of its upstream: the index of the upstream's first server.
     let upstreams: [Int]
 
+    /// True if the settings name a server of the group.
+    private let hasOwn: Bool
+
     /// Sum of the versions of all ``LearnedUpstream`` members of the group.
     let version: Int
 
@@ -20,10 +23,19 @@ final class UpstreamRoster {
         servers =
             own.filter(\.isProtected) + own.filter { !$0.isProtected } + learned.map(\.server)
         roles = own.map { _ in .ordinary } + learned.map(\.role)
+        hasOwn = !own.isEmpty
         pages = servers.map(health.page)
         let names = servers.map(\.name)
         upstreams = names.map { names.firstIndex(of: $0) ?? 0 }
         self.version = version
+    }
+
+    /// True if unprotected servers of the group must not replace the server.
+    ///
+    /// Among the servers of the network, encrypted servers have precedence. They have no precedence
+    /// over the servers of the settings.
+    func isProtected(_ index: Int) -> Bool {
+        servers[index].isProtected || !hasOwn && servers[index].isEncrypted
     }
 }
 

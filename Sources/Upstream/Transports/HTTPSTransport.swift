@@ -230,7 +230,7 @@ package final class HTTPSTransport: UpstreamTransport {
         case .failure(let error):
             throw UpstreamError(error)
         case .success(let reply):
-            transfers.note(version: reply.version)
+            transfers.note(isHTTP1: reply.isHTTP1)
             if reply.connectionReused { reused += 1 } else { opened += 1 }
             return try Self.message(in: reply, to: exchange)
         }

@@ -254,9 +254,7 @@ final class UpstreamTransfers {
 
 extension UpstreamTransfers {
     /// Sets the HTTP version of the server from a reply.
-    func note(version: String) {
-        // Not `hasPrefix`, which takes longer than the comparison of short strings.
-        let isHTTP1 = version == "1.1" || version == "1.0"
+    func note(isHTTP1: Bool) {
         let connections = isHTTP1 ? UpstreamLimits.connections : nil
         guard connections != self.connections else { return }
         self.connections = connections
@@ -331,11 +329,11 @@ extension UpstreamTransfers {
 
     /// Replaces a running transfer if no connection is free for a client without a connection.
     ///
-    /// Without this rule, one slow name from each of 32 clients would block all other clients.
+    /// Otherwise, one slow name from each of 32 clients would block all other clients.
     private func replaceRunning() {
-        guard running == connections, let index = firstWaiting(where: { $0.running == 0 }) else {
-            return
-        }
+        guard let connections, running >= connections,
+            let index = firstWaiting(where: { $0.running == 0 })
+        else { return }
         let now = clocks.now()
         let unproven = unverifiedRunning + (waiting[index].client.isVerified ? 0 : 1)
         let isCrowd = unproven > UpstreamLimits.unprovenConnections
