@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CCurl
+internal import Glibc
 
 /// Easy handle of libcurl, reused for requests of the same ``Kind``.
 ///
@@ -325,7 +326,10 @@ extension EasyHandle {
         guard cause != 0 else { return .connect(text) }
         if SocketError.isNoPort(cause, to: peer) { return .exhausted("\(SocketError.noPort)") }
         let isOurs = SocketError.system(call: "connect", code: cause).isShortage
-        return isOurs ? .exhausted(errorText(cause)) : .connect(errorText(cause))
+        // A server that refuses a connection causes ECONNREFUSED, not ECONNRESET.
+        return isOurs
+            ? .exhausted(errorText(cause))
+            : .connect(errorText(cause), isOpen: cause == ECONNRESET)
     }
 
     /// libcurl's message for a TLS error, without control characters.
