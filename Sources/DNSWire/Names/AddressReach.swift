@@ -89,10 +89,11 @@ extension IPv6Address {
     /// IPv4 addresses that a translator or tunnel has embedded in this address.
     private var carried: [IPv4Address] {
         let last = UInt32(truncatingIfNeeded: low)
-        // Mapped and compatible (RFC 4291 §2.5.5); translated (RFC 2765 §2.1); NAT64 (RFC 6052 §2.1).
+        // Mapped and compatible (RFC 4291 §2.5.5); translated (RFC 2765 §2.1).
         if high == 0, [0, 0xFFFF, 0xFFFF_0000].contains(low >> 32) {
             return [IPv4Address(value: last)]
         }
+        // NAT64 (RFC 6052 §2.1).
         if high == 0x0064_FF9B_0000_0000, low >> 32 == 0 { return [IPv4Address(value: last)] }
         // 6to4 (RFC 3056 §2).
         if high >> 48 == 0x2002 {

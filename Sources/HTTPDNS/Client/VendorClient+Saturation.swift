@@ -56,7 +56,8 @@ extension VendorClient {
     /// Removes and returns the names of a failed call that are retried after another call ends.
     ///
     /// Returns no names if a limit of concurrent calls is not the likely cause of the failure, or
-    /// if a request failed for another reason, because then each retry could be billed. Never returns a name that the next vendor gets (``PendingLookup/hasNext``).
+    /// if a request failed for another reason, because then each retry could be billed. Never
+    /// returns a name that the next vendor gets (``PendingLookup/hasNext``).
     ///
     /// If a limit is the likely cause, `shares.limit` is reduced to the number of other calls in
     /// flight, but only after a call that could not connect, or a probe that the vendor refused:
