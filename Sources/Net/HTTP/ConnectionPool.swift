@@ -354,7 +354,13 @@ extension ConnectionPool {
                 || handle.wasCutOff(code) && !handle.received.isSentOnce
             if case .success(let reply) = result {
                 let isNew = handle.connectionsOpened > 0
-                sockets.replied(descriptor, reply.isHTTP1, isNew: isNew, on: handle.localPort)
+                sockets.replied(
+                    descriptor,
+                    reply.isHTTP1,
+                    isNew: isNew,
+                    from: transfer.request.proxy ?? transfer.request.server,
+                    on: handle.localPort
+                )
                 transfer.wasSent = true
             }
             remove(transfer, handle, isUnanswered: handle.isUnanswered(code))

@@ -85,8 +85,8 @@ final class WatchedSockets {
     /// Local port of each socket that is marked as silent.
     private var suspects: [Int32: UInt16] = [:]
 
-    /// Local port of each socket that was idle when another connection to its server was silent.
-    private var idleSuspects: [Int32: UInt16] = [:]
+    /// By server, local port of each socket that was idle when another connection was silent.
+    private var idleSuspects: [SocketAddress: [Int32: UInt16]] = [:]
 
     var isSuspended = false {
         didSet {
@@ -164,10 +164,10 @@ final class WatchedSockets {
     /// Marks the idle sockets of a server after one of its connections was silent.
     ///
     /// If the network has lost the state of one connection, it has probably lost the state of all.
-    /// The next reply on a new connection shuts down the marked sockets that are still idle.
+    /// If the server's next reply arrives on a new connection, the marked sockets that are still
+    /// idle are shut down. If it arrives on an old connection, the marks are removed.
     func suspectIdle(to server: SocketAddress) {
-        let idle = ports(of: server).filter { all[$0.key]?.isIdle ?? false }
-        idleSuspects.merge(idle) { $1 }
+        idleSuspects[server] = ports(of: server).filter { all[$0.key]?.isIdle ?? false }
     }
 
     /// Marks a socket as silent.
@@ -201,23 +201,23 @@ final class WatchedSockets {
     ///   - descriptor: socket with an event; -1 if a timer of libcurl expired.
     ///   - isHTTP1: true if the reply is of HTTP/1.1.
     ///   - isNew: true if the connection was opened for the request.
+    ///   - server: peer of the connection.
     ///   - port: local port of the connection.
     func replied(
         _ descriptor: Int32,
         _ isHTTP1: Bool,
         isNew: Bool,
+        from server: SocketAddress,
         on port: @autoclosure () -> UInt16
     ) {
         if isHTTP1 { all[descriptor]?.isHTTP1 = true }
-        guard !suspects.isEmpty || !idleSuspects.isEmpty else { return }
-        let port = port()
-        // A reply on an old connection shows that the network has not lost all connections.
-        for (descriptor, suspect) in idleSuspects
-        where isNew && SocketAddress(localOf: descriptor)?.port == suspect {
-            if let socket = all[descriptor], socket.isIdle { socket.shutDown() }
+        if !idleSuspects.isEmpty, let idle = idleSuspects.removeValue(forKey: server), isNew {
+            for (descriptor, port) in idle where SocketAddress(localOf: descriptor)?.port == port {
+                if let socket = all[descriptor], socket.isIdle { socket.shutDown() }
+            }
         }
-        idleSuspects = [:]
         guard !suspects.isEmpty else { return }
+        let port = port()
         if let suspect = suspects.first(where: { $0.value == port }) {
             suspects[suspect.key] = nil
             return
