@@ -18,11 +18,19 @@ struct ListeningTests {
         let listen = ["127.0.0.1:0", "127.0.0.2:0", "127.0.0.3:0", "127.0.0.4:0"]
         let daemon = try TestDaemon(settings, listen: listen[0], listen[1], listen[2])
         _ = try daemon.program.line(with: "each address gets 42")
+        // Each worker has its own listening UDP socket, which is open before the daemon is ready.
         let workers = {
-            let tasks = "/proc/\(daemon.program.pid)/task"
-            return try FileManager.default.contentsOfDirectory(atPath: tasks)
-                .map { try String(contentsOfFile: "\(tasks)/\($0)/comm", encoding: .utf8) }
-                .filter { $0.hasPrefix("worker-") }.count
+            let process = "/proc/\(daemon.program.pid)"
+            let open = try FileManager.default.contentsOfDirectory(atPath: "\(process)/fd")
+                .compactMap {
+                    try? FileManager.default.destinationOfSymbolicLink(
+                        atPath: "\(process)/fd/\($0)"
+                    )
+                }
+            return try String(contentsOfFile: "\(process)/net/udp", encoding: .utf8)
+                .split(separator: "\n").dropFirst()
+                .map { $0.split(separator: " ") }
+                .filter { $0[3] == "07" && open.contains("socket:[\($0[9])]") }.count
         }
         #expect(try workers() == 126)
         try daemon.rewrite(settings, listen: listen[0], listen[1], listen[2], listen[3])
