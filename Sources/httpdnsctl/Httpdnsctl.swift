@@ -55,7 +55,7 @@ struct Httpdnsctl: ParsableCommand {
     }
 }
 
-/// Global options before the subcommand.
+/// Global options that the user writes before the subcommand.
 ///
 /// If the command and its subcommand both had ``Options``, the parser would ignore the values of
 /// one of them.

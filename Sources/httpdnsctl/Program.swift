@@ -6,7 +6,7 @@ import Glibc
 @main
 struct Program {
     static func main() {
-        // Swift reads the arguments from /proc.
+        // Swift reads the arguments from /proc: without /proc, the array is empty.
         guard !CommandLine.arguments.isEmpty else {
             Output.error("cannot read the arguments, because /proc is not mounted: mount /proc")
             exit(ExitStatus.usage.rawValue)

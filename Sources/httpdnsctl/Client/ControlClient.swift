@@ -17,8 +17,9 @@ struct ControlClient {
 
     /// Makes one call, and passes each reply to `take`.
     ///
-    /// - Parameter silence: longest expected time between two replies. Each reply must arrive
-    ///   within this time plus ``limit``. If nil, only the first reply has a time limit.
+    /// - Parameter silence: longest expected time between two replies. The first reply must arrive
+    ///   within ``limit``, and each further reply within `silence` plus ``limit``. If nil, further
+    ///   replies have no time limit.
     func stream(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
@@ -36,7 +37,7 @@ struct ControlClient {
 
     /// Makes one call, and decodes each reply into `Results`.
     ///
-    /// This is ten times faster than decoding through `JSONValue`.
+    /// Direct decoding is ten times faster than decoding through `JSONValue`.
     func stream<Results: Decodable>(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
@@ -76,8 +77,8 @@ struct ControlClient {
     /// Makes a call that may take minutes.
     ///
     /// Each time `limit` passes without a reply, calls `Version` on another connection, and throws
-    /// if the daemon does not answer `Version` either. The daemon may have executed the slow call
-    /// nevertheless.
+    /// if the daemon does not answer `Version` either. Even if this function throws, the daemon may
+    /// have executed the slow call.
     ///
     /// - Parameter progress: receives the elapsed time each time the daemon answers `Version`.
     /// - Throws: the errors of `call`.

@@ -9,7 +9,7 @@ struct ControlConnection: ~Copyable {
     var timeout: Duration? { didSet { deadline = timeout.map { .now.advanced(by: $0) } } }
     private var deadline: ContinuousClock.Instant?
 
-    /// Called when the time limit ends; if the callback returns, the time limit starts again.
+    /// Callback when the time limit ends; if the callback returns, the time limit starts again.
     var onSilence: (() throws(Failure) -> Void)?
 
     private var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)
@@ -38,7 +38,7 @@ struct ControlConnection: ~Copyable {
             )
         }
         address.sun_family = sa_family_t(AF_UNIX)
-        // SAFETY: the path is shorter than the field, which is zero beyond it.
+        // SAFETY: the path is shorter than `sun_path`; the rest of `sun_path` stays zero.
         unsafe withUnsafeMutableBytes(of: &address.sun_path) {
             unsafe $0.copyBytes(from: path.utf8)
         }
@@ -85,7 +85,7 @@ struct ControlConnection: ~Copyable {
 
     private func connect(to address: inout sockaddr_un, within timeout: Duration) throws(Failure) {
         var limit = timeval(tv_sec: Int(timeout.components.seconds), tv_usec: 0)
-        // SAFETY: each call reads one structure, whose size it gets.
+        // SAFETY: setsockopt(2) and connect(2) each read one structure of the given size.
         let result = unsafe withUnsafePointer(to: &address) { pointer in
             unsafe setsockopt(
                 descriptor,
@@ -109,7 +109,7 @@ struct ControlConnection: ~Copyable {
         var rest = message[...]
         while !rest.isEmpty {
             try wait(for: POLLOUT)
-            // SAFETY: send(2) reads no more than the count of the buffer it is given.
+            // SAFETY: send(2) reads at most the count of the buffer.
             let count = unsafe rest.withUnsafeBytes { buffer in
                 unsafe Glibc.send(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
             }
@@ -130,7 +130,7 @@ struct ControlConnection: ~Copyable {
                 if let message = try decoder.next() { return try read(message) }
                 try wait(for: POLLIN)
                 let wanted = min(buffer.count, decoder.room)
-                // SAFETY: recv(2) writes at most `wanted` octets, which the buffer has.
+                // SAFETY: recv(2) writes at most `wanted` octets, and `buffer` is at least as long.
                 let count = unsafe buffer.withUnsafeMutableBytes {
                     unsafe recv(descriptor, $0.baseAddress, wanted, 0)
                 }

@@ -132,8 +132,8 @@ extension Check {
         guard let check = machine.settings else {
             return .skipped("httpdnsd is not installed, or --check timed out")
         }
-        // Ignores missing credentials: systemd gives them to httpdnsd.service, but not to this
-        // check.
+        // Ignores errors about missing credentials: systemd passes credentials only to
+        // httpdnsd.service, so this check does not have them.
         let lines = check.output.split(separator: "\n").map(String.init)
         if let file = lines.first(where: { $0.contains("only root can read") }) {
             return .failure(file, fix: "run httpdnsd --check for a hint")

@@ -3,7 +3,7 @@ import Control
 import DNSWire
 
 extension Check {
-    /// Check that containers query the daemon, at an address that is not a loopback address.
+    /// Check of containers: each must query the daemon at an address other than loopback.
     static let containers = Check("containers") { machine in
         var results: [Verdict] = []
         let file = ResolvConfText(machine.resolver.text ?? "")
@@ -77,7 +77,7 @@ extension Check {
         }.filter { !$0.isEmpty }
     }
 
-    /// Clock error, in seconds, from which the check warns; each vendor accepts 15 min or more.
+    /// Clock error, in seconds, from which the check warns; each vendor accepts at least 15 min.
     private static let largestSkew = 60
 
     static let clock = Check("clock") { machine in

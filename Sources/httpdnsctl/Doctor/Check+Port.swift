@@ -16,7 +16,8 @@ extension Check {
             if daemon == nil, socket.process == nil, !machine.isRoot,
                 machine.unit?.active == "active"
             {
-                // Probably the daemon, whose control socket does not admit this user.
+                // This socket is probably the daemon's: the unit is active, but this user may not
+                // call the daemon, so the pid of the daemon is unknown.
                 isHidden = true
                 continue
             }
@@ -56,9 +57,10 @@ extension Check {
         return results
     }
 
-    /// Returns true if a socket of another process takes queries of the daemon.
+    /// Returns true if a socket of another process receives queries meant for the daemon.
     ///
-    /// A socket at a wildcard address occupies the port of every address of the same family.
+    /// A socket at a wildcard address occupies the port at every address of the same family (IPv4
+    /// or IPv6).
     private static func occupiesPort(
         _ socket: MachineFacts.PortSocket,
         of machine: MachineFacts
@@ -67,8 +69,9 @@ extension Check {
         let has = listeners.contains {
             ServerAddress($0.address) == socket.server && $0.transport == socket.transport.rawValue
         }
-        // systemd keeps a copy of each socket that it passes. Another process with the same port
-        // (SO_REUSEPORT) receives some of the queries.
+        // The process with pid 1 is systemd, which keeps a copy of each socket that it passes to
+        // the daemon. Any other process that shares the port (SO_REUSEPORT) receives some of the
+        // queries.
         if has { return socket.process.map { $0.pid != 1 } ?? false }
         if machine.status != nil, !socket.server.address.isUnspecified { return false }
         return machine.servers.contains { server in
@@ -113,7 +116,7 @@ extension Check {
     }
 
     static let answers = Check("answers") { machine in
-        // If the daemon does not run, an answer would be from another server.
+        // If the daemon does not run, an answer would come from another server.
         guard machine.status != nil else {
             return .skipped("not checked, because the daemon's listeners are unknown")
         }

@@ -13,7 +13,7 @@ struct ProxySetting: Equatable, Sendable {
     /// Lower-case names of the variables that curl, Go, Python and other programs read.
     static let variables: Set = ["http_proxy", "https_proxy", "all_proxy"]
 
-    /// Parses assignments of environment variables in the forms of shells and systemd.
+    /// Parses assignments of environment variables, in the syntax of shells or of systemd.
     static func assignments(in text: String, _ place: String) -> [ProxySetting] {
         text.split(separator: "\n").flatMap { line -> [ProxySetting] in
             let words = line.split { " \t;\"'".contains($0) }.map(String.init)
@@ -63,7 +63,7 @@ struct ProxySetting: Equatable, Sendable {
 }
 
 extension Check {
-    /// Check for proxies; programs that use a proxy do not query the daemon.
+    /// Check for proxies: a program that uses a proxy does not query the daemon.
     static let proxy = Check("proxy") { machine in
         machine.proxies.map { proxy in
             .warning(
@@ -90,7 +90,7 @@ extension Gatherer {
     private static let desktopDirectories = ["/etc/dconf/db/local.d", "/etc/dconf/db/site.d"]
     private static let maximumProxies = 20
 
-    /// Returns the proxies of environment variables and of the desktop.
+    /// Returns the proxies from environment variables and from desktop settings.
     ///
     /// - Parameter variables: the environment of this process.
     func proxies(_ variables: [String: String]) -> [ProxySetting] {

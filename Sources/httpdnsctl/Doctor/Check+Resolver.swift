@@ -5,7 +5,7 @@ extension Check {
     static let resolvConf = Check("resolv-conf") { machine in
         let file = ResolvConfText(machine.resolver.text ?? "")
         let owner = ResolverOwner(machine.resolver).name
-        // Setup without systemd-resolved requires port 53, because resolv.conf(5) has no ports.
+        // Without systemd-resolved, setup requires port 53: resolv.conf(5) cannot name a port.
         let needsPort =
             owner != ResolverOwner.resolved.name && machine.servers.contains { $0.port != 53 }
         let setup =
@@ -211,7 +211,7 @@ extension Check {
                 fix: "check resolv-conf and nsswitch above; strace -f getent ahosts NAME"
             )
         }
-        // getaddrinfo omits addresses of families that this machine lacks.
+        // If this machine has no IPv6 (or no IPv4), getaddrinfo omits the addresses of this family.
         let families = Set(lookup.addresses.map(\.octets.count))
         let expected = lookup.expected.map { expected in
             expected.filter { families.isEmpty || families.contains($0.octets.count) }

@@ -28,7 +28,7 @@ extension Gatherer {
                 user: entry.user,
                 process: pid.map { .init(name: names[$0] ?? "?", pid: $0) }
             )
-            // The sockets of several workers at one address are listed once.
+            // Several workers of the daemon can have sockets at one address: lists only the first.
             if !machine.sockets.contains(socket) { machine.sockets.append(socket) }
         }
         machine.descriptors = machine.status.flatMap { status in
@@ -36,7 +36,7 @@ extension Gatherer {
         }
     }
 
-    /// Maps socket inodes to process numbers; only root sees the sockets of other users.
+    /// Maps socket inodes to process IDs; only root sees the sockets of other users.
     private func holders(of inodes: Set<UInt64>, among pids: [Int]) -> [UInt64: Int] {
         var holders: [UInt64: Int] = [:]
         for pid in pids {

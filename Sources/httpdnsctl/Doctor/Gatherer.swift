@@ -5,8 +5,8 @@ import Glibc
 
 /// Collector of the facts for the checks.
 ///
-/// By default, the daemon answers the test queries locally. If programs use another resolver, that
-/// resolver gets a query for a random name below `test.`.
+/// By default, the checks query only names that the daemon answers locally. If programs use another
+/// resolver, that resolver gets a query for a random name below `test.`.
 struct Gatherer {
     let tree: FileTree
     let client: ControlClient
@@ -14,7 +14,7 @@ struct Gatherer {
     var progress: (String) -> Void = { _ in }
 
     struct Options {
-        /// Name for getaddrinfo to resolve; if nil, a random name below `test.`.
+        /// Name that getaddrinfo resolves; if nil, a random name below `test.`.
         var name: Name?
         var usesNetwork = false
         var settings: String?
@@ -111,7 +111,7 @@ struct Gatherer {
         )
     }
 
-    /// Returns the group's name from `/etc/group`; getgrgid(3) might query the network.
+    /// Returns the group's name from `/etc/group`, because getgrgid(3) might query an LDAP server.
     private func groupName(_ group: UInt32) -> String {
         for line in (tree.text("/etc/group") ?? "").split(separator: "\n") {
             let fields = line.split(separator: ":", omittingEmptySubsequences: false)
@@ -208,7 +208,7 @@ struct Gatherer {
 
     // MARK: - Questions
 
-    /// Queries each listener for `localhost`, which causes no upstream traffic.
+    /// Queries each listener for `localhost`, which the daemon answers without an upstream.
     private func answers(_ machine: MachineFacts) -> [MachineFacts.ListenerAnswer] {
         guard machine.status != nil else { return [] }
         return machine.servers.flatMap { server in

@@ -5,14 +5,14 @@ import DNSWire
 struct MachineFacts: Sendable {
     var isRoot = true
 
-    /// True if the facts are of this machine, false if of a machine image in a directory.
+    /// True if the facts describe this machine; false if they describe a disk image in a directory.
     var isLive = true
 
     var daemon: Result<StatusReply, Failure> = .failure(
         Failure(message: "not queried", status: .unreachable)
     )
 
-    /// Vendors that returned no address for any of at least 20 names, with the numbers of names.
+    /// Vendors that returned no address in at least 20 lookups, mapped to the count of lookups.
     var emptyVendors: [String: UInt64] = [:]
 
     var version = Product.version
@@ -22,7 +22,7 @@ struct MachineFacts: Sendable {
     var resolver = ResolverFacts()
     var journal: SetupJournal?
 
-    /// Files that `setup apply` wrote, if the setup journal has no original of them.
+    /// Files that `setup apply` wrote and whose original content the setup journal does not have.
     var lostOriginals: [String] = []
 
     var changedFiles: [String] = []
@@ -76,7 +76,7 @@ struct MachineFacts: Sendable {
         var name: String
         var addresses: Set<IPAddress> = []
         var duration: Duration?
-        /// Addresses that the daemon returns; nil without `--name`, or if a query failed.
+        /// Addresses that the daemon returns for `name`; nil without `--name` or after a failure.
         var expected: Set<IPAddress>?
         /// Number of queries that the daemon answered locally during the lookup; nil if unknown.
         var seenByDaemon: UInt64?
@@ -118,7 +118,7 @@ struct MachineFacts: Sendable {
 
     var status: StatusReply? { try? daemon.get() }
 
-    /// Daemon's addresses for local programs; the default addresses if the daemon reports none.
+    /// Addresses at which local programs query the daemon; the defaults if the daemon reports none.
     var servers: [ServerAddress] {
         let known = status.map(SetupServers.listeners) ?? []
         return known.isEmpty ? ["127.0.0.1", "::1"].compactMap { ServerAddress($0) } : known

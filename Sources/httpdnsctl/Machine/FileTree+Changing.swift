@@ -63,7 +63,7 @@ extension FileTree {
 
     func makeDirectories(for path: String) throws(Failure) -> [String] {
         let missing = missingDirectories(for: path)
-        // With a umask such as 077, services could not read the files.
+        // Replaces the user's umask: with a umask such as 077, services could not read the files.
         let mask = umask(0o022)
         defer { umask(mask) }
         for directory in missing {

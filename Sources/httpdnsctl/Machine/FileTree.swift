@@ -3,7 +3,7 @@ import Glibc
 
 /// File system of this machine, or of a machine image in a directory.
 ///
-/// Paths and link targets of an image are relative to its directory, which `..` cannot leave.
+/// Paths and link targets of an image are relative to its directory; `..` cannot lead out of it.
 struct FileTree: Sendable {
     /// Directory of the machine image without a final slash; empty if the tree is this machine.
     let root: String
@@ -23,7 +23,7 @@ struct FileTree: Sendable {
 
     // MARK: - Names
 
-    /// Resolves the symbolic links in a path; the last component only if `followsLast` is true.
+    /// Resolves the symbolic links in a path, in the last component only if `followsLast` is true.
     ///
     /// - Throws: if the path has too many links.
     func resolve(_ path: String, followsLast: Bool) throws(Failure) -> String {
@@ -156,7 +156,7 @@ struct FileTree: Sendable {
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         var flags = 0
-        // FS_IOC_GETFLAGS of 64-bit systems, and FS_IMMUTABLE_FL (0x10).
+        // 0x8008_6601 is FS_IOC_GETFLAGS of 64-bit systems; 0x10 is FS_IMMUTABLE_FL.
         // SAFETY: the kernel writes an int, which fits into `flags`.
         guard unsafe ioctl(descriptor, 0x8008_6601, &flags) == 0 else { return false }
         return flags & 0x10 != 0
@@ -169,7 +169,7 @@ struct FileTree: Sendable {
                 EPERM where getuid() != 0:
                 "use sudo"
             case EPERM: "check if the file is immutable: lsattr \(path)"
-            case EBUSY: "the file is a mount point, as in containers: change the mounted file"
+            case EBUSY: "the file is a mount point (usual in containers): change it on the host"
             case EROFS: "make the file system writable (mount -o remount,rw), or change the image"
             default: nil
             }

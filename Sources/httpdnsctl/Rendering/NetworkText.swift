@@ -29,7 +29,7 @@ enum NetworkText {
         }
     }
 
-    /// Returns the NAT64 prefix with origin and age; nil unless only IPv6 works.
+    /// Returns the NAT64 prefix with its source and age; nil unless this machine has only IPv6.
     static func translation(_ network: NetworkStats) -> Table.Cell? {
         guard network.stack == "v6" else { return nil }
         guard let prefix = network.nat64 else {

@@ -2,7 +2,7 @@
 import Control
 
 enum SnapshotText {
-    /// - Parameter showsError: false if the error is shown elsewhere (problems of `status`).
+    /// - Parameter showsError: false for `status`, which shows the error in its list of problems.
     static func cell(_ snapshot: SnapshotStatus, showsError: Bool = true) -> Table.Cell {
         let contents =
             snapshot.ageSeconds.map { age in

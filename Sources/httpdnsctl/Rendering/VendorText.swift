@@ -16,8 +16,8 @@ enum VendorText {
     static func budget(_ budget: BudgetStatus) -> String {
         let beyond =
             switch budget.state {
-            // `beyond` counts calls of an earlier day, and calls that were not made while the
-            // counts were unknown.
+            // Even if the budget is not spent, `beyond` can be above 0: it includes calls of an
+            // earlier day, and calls that were not made while the counts were unknown.
             case .within:
                 budget.beyond == 0 ? "" : ", \(calls(budget.beyond)) not made, or made over budget"
             case .spent: ", \(calls(budget.beyond)) not made"

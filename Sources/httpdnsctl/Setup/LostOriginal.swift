@@ -2,7 +2,7 @@
 
 /// Detection of files that `setup apply` wrote.
 ///
-/// If the setup journal is lost, `revert` replaces the files that `setup apply` wrote by defaults.
+/// If the setup journal is lost, `revert` writes default contents to these files.
 extension FileState {
     private static let mark = "# Written by httpdnsctl setup"
 
@@ -20,11 +20,11 @@ extension FileState {
             && text.split(separator: "\n").contains { $0.hasPrefix(Self.mark) }
     }
 
-    /// True for a resolv.conf of setup that has no nameserver, or at least one nameserver of setup.
+    /// True if setup wrote this resolv.conf, and programs still query the servers of setup.
     ///
     /// The comment of setup lists the nameservers that setup wrote. Administrators and VPN programs
-    /// replace the nameservers, but leave this comment in the file. If a file has no nameserver,
-    /// programs query 127.0.0.1.
+    /// replace the nameservers, but leave this comment in the file. One remaining nameserver of
+    /// setup is enough. If the file has no nameserver, programs query 127.0.0.1.
     var hasServersOfSetup: Bool {
         let start = Self.mark + " for "
         guard isFromSetup else { return false }
@@ -36,9 +36,9 @@ extension FileState {
 
     /// Returns this resolv.conf without the lines of setup, and with the servers of `original`.
     ///
-    /// Servers of other programs stay. For example, strongSwan adds its server to the file, and
-    /// removes only this server when the VPN ends. The servers of `original` are added only if the
-    /// file still has one of the addresses of the daemon (`own`).
+    /// Servers that other programs added stay. For example, strongSwan adds its server to the file,
+    /// and removes only this server when the VPN ends. The servers of `original` are added only if
+    /// the file still has one of the addresses of the daemon (`own`).
     func replacing(_ own: Set<String>, by original: ResolvConfText) -> FileState {
         let hasOwn = !own.isDisjoint(with: ResolvConfText(text).nameservers)
         let added = ["edns0", "trust-ad"].filter { !original.options.contains($0) }

@@ -43,7 +43,7 @@ extension ResolverFacts {
         return servers
     }
 
-    /// Files in which NetworkManager and pppd store servers, even if they do not write resolv.conf.
+    /// Files in which NetworkManager and pppd store servers, even if resolv.conf is not theirs.
     private static let privateFiles = [
         Paths.networkManager + "/resolv.conf", "/etc/ppp/resolv.conf",
     ]
@@ -56,7 +56,7 @@ struct KnownServers {
     /// Servers of the present leases, which the hooks of setup have saved.
     let leased: [String]
 
-    /// Servers that setup saved and the administrator edited later; empty without an edit.
+    /// Servers in the file of setup, if the administrator edited this file later; otherwise empty.
     let edited: [String]
 
     /// Last known servers of the network.

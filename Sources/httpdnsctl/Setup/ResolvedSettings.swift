@@ -44,10 +44,10 @@ struct ResolvedSettings: Equatable, Sendable {
 
     var dnssec: String? { values["DNSSEC"] }
 
-    /// True if queries are sent only over TLS.
+    /// True if systemd-resolved sends queries only over TLS.
     var requiresTLS: Bool { values["DNSOverTLS"].map(Self.isYes) ?? false }
 
-    /// Setting of DNS over TLS; nil if DNS over TLS is off.
+    /// Value of the setting `DNSOverTLS`; nil if DNS over TLS is off.
     var overTLS: String? {
         values["DNSOverTLS"].flatMap { requiresTLS || $0 == "opportunistic" ? $0 : nil }
     }

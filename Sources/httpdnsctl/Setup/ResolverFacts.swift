@@ -20,10 +20,10 @@ struct ResolverFacts: Sendable {
 
     var files: [String: FileState] = [:]
 
-    /// Paths of files that `setup apply` wrote, if the setup journal has no original of them.
+    /// Files that `setup apply` wrote and whose original content the setup journal does not have.
     var lost: [String] = []
 
-    /// Settings of systemd-resolved, without the drop-in of setup unless `seesSetup` is true.
+    /// Settings of systemd-resolved; they include the drop-in of setup only if `seesSetup` is true.
     var resolvedSettings = ResolvedSettings()
 
     /// Links with the routing domain `~.`: systemd-resolved queries their servers for all names.
@@ -47,8 +47,8 @@ struct ResolverFacts: Sendable {
     enum Paths {
         static let resolvConf = "/etc/resolv.conf"
         static let resolved = "/run/systemd/resolve"
-        // The names of the drop-ins begin with `zz-`, because the last drop-in in the order of
-        // names overrides the others.
+        // The names of the drop-ins begin with `zz-`: systemd reads drop-ins in the order of their
+        // names, and the last one overrides the others.
         static let resolvedDropIn = "/etc/systemd/resolved.conf.d/zz-httpdnsd.conf"
         static let systemd = "/run/systemd/system"
         static let networkManager = "/run/NetworkManager"
@@ -98,7 +98,7 @@ extension ResolverFacts {
     /// For a file that setup changed, the facts are from the original content in the setup journal.
     /// If the setup journal does not have the original, the facts are from a default content.
     ///
-    /// - Parameter seesSetup: true to use the present content instead of a default.
+    /// - Parameter seesSetup: true to use the present content of such a file, and not a default.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,
@@ -161,7 +161,7 @@ extension ResolverFacts {
 
     /// Finds links with the domain `~.` in the output of `resolvectl domain`.
     ///
-    /// Long lists are wrapped; continuation lines begin with blanks.
+    /// resolvectl wraps long lists: continuation lines begin with blanks.
     static func greedyLinks(_ output: String) -> [String] {
         output.replacing("\n ", with: " ").split(separator: "\n").compactMap { line in
             guard line.hasPrefix("Link "), let name = line.firstIndex(of: "("),

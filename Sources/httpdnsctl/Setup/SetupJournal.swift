@@ -16,7 +16,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
 
     var commands: [[String]]
 
-    /// Commands to run after a revert; if nil, `commands` are run again.
+    /// Commands that a revert runs after it restored the files; if nil, it runs `commands` again.
     var undo: [[String]]?
 
     struct Entry: Codable, Equatable, Sendable {
@@ -24,7 +24,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
         var before: FileState
         var after: FileState
 
-        /// Returns the state to which a revert sets a file that was changed since the setup.
+        /// Returns the state to which a revert sets this file, if the file changed since the setup.
         ///
         /// Returns nil if the revert leaves the file as it is.
         func restored(from now: FileState, _ ownServers: Set<String>) -> FileState? {
@@ -41,7 +41,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
         }
     }
 
-    /// Returns the journal; nil if absent, or if damaged and `ignoringDamage` is true.
+    /// Returns the journal; nil if there is none, or if it is damaged and `ignoringDamage` is true.
     ///
     /// - Throws: if the journal is unreadable or from a newer version.
     static func read(
@@ -50,7 +50,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
     ) throws(Failure) -> SetupJournal? {
         let state = try tree.state(path)
         guard state.kind != .absent else { return nil }
-        // A newer version can have other fields.
+        // The journal of a newer version can have other fields, so this checks the version first.
         if let found = try? JSONText.decode(Version.self, from: state.octets), found.version > 1 {
             throw Failure(
                 message: "\(path) was written by a newer version",
@@ -103,7 +103,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
 }
 
 extension SetupJournal {
-    /// Journal without the original of a resolv.conf that was rewritten since the setup.
+    /// Journal without the original of resolv.conf, if another program rewrote the file since then.
     ///
     /// `setup apply --force` then records the present file as the original.
     func withoutReplaced(in tree: FileTree) throws(Failure) -> SetupJournal {
@@ -113,8 +113,8 @@ extension SetupJournal {
         guard now != entry.before, now != entry.after, !now.isFromSetup,
             !ownServers.isSuperset(of: ResolvConfText(text).nameservers)
         else { return self }
-        // A file of a VPN does not become the original, because its servers are not those of the
-        // network.
+        // A resolv.conf that a VPN program wrote does not become the original, because the servers
+        // of the VPN are not those of the network.
         if case .foreign = ResolverOwner(signedIn: text) { return self }
         var journal = self
         journal.entries.removeAll { $0 == entry }

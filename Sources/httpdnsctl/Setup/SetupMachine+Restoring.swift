@@ -34,7 +34,7 @@ extension SetupMachine {
         return faults
     }
 
-    /// Removes the directories that setup created, and replaces the journal by `former`, if given.
+    /// Removes the directories that setup created, then the journal or, if given, writes `former`.
     func finish(
         _ journal: SetupJournal,
         leaving former: SetupJournal? = nil
@@ -45,7 +45,7 @@ extension SetupMachine {
             }
             try tree.removeDirectory(Paths.dhclientServers)
         }
-        // The journal is removed later, because a revert after an interruption needs the journal.
+        // Removes the journal last: if this run is interrupted, the next revert needs the journal.
         for directory in journal.directories.reversed() { try tree.removeDirectory(directory) }
         if let former { return try former.write(to: tree) }
         guard tree.exists(SetupJournal.path) else { return }
@@ -164,7 +164,9 @@ extension SetupMachine {
         try tree.put(file, at: path)
     }
 
-    /// Replaces copies of the resolv.conf of setup that vpnc-script would restore later.
+    /// Replaces backups of vpnc-script that contain the resolv.conf of setup.
+    ///
+    /// When the VPN ends, vpnc-script would restore such a backup.
     private func replaceCopies(_ original: FileState?, _ known: KnownServers) throws(Failure) {
         let directory = "/run/vpnc"
         for name in tree.names(in: directory) where name.hasPrefix("resolv.conf-backup") {

@@ -106,7 +106,7 @@ struct SetupMachine {
         }
     }
 
-    /// Returns a journal with the present content of the files, for a setup that fails.
+    /// Returns a journal with the present content of the files, to restore if the setup fails.
     private func rollback(
         of journal: SetupJournal,
         to recorded: SetupJournal?,
@@ -133,9 +133,9 @@ struct SetupMachine {
         let saved = ResolverFacts.Paths.networkServers
         var entries = plan.changes.map { change in
             var after = change.after
-            // If an earlier setup saved nameservers with `chosenMark`, these nameservers stay,
-            // unless resolv.conf was rewritten. In the new plan, they have no mark if the network
-            // now offers the same servers.
+            // If an earlier setup saved nameservers with `chosenMark`, these nameservers stay if
+            // no other program rewrote resolv.conf. The new plan would save them without this mark
+            // if the network now offers the same servers.
             if change.path == saved, old[ResolverFacts.Paths.resolvConf] != nil,
                 let chosen = old[saved]?.after, chosen.text.contains(SetupPlan.chosenMark)
             {
@@ -256,7 +256,7 @@ struct SetupMachine {
             && !ResolvConfText(now.text).networkServers.isEmpty
     }
 
-    /// Suffix of the copy of a file that was edited after the setup, and that is replaced now.
+    /// Suffix of the copy of a file that changed since the setup, before setup replaces the file.
     static let copySuffix = ".httpdnsd-replaced"
 
     private func keepCopies(of paths: [String]) throws(Failure) {
@@ -271,7 +271,7 @@ struct SetupMachine {
 
     /// Removes temporary journal files of an interrupted run, and their directory if it is empty.
     ///
-    /// The lock excludes an active run.
+    /// The lock ensures that no other run is active.
     private func removeLeftovers() throws(Failure) {
         let directory = FileTree.directory(of: SetupJournal.path)
         let paths = [SetupJournal.path, SetupJournal.damagedPath]
@@ -301,8 +301,8 @@ struct SetupMachine {
 
     /// Runs the commands of the plan, and checks that programs then use the daemon.
     ///
-    /// A failure of resolvconf is ignored if resolv.conf is correct, because a hook of another
-    /// package may have failed.
+    /// Ignores a failure of the command resolvconf if resolv.conf is correct: the cause may be a
+    /// hook of another package.
     private func completion(of plan: SetupPlan) throws(Failure) {
         do throws(Failure) {
             try completion(plan.commands)

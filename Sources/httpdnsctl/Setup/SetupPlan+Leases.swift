@@ -6,12 +6,12 @@ extension SetupPlan {
 
     /// Plans hooks that keep DHCP clients from overwriting the new resolv.conf.
     ///
-    /// A DHCP client can configure links that the manager of resolv.conf does not configure:
-    /// NetworkManager leaves the links in interfaces(5) to dhclient.
+    /// A DHCP client can configure interfaces that the manager of resolv.conf does not configure:
+    /// for example, NetworkManager leaves the interfaces in interfaces(5) to dhclient.
     mutating func planLeases(_ facts: ResolverFacts) {
         if facts.present.contains(Paths.dhclientHooks) {
             // If a hook passes the servers of dhclient to systemd-resolved, the daemon gets these
-            // servers from systemd-resolved.
+            // servers from systemd-resolved and needs no hook of setup.
             if owner != .resolved || !facts.hasDhclientHook { planDhclient(facts) }
         } else if owner == .dhclient {
             notes.append(
@@ -27,11 +27,12 @@ extension SetupPlan {
         if owner == .dhcpcd || writes { planDhcpcd(facts) }
     }
 
-    /// Saves the servers that a DHCP client has written into a file of systemd-resolved.
+    /// Saves servers that a DHCP client wrote, through the link resolv.conf, to a file of
+    /// systemd-resolved.
     ///
-    /// The DHCP client wrote through the link resolv.conf. A restart of systemd-resolved deletes
-    /// these servers, and no source for `from: network` has them. If an earlier setup has already
-    /// saved these servers and restarted systemd-resolved, the saved servers stay.
+    /// A restart of systemd-resolved deletes these servers, and no source for `from: network` has
+    /// them. If an earlier setup has already saved these servers and restarted systemd-resolved,
+    /// the saved servers stay.
     mutating func keepLeases(_ facts: ResolverFacts) {
         let isByLease =
             ResolverOwner(signedIn: facts.text) != .resolved || !facts.savedServers.isEmpty
@@ -127,7 +128,7 @@ extension SetupPlan {
 
     /// Saves the servers and routing domains that the settings of systemd-resolved contain.
     ///
-    /// The drop-in of setup overrides these settings.
+    /// Without a copy, they would be lost, because the drop-in of setup overrides them.
     mutating func saveSettings(_ facts: ResolverFacts) {
         let settings = facts.resolvedSettings
         let servers = settings.servers.map { String($0.prefix { $0 != "#" }) }

@@ -7,7 +7,7 @@ struct SetupPlan: Equatable, Sendable {
     var changes: [Change] = []
     var commands: [[String]] = []
 
-    /// Commands to run after a revert; if nil, `commands` are run again.
+    /// Commands that a revert runs after it restored the files; if nil, it runs `commands` again.
     var undo: [[String]]?
 
     var notes: [String] = []

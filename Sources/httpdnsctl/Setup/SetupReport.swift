@@ -9,7 +9,7 @@ struct SetupReport: Encodable {
     var notes: [String] = []
     var obstacles: [SetupPlan.Obstacle] = []
 
-    /// Action that makes the changes; not in the JSON text.
+    /// Argument of `httpdnsctl setup` that makes the changes; the JSON text does not contain it.
     private var action = "apply"
 
     private enum CodingKeys: CodingKey {

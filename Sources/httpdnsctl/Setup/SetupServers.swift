@@ -155,12 +155,12 @@ struct SetupServers {
         return switch ask(stub, name) {
         case .silence: fault + "does not answer"
         case .answer(.servFail, _): fault + "answers SERVFAIL"
-        // A disabled stub refuses queries; programs then use nss-resolve.
+        // A fault such as ECONNREFUSED: the stub is disabled, and programs use nss-resolve.
         case .answer, .fault: nil
         }
     }
 
-    /// Returns the source address of queries of this machine to `server`.
+    /// Returns the source address of queries that this machine sends to `server`.
     private static func source(of server: ServerAddress) -> IPAddress {
         server.address.isLoopback ? server.address.loopbackSource : server.address
     }

@@ -36,7 +36,7 @@ struct SetupVerb: Verb {
 
     @Flag(
         name: .long,
-        help: "Continue even if the daemon does not resolve names, or files were edited."
+        help: "Continue despite a failed check, and replace changed files."
     )
     var force = false
 
