@@ -34,6 +34,6 @@ package enum ControlLimits {
     /// Allowed numbers of names in a `Resolve` call without `more`, which takes up to 5 s.
     package static let resolvedAtOnce = 1...resolvedTogether
 
-    /// Maximum number of names of one call that are resolved concurrently.
+    /// Maximum number of names that the daemon resolves concurrently for one call.
     package static let resolvedTogether = 16
 }

@@ -7,7 +7,7 @@
 package struct MessageDecoder: Sendable {
     package let maximumOctets: Int
 
-    /// Received octets, at most `maximumOctets + 1`; those before `start` were returned.
+    /// Received octets, at most `maximumOctets + 1`; `next()` has returned those before `start`.
     private var buffer: [UInt8] = []
 
     private var start = 0

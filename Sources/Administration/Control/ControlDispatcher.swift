@@ -10,7 +10,7 @@ package struct ControlDispatcher: Sendable {
     private let logger: Logger
     let queue: ManagementQueue
 
-    /// Queue of settings checks, so that only one check needs memory for a second set of settings.
+    /// Queue of settings checks; one check runs at a time, because it loads a second configuration.
     let checks = ManagementQueue()
 
     package init(
@@ -64,7 +64,7 @@ package struct ControlDispatcher: Sendable {
 
     // MARK: - Private
 
-    /// Octets of a reply after which the daemon returns free memory to the system.
+    /// Size in octets; after a larger reply, the daemon returns free memory to the system.
     private static let longOctets = 1024 * 1024
 
     private struct Unsent: Error {
@@ -221,7 +221,7 @@ package struct ControlDispatcher: Sendable {
             }
             // The bill contains names that clients queried, so the peer needs a permission.
             try allowPrivacy(call, to: peer)
-            // Runs outside the queue, because `countByVendors` waits for replies of the vendors.
+            // Runs outside the queue: `countByVendors` waits for vendors, and would block others.
             await handler.countByVendors()
             return try await message(for: peer) { try await handler.bill(request) }
         case .prove:

@@ -76,7 +76,7 @@ package final class ControlServer {
                     connection.close()
                     continue
                 }
-                // An unstructured task, because the compiler (Swift 6.3) cannot check the
+                // Starts an unstructured task, because the compiler (Swift 6.3) cannot check the
                 // isolation of a group task on a global actor. `run` cancels the task.
                 tasks[ObjectIdentifier(connection)] = ServiceLoop.task {
                     await self.serve(connection, peer)

@@ -15,7 +15,7 @@ package struct GroupSocket {
     ///
     /// - Parameters:
     ///   - what: purpose for messages, such as `control`.
-    ///   - group: name or number; if nil, the group of the new socket file is not changed.
+    ///   - group: name or numeric ID; if nil, the new socket file has the daemon's group.
     package static func open(
         _ what: String,
         path: String,

@@ -6,8 +6,8 @@ internal import Net
 /// HTTP/1.1 server of `/metrics` on one address or Unix socket.
 ///
 /// A client uses at most the memory of one request head and one reply. Deadlines end slow
-/// connections. If too many clients are connected, a new client replaces the oldest connection
-/// without a complete request or, if there is none, the oldest connection.
+/// connections. If too many clients are connected, the server closes the oldest connection without
+/// a request in progress or, if there is none, the oldest connection, to accept a new client.
 @ServiceLoop
 final class MetricsServer {
     struct Limits: Sendable {
@@ -68,7 +68,7 @@ final class MetricsServer {
         }
         do throws(SocketError) {
             while true {
-                // Until a task ends, the kernel holds new connections.
+                // Until a task ends, new connections wait in the backlog of the kernel.
                 if tasks >= limits.tasks { await withCheckedContinuation { accepting = $0 } }
                 admit(try await listener.accept())
             }

@@ -18,7 +18,7 @@ package final class ScrapePoints {
 
     private var servers: [MetricsServer] = []
 
-    /// Errors of places in the settings that are not served.
+    /// Errors of the places that the settings contain, but that are not served.
     private var errors: [MetricsListenError] = []
 
     private let logger: Logger
@@ -29,7 +29,7 @@ package final class ScrapePoints {
         renderer = ScrapeRenderer(report)
     }
 
-    /// Problems for the verb `status`: places without metrics, and addresses of no interface.
+    /// Problems for the verb `status`: places not served, and addresses that no interface has.
     package var problems: [String] {
         let isLocal = SettingsEnvironment.process.isLocal
         return errors.map(\.description)

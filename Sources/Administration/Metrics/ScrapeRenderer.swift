@@ -3,7 +3,7 @@ internal import Net
 
 /// Renderer of the metrics, one text at a time.
 ///
-/// Requests that arrive before the rendering of their format begins all get the same text.
+/// All requests for a format that arrive before the rendering of this format begins get one text.
 @ServiceLoop
 final class ScrapeRenderer {
     private static let user: UInt32 = 0

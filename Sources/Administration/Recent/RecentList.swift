@@ -7,7 +7,8 @@ package import Resolver
 
 /// List of recent queries, for `watch`, `top` and the query log.
 ///
-/// Reading the list takes milliseconds, so code on the service loop reads the list in `offLoop`.
+/// `top` reads all recent queries, which takes milliseconds, so it uses `offLoop`. `watch` and the
+/// query log read only the new queries, on the service loop.
 package struct RecentList: Sendable {
     private let words: [UInt64]
     private let lost: UInt64

@@ -122,7 +122,7 @@ extension VendorCount {
 // MARK: - Advice
 
 extension BillAdvice {
-    /// Minimum divisor of a rate, in seconds; with a shorter time, a few calls give a high rate.
+    /// Minimum time in seconds for a rate; with a shorter time, a few calls would give a high rate.
     private static let shortestPeriod = 60
 
     private static let secondsADay = 86_400.0

@@ -5,7 +5,7 @@ internal import Glibc
 internal import Net
 
 enum ProcessNumbers {
-    /// Current numbers of this process; a value that cannot be read is 0.
+    /// Current use of resources by this process; a value that cannot be read is 0.
     static var now: ProcessStats {
         var stats = ProcessStats()
         stats.rssOctets = status("VmRSS:") * 1024

@@ -73,14 +73,14 @@ extension ResolvConf {
                 + nameservers.joined(separator: ", ")
                 + ": see `httpdnsctl setup --dry-run`, then run `httpdnsctl setup apply --force`"
         }
-        // The operator may have configured another machine's address.
+        // An address that is not loopback is no problem: the operator may use another machine.
         guard SocketAddress(first, defaultPort: 53)?.ip.isLoopback == true else { return nil }
         return
             "/etc/resolv.conf, written by `httpdnsctl setup apply`, names \(first), but the daemon "
             + "does not serve port 53 of this address: correct `listen`, and run `httpdnsctl reload`"
     }
 
-    /// Warning for settings without the address that `httpdnsctl setup apply` wrote; nil for none.
+    /// Warning if no listener has the address that `httpdnsctl setup apply` wrote to resolv.conf.
     ///
     /// - Parameters:
     ///   - addresses: listen addresses of the settings, and sockets from systemd.

@@ -3,7 +3,7 @@ internal import DNSCache
 internal import Net
 internal import Resolver
 
-/// Numbers of calls that were avoided before `VendorClient` got a lookup, by vendor.
+/// Counts, by vendor, of the calls that the daemon avoided before `VendorClient` got a lookup.
 struct SparedCalls {
     private(set) var cached: [String: UInt64] = [:]
     private(set) var merged: [String: UInt64] = [:]

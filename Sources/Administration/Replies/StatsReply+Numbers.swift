@@ -54,9 +54,9 @@ extension CacheStats {
 }
 
 extension VendorStats {
-    /// Creates the numbers of a vendor.
+    /// Creates the counters of a vendor.
     ///
-    /// - Parameter spared: calls that were avoided before the vendor client got a lookup.
+    /// - Parameter spared: calls that the daemon avoided before the vendor client got a lookup.
     init(name: String, _ statistics: VendorStatistics, spared: SparedCalls, routes: RouteNames) {
         var reply = Self(name: name)
         reply.protected = statistics.isProtected

@@ -22,7 +22,7 @@ package protocol ManagedDaemon: AnyObject {
 
 @ServiceLoop
 package protocol ManagedAccelerator: AnyObject {
-    /// Counters of kernel answers, updated by ``collect()``.
+    /// Counters of the queries that the kernel answered; ``collect()`` updates the counters.
     nonisolated var counters: QueryCounters { get }
     nonisolated var recent: RecentQueries { get }
     var status: AccelerationStatus { get }

@@ -12,7 +12,7 @@ package struct AccelerationStatus: Codable, Sendable, Equatable {
     package enum State: String, Codable, Sendable {
         case on
 
-        /// Acceleration is suspended while queries are logged or watched.
+        /// Acceleration is suspended while the daemon logs all queries, or a client calls `Watch`.
         case resting
         case off
     }

@@ -36,13 +36,13 @@ package struct FleetStatus: Codable, Sendable, Equatable {
 
 /// Counters of the fleet.
 package struct FleetStats: Codable, Sendable, Equatable {
-    /// Lookups of shared answers.
+    /// Number of reads of shared answers from the Redis server.
     package var reads: UInt64 = 0
 
     package var found: UInt64 = 0
     package var notFound: UInt64 = 0
 
-    /// Number of vendor calls of this machine that it announced, so that other machines could wait.
+    /// Number of vendor calls that this machine announced, so that other machines waited for it.
     package var led: UInt64 = 0
 
     /// Number of lookups that waited for the vendor call of another machine.

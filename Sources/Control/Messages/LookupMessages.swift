@@ -54,7 +54,7 @@ package struct CachedEntry: Codable, Sendable, Equatable {
     /// Number of hits of the entry; each refresh of the entry halves this number.
     package var hits: UInt64
 
-    /// Variant of the queries that the entry answers: `any`, or the flags DO and CD (`do=1 cd=0`).
+    /// Flags DO and CD of the queries that the entry answers (`do=1 cd=0`); `any` for all flags.
     package var variant: String
 
     package var records: [String]

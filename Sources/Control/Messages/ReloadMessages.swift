@@ -97,7 +97,7 @@ package struct ReloadReply: Codable, Sendable, Equatable {
     /// Number of changes that are not in ``changes``; never sent.
     package var unlistedChanges = 0
 
-    /// Changed options that are read only at the start.
+    /// Changed options that the daemon reads at its start, but not at a reload.
     package var needsRestart: [String]
     package var removedAnswers: Int
     package var notes: [String]?

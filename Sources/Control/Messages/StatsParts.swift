@@ -48,10 +48,10 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
 package struct MissStats: Codable, Sendable, Equatable {
     package var inFlight: UInt64 = 0
 
-    /// Number of queries that waited for a resolution in flight of the same question.
+    /// Number of queries that waited for the resolution of an earlier query with the same question.
     package var merged: UInt64 = 0
 
-    /// Queries dropped because of the limit of misses in flight.
+    /// Queries that the daemon dropped, because the maximum number of misses was in flight.
     package var dropped: UInt64 = 0
 
     package init() {}
@@ -110,7 +110,7 @@ package struct NetworkDomain: Codable, Sendable, Equatable {
     /// Name of the interface.
     package var link: String
 
-    /// Servers of the domain; empty while the link is down, so that no server gets the queries.
+    /// Servers of the domain; empty while the interface is down: then no server gets the queries.
     package var servers: [String]
 
     package init(domain: String, link: String, servers: [String]) {

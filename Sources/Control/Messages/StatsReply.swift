@@ -78,7 +78,7 @@ package struct QueryStats: Codable, Sendable, Equatable {
 
     package var byTransport: Counts = [:]
 
-    /// Queries with source `vendor`, by origin: `vendor` (own calls), `fleet` (other machines).
+    /// Queries with source `vendor`: `vendor` (this machine made the call), `fleet` (another).
     package var byOrigin: Counts?
 
     /// Queries that an upstream answered after `fallback-after`, before the vendors had replied.

@@ -94,10 +94,10 @@ package struct NameCost: Codable, Sendable, Equatable {
     package var vendor: String
     package var calls: UInt64
 
-    /// Maximum error of `calls`: the count of the earlier name that this name replaced.
+    /// Maximum error of `calls`: this name replaced another name in the table, and took its count.
     package var excess: UInt64
 
-    /// Upper bound of the units of the calls since this replacement (`calls - excess`).
+    /// Upper bound of the units of the calls since this replacement (`calls - excess` calls).
     package var units: UInt64?
 
     package var route: String

@@ -30,9 +30,9 @@ package struct WatchRequest: CallParameters, Equatable {
 package struct WatchReply: Codable, Sendable, Equatable {
     package var queries: [QueryEvent]
 
-    /// Number of queries that were not sent (see <doc:Protocol>).
+    /// Number of queries that are missing in the reply (see <doc:Protocol>).
     ///
-    /// Includes queries that the filter possibly excludes.
+    /// Some of these queries possibly do not match the filter.
     package var missed: UInt64
 
     package init(queries: [QueryEvent], missed: UInt64 = 0) {
