@@ -49,7 +49,7 @@ struct AbuseTests {
         return (try #require(process["descriptors"].int), try #require(process["rss-octets"].int))
     }
 
-    @Test("of 10,000 idle TCP connections, at most 257 stay open")
+    @Test("the daemon keeps at most 257 of 10,000 idle TCP connections open")
     func connections() throws {
         let daemon = try TestDaemon(unusedUpstream)
         let before = try daemon.stats()["process"]
@@ -65,7 +65,7 @@ struct AbuseTests {
         try daemon.stop()
     }
 
-    @Test("a client that never reads is disconnected")
+    @Test("the daemon disconnects a TCP client that never reads")
     func unread() throws {
         let harness = try ProgramHarness()
         let before = try harness.daemon.stats()["process", "rss-octets"].int ?? 0
@@ -84,7 +84,7 @@ struct AbuseTests {
         try harness.daemon.stop()
     }
 
-    @Test("an OPT of 60 KB gets an answer or FORMERR")
+    @Test("a query with an OPT record of 60 KB gets an answer or FORMERR")
     func options() throws {
         let daemon = try TestDaemon(unusedUpstream)
         let client = try Socket(.stream, to: daemon.port)
@@ -113,7 +113,7 @@ struct AbuseTests {
         return reply + [0xC0, 12, 0, 1, 0, 1, 0, 0, 1, 0, 0, 4, 192, 0, 2, last]
     }
 
-    @Test("forged answers from another address or port are ignored")
+    @Test("the daemon ignores forged answers from an address or port that is not the upstream's")
     func otherSources() throws {
         let upstream = try Socket(.datagram, bound: true)
         let daemon = try TestDaemon(
@@ -147,7 +147,7 @@ struct AbuseTests {
         try daemon.stop()
     }
 
-    @Test("forged answers with a wrong ID or question are ignored")
+    @Test("the daemon ignores forged answers with a wrong ID or question")
     func forgeries() throws {
         let upstream = try Socket(.datagram, bound: true)
         let daemon = try TestDaemon(
@@ -159,7 +159,7 @@ struct AbuseTests {
             let name = "bank\(round).example.org"
             try client.send(RawMessage.query(name, id: 0x7777))
             _ = try upstream.serveOne { query in
-                // One message fewer than the number that makes the daemon retry over TCP.
+                // After 8 foreign replies, the daemon would retry over TCP, so this sends only 7.
                 var forged = (0..<3).map { _ in
                     var reply = Self.answer(query, name, 66)
                     let number = UInt16.random(in: 1...0xFFFF, using: &generator)
@@ -189,7 +189,7 @@ struct AbuseTests {
         try daemon.stop()
     }
 
-    @Test("random names cause at most `calls-per-second` calls")
+    @Test("queries for random names cause at most `calls-per-second` vendor calls")
     func randomNames() throws {
         let harness = try ProgramHarness(vendor: "calls-per-second: 5")
         let clock = ContinuousClock()
@@ -208,7 +208,7 @@ struct AbuseTests {
         try harness.daemon.stop()
     }
 
-    @Test("names with line ends, NUL or markup reach no vendor")
+    @Test("the daemon sends no name with line ends, NUL or markup to a vendor")
     func splitting() throws {
         let harness = try ProgramHarness()
         let client = try Socket(.datagram, to: harness.daemon.port)
@@ -240,7 +240,7 @@ struct AbuseTests {
         try daemon.stop()
     }
 
-    @Test("a settings file of 17 MB is rejected")
+    @Test("the daemon rejects a settings file of 17 MB")
     func settings() throws {
         let scratch = try Scratch()
         let file = try scratch.write(

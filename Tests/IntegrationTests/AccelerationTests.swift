@@ -31,7 +31,7 @@ struct AccelerationTests {
         try JSON(daemon.control("status", "--json").output)["acceleration"]
     }
 
-    @Test("answers of the kernel are counted in all counters")
+    @Test("all counters include the queries that the kernel answers")
     func counted() throws {
         let harness = try ProgramHarness(settings: "accelerate: {loopback: required}")
         let daemon = harness.daemon
@@ -52,7 +52,7 @@ struct AccelerationTests {
         try daemon.stop()
     }
 
-    @Test("a flushed entry is not answered from the kernel")
+    @Test("after a flush of an entry, the kernel no longer answers from this entry")
     func flushed() throws {
         let harness = try ProgramHarness(settings: "accelerate: {loopback: required}")
         let daemon = harness.daemon
@@ -69,7 +69,7 @@ struct AccelerationTests {
         try daemon.stop()
     }
 
-    @Test("`watch` disables kernel answers and shows every query")
+    @Test("during `watch`, the kernel answers no query, and `watch` shows every query")
     func watched() throws {
         let harness = try ProgramHarness(settings: "accelerate: {loopback: required}")
         let daemon = harness.daemon
@@ -94,7 +94,9 @@ struct AccelerationTests {
         try daemon.stop()
     }
 
-    @Test("a query log or a client range disables kernel answers")
+    @Test(
+        "with a query log, or if `allow` excludes a loopback address, the kernel answers no query"
+    )
     func reloaded() throws {
         let upstream = try TestUpstream()
         let common = "\(upstream.text)\naccelerate: {loopback: required}\n"
@@ -112,7 +114,7 @@ struct AccelerationTests {
         try daemon.stop()
     }
 
-    @Test("kernel answers end with the process")
+    @Test("after the daemon process ends, the kernel answers no query")
     func killed() throws {
         let harness = try ProgramHarness(settings: "accelerate: {loopback: required}")
         let socket = try Socket(.datagram, to: harness.daemon.port)
@@ -120,11 +122,11 @@ struct AccelerationTests {
         #expect(try #require(acceleration(harness.daemon)["answers"].int) > 0)
         harness.daemon.program.send(9)
         _ = try harness.daemon.program.end()
-        // The daemon's socket is closed, so the kernel reports an error.
+        // The daemon's socket is closed, so the kernel answers with ICMP port unreachable.
         #expect(throws: (any Error).self) { _ = try ask(socket, "www.example.com") }
     }
 
-    @Test("with `loopback: off` the kernel gives no answers")
+    @Test("with `accelerate.loopback: off`, the kernel answers no query")
     func off() throws {
         let harness = try ProgramHarness(settings: "accelerate: {loopback: off}")
         let socket = try Socket(.datagram, to: harness.daemon.port)

@@ -69,7 +69,9 @@ struct AmplificationTests {
         )
     }
 
-    @Test("a part of a burst gets truncated replies, while TCP queries are answered")
+    @Test(
+        "above the limit, half of the UDP queries get truncated replies; TCP queries get answers"
+    )
     func limited() throws {
         let network = try Namespace(addresses: ["192.0.2.53/24"])
         let daemon = try Self.daemon(
@@ -92,7 +94,7 @@ struct AmplificationTests {
     }
 
     @Test(
-        "without a limit, or on loopback, every query is answered",
+        "without a limit, or on loopback, the daemon answers every query",
         arguments: [
             ("rate-limit: off", "192.0.2.53"), ("rate-limit: {queries-per-second: 1}", "127.0.0.1"),
         ]
@@ -106,7 +108,7 @@ struct AmplificationTests {
         try daemon.stop()
     }
 
-    @Test("a reload changes the limit")
+    @Test("a reload changes the rate limit")
     func reload() throws {
         let network = try Namespace(addresses: ["192.0.2.53/24"])
         let daemon = try Self.daemon("rate-limit: off", at: "192.0.2.53", network)

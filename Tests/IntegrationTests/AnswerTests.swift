@@ -30,7 +30,9 @@ struct AnswerTests {
         try daemon.stop()
     }
 
-    @Test("answers for other types and names are those of the upstream, unchanged")
+    @Test(
+        "for types and names without a vendor, the client gets the upstream's answer unchanged"
+    )
     func forwarded() throws {
         let harness = try ProgramHarness()
         let daemon = harness.daemon
@@ -59,7 +61,10 @@ struct AnswerTests {
         try daemon.stop()
     }
 
-    @Test("40 addresses are truncated over UDP and complete over TCP", arguments: [true, false])
+    @Test(
+        "an answer with 40 addresses is truncated over UDP and complete over TCP",
+        arguments: [true, false]
+    )
     func truncation(isMiss: Bool) throws {
         let harness = try ProgramHarness()
         let daemon = harness.daemon
@@ -74,7 +79,7 @@ struct AnswerTests {
         try daemon.stop()
     }
 
-    @Test("denials have an SOA, also from the cache")
+    @Test("NXDOMAIN and NODATA replies have an SOA record, also from the cache")
     func denials() throws {
         let harness = try ProgramHarness()
         let daemon = harness.daemon

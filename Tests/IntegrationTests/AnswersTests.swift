@@ -4,7 +4,9 @@ import Testing
 
 @Suite("Processing of answers", .needs(.dig, .nsd, .curl), .hangLimit)
 struct AnswersTests {
-    @Test("hosts files and records are answered and reloaded")
+    @Test(
+        "the daemon answers from hosts files and `hosts.records`, and reads changed files again"
+    )
     func hosts() throws {
         let folder = try Scratch()
         let file = try folder.write(
@@ -53,7 +55,7 @@ struct AnswersTests {
         )
     }
 
-    @Test("a responsive address comes before an unresponsive one")
+    @Test("in an answer, an address that accepts connections comes before an address that does not")
     func fastest() throws {
         let server = try Socket(.stream, bound: true)
         try server.listen()
@@ -70,8 +72,8 @@ struct AnswersTests {
                 "127.0.0.77", "127.0.0.1",
             ]
         )
-        // Nothing listens at the first address. The daemon probes the addresses after the first
-        // answer, so a later answer has them in another order.
+        // Nothing listens at one of the two addresses. The daemon probes both addresses after the
+        // first answer, so a later answer has the working address first.
         var answers: [String] = []
         for _ in 0..<200 where answers.first != "127.0.0.1" {
             answers = try daemon.dig("near.example.org", "A").answers.map(\.data)

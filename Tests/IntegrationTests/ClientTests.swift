@@ -33,7 +33,7 @@ private final class Machine: Sendable {
             "2.0.192.in-addr.arpa": start + "@ NS ns.example.net.\n1 PTR www.example.com.\n",
         ]
         upstream = try TestUpstream(zones: TestUpstream.zones.merging(zones) { $1 }, in: namespace)
-        // On a slow machine, a retry would change the number of calls.
+        // Long timeouts: on a slow machine, a retry would change the count of calls.
         let vendor = try VendorText(
             .aes,
             servers: [emulator.address],
@@ -53,7 +53,7 @@ private final class Machine: Sendable {
         )
     }
 
-    /// Returns a resolver without retries, which would hide failures.
+    /// Returns a resolv.conf with one attempt per query, because retries would hide failures.
     static func resolver(_ options: String, search: String? = nil) -> String {
         """
         nameserver 127.0.0.1
@@ -219,7 +219,7 @@ struct ClientTests {
     private func checkSearch(_ client: Client) throws {
         let search = "example.com example.org"
         let machine = try Machine("", search: search)
-        // Only the second domain has `three`. Names with a dot are first queried unchanged.
+        // Only the second search domain has `three`. A name with a dot is first queried unchanged.
         #expect(
             try client.ask(
                 [

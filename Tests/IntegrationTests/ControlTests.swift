@@ -30,7 +30,7 @@ struct ControlTests {
         try harness.daemon.stop()
     }
 
-    @Test("a removed control socket is opened again")
+    @Test("if the control socket is removed, the daemon opens it again")
     func removedSocket() throws {
         let harness = try ProgramHarness()
         try FileManager.default.removeItem(atPath: harness.daemon.socket)
@@ -182,7 +182,7 @@ struct ControlTests {
         try daemon.stop()
     }
 
-    @Test("without a daemon httpdnsctl exits with 3")
+    @Test("if no daemon runs, httpdnsctl exits with 3")
     func unreachable() throws {
         let scratch = try Scratch()
         let socket = scratch.file("none.sock")
@@ -196,7 +196,7 @@ struct ControlTests {
     }
 
     @Test(
-        "a wrong command line exits with 2",
+        "with a wrong command line, httpdnsctl exits with 2",
         arguments: [
             [], ["nonsense"], ["flush"], ["flush", "--all", "a.example"], ["lookup"],
             ["stats", "--watch", "0"], ["status", "--nonsense"],
@@ -208,7 +208,7 @@ struct ControlTests {
         #expect(!end.errors.isEmpty)
     }
 
-    @Test("invalid arguments are rejected with exit code 1")
+    @Test("if the daemon rejects an argument, httpdnsctl exits with 1")
     func refused() throws {
         let daemon = try TestDaemon(unusedUpstream)
         for arguments in [["lookup", "a..b"], ["lookup", "a.example", "NOTYPE"]] {
@@ -219,7 +219,7 @@ struct ControlTests {
         try daemon.stop()
     }
 
-    @Test("with a failing vendor status is degraded, exits with 4 and shows the reason")
+    @Test("if a vendor fails, `status` shows `degraded` and the reason, and exits with 4")
     func degraded() throws {
         let harness = try ProgramHarness(faults: ["status=500"])
         _ = try harness.daemon.dig("www.example.com", "A")

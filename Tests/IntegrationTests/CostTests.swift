@@ -28,9 +28,9 @@ struct CostTests {
         }
     }
 
-    @Test("billable calls and names agree with the vendor's count")
+    @Test("the daemon's counts of billable calls and names agree with the vendor's counts")
     func bill() throws {
-        // More names than concurrent calls, so that names share calls.
+        // There are more names than concurrent calls, so several names must share a call.
         let harness = try ProgramHarness(
             faults: ["delay=400"],
             route: Self.secondRoute,
@@ -132,7 +132,9 @@ struct CostTests {
         try harness.daemon.stop()
     }
 
-    @Test("a reset clears counters and costs, but not the counters in status")
+    @Test(
+        "`stats --reset` clears the counters of `stats` and `top cost`, but not those of `status`"
+    )
     func reset() throws {
         let harness = try ProgramHarness()
         let daemon = harness.daemon
@@ -169,7 +171,7 @@ struct CostTests {
         try daemon.stop()
     }
 
-    @Test("with a spent budget the fallback answers")
+    @Test("if the budget is spent, the fallback answers")
     func budget() throws {
         let harness = try ProgramHarness(vendor: "budget: {calls-per-day: 2}")
         let daemon = harness.daemon
@@ -203,7 +205,7 @@ struct CostTests {
         try daemon.stop()
     }
 
-    @Test("with `on-exceeded: warn` calls continue beyond the budget")
+    @Test("with `on-exceeded: warn`, the daemon continues to call the vendor beyond the budget")
     func warning() throws {
         let harness = try ProgramHarness(vendor: "budget: {calls-per-day: 1, on-exceeded: warn}")
         for name in ["four.example.com", "www.example.com"] {
@@ -219,7 +221,7 @@ struct CostTests {
         try harness.daemon.stop()
     }
 
-    @Test("a paused vendor is not called, and status is not degraded")
+    @Test("the daemon does not call a paused vendor, and the status is not degraded")
     func pause() throws {
         let harness = try ProgramHarness()
         let daemon = harness.daemon
@@ -252,7 +254,7 @@ struct CostTests {
         try daemon.stop()
     }
 
-    @Test("a pause under load loses no query")
+    @Test("a pause of the vendor under load loses no query")
     func pauseUnderLoad() throws {
         let harness = try ProgramHarness(faults: ["delay=100"])
         let socket = try Socket(.datagram, to: harness.daemon.port)
@@ -273,7 +275,7 @@ struct CostTests {
         try harness.daemon.stop()
     }
 
-    @Test("an unknown vendor is an error with a suggestion")
+    @Test("for an unknown vendor, httpdnsctl reports an error with a suggestion")
     func unknown() throws {
         let harness = try ProgramHarness()
         for verb in ["pause", "resume"] {
@@ -297,7 +299,7 @@ struct CostTests {
         let isAccount = reason == "account"
         var status = try daemon.control("status", "--json")
         var vendor = try #require(try JSON(status.output)["vendors"].array.first)
-        // Calls of the account stop only after the vendor also refuses a probe.
+        // The daemon stops calls to the vendor only after the vendor also refuses a probe.
         while isAccount, vendor["rest"].keys.isEmpty {
             status = try daemon.control("status", "--json")
             vendor = try #require(try JSON(status.output)["vendors"].array.first)
@@ -326,7 +328,10 @@ struct CostTests {
         try daemon.stop()
     }
 
-    @Test("status shows address refreshes", arguments: [true, false])
+    @Test(
+        "`status` shows successful and failed refreshes of a vendor's server addresses",
+        arguments: [true, false]
+    )
     func refresh(works: Bool) throws {
         let service = try TestEmulator(zone: ProgramHarness.zone)
         let start = try TestEmulator(

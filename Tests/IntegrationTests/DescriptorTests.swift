@@ -22,7 +22,7 @@ struct DescriptorTests {
         return clients
     }
 
-    @Test("vendors are reachable while TCP clients use all descriptors")
+    @Test("while TCP clients use all file descriptors, the daemon can still call vendors")
     func vendors() throws {
         let harness = try ProgramHarness()
         let clients = try Self.exhaust(harness.daemon)
@@ -35,7 +35,7 @@ struct DescriptorTests {
         try harness.daemon.stop()
     }
 
-    @Test("upstreams are reachable without free descriptors")
+    @Test("without a free file descriptor, the daemon can still query upstreams")
     func upstreams() throws {
         let upstream = try TestUpstream()
         let daemon = try TestDaemon(upstream.text)

@@ -34,7 +34,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("the process on the daemon's port is named")
+    @Test("doctor names the process that uses the daemon's port")
     func holder() throws {
         let namespace = try Namespace()
         let stranger = try Stranger(on: ["127.0.0.1"], in: namespace)
@@ -79,7 +79,7 @@ struct DoctorTests {
         try daemon.stop()
     }
 
-    @Test("--name compares getaddrinfo with the daemon")
+    @Test("with `--name`, doctor compares the answers of getaddrinfo and the daemon")
     func compared() throws {
         let namespace = try Namespace(addresses: ["192.0.2.10/24"])
         let daemon = try TestDaemon(
@@ -108,7 +108,7 @@ struct DoctorTests {
         try daemon.stop()
     }
 
-    @Test("interception of DNS is detected, only with --network")
+    @Test("doctor detects interception of DNS, but only with `--network`")
     func intercepted() throws {
         let namespace = try Namespace(addresses: ["192.0.2.1/32"])
         let stranger = try Stranger(on: ["192.0.2.1"], in: namespace)

@@ -9,18 +9,19 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     enum Word: Sendable {
         case server
 
-        /// The next server answers, or the upstream if there is no next server.
+        /// The vendor's next server answers; if there is none, the upstream answers.
         case nextServer
 
-        /// The upstream answers without a retry, because the vendor has no address.
+        /// The upstream answers. The daemon queries no further vendor server, because the fault is
+        /// a valid reply without a usable address.
         case upstream
     }
 
     var word = Word.nextServer
 
-    /// HTTPS with HTTP/2 through nginx, and HTTP/1.1 with AES.
+    /// Channels that the test uses: HTTPS with HTTP/2 through nginx, and HTTP/1.1 with AES.
     ///
-    /// Faults of the encryption use both ciphers instead.
+    /// A fault in the encrypted content uses the two ciphers instead.
     var channels: [VendorText.Channel] = [.https, .aes]
 
     /// True if the daemon detects the fault only by a timeout.
@@ -80,7 +81,10 @@ struct FaultTests {
         try daemon.dig("www.example.com", "A", "+time=5")
     }
 
-    @Test("one server: the upstream answers", arguments: FaultCase.onChannels)
+    @Test(
+        "if the only server of a vendor has a fault, the upstream answers",
+        arguments: FaultCase.onChannels
+    )
     func alone(_ fault: FaultCase, _ channel: VendorText.Channel) throws {
         let harness = try ProgramHarness(
             channel,
@@ -101,7 +105,10 @@ struct FaultTests {
         try harness.daemon.stop()
     }
 
-    @Test("two servers: the second answers", arguments: FaultCase.onChannels)
+    @Test(
+        "if the first of two vendor servers has a fault, the second server answers",
+        arguments: FaultCase.onChannels
+    )
     func second(_ fault: FaultCase, _ channel: VendorText.Channel) throws {
         let harness = try ProgramHarness(
             channel,
@@ -116,7 +123,7 @@ struct FaultTests {
         try harness.daemon.stop()
     }
 
-    @Test("every fault of the emulator is tested")
+    @Test("the cases contain every fault in the emulator's help")
     func complete() throws {
         let manual = try run(Product.emulator, ["--help"]).output
         let part = try #require(manual.components(separatedBy: "FAULTS\n").last)

@@ -12,7 +12,7 @@ struct FilterTests {
         .deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "systemd/httpdnsd.service").path
 
-    /// Script that installs a unit's filter like systemd.exec(5), then executes a program.
+    /// Script that installs the filter of a unit as systemd does, then executes a program.
     private static let script = """
         import ctypes, glob, os, re, struct, subprocess, sys
         def members(name):
@@ -48,12 +48,12 @@ struct FilterTests {
         os.execv(sys.argv[2], sys.argv[2:])
         """
 
-    /// Command that limits capabilities like CapabilityBoundingSet=.
+    /// Command that drops all capabilities, as an empty CapabilityBoundingSet= does.
     private static var command: [String] {
         ["setpriv", "--bounding-set", "-all", "python3", "-c", script, unit]
     }
 
-    @Test("unshare and mount are forbidden")
+    @Test("the filter forbids unshare and mount")
     func forbidden() throws {
         func run(_ program: String, _ arguments: String...) throws -> Child.End {
             try Child("python3", ["-c", Self.script, Self.unit, program] + arguments).end()
@@ -63,7 +63,7 @@ struct FilterTests {
         #expect(try run("/bin/mount", "--bind", "/", "/mnt").status != 0)
     }
 
-    @Test("the daemon starts, answers, reloads and writes its snapshot")
+    @Test("with the filter, the daemon starts, answers, reloads and writes its snapshot")
     func works() throws {
         let scratch = try Scratch()
         let upstream = try TestUpstream()
@@ -101,7 +101,7 @@ struct FilterTests {
         #expect(!said.contains("not permitted"), "\(said)")
     }
 
-    @Test("httpdnsctl reload works")
+    @Test("with the filter, the daemon accepts `httpdnsctl reload`")
     func control() throws {
         let daemon = try TestDaemon(unusedUpstream)
         let end = try Child(

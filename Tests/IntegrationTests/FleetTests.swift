@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A fleet with one bill", .needs(.dig, .nsd, .curl, .redis), .hangLimit)
 struct FleetTests {
-    @Test("one call serves all machines; statistics and cache entries show the fleet as source")
+    @Test("one call serves all machines; counters and cache entries show the fleet as the source")
     func shared() throws {
         let redis = try TestRedis()
         let fleet = try FleetHarness("servers: [\"\(redis.address)\"]")
@@ -64,7 +64,9 @@ struct FleetTests {
         try fleet.stop()
     }
 
-    @Test("`status` shows the machines; other secrets or groups, and `share: off`, share nothing")
+    @Test(
+        "`status` counts the machines; another secret or group, or `share: off`, shares no answer"
+    )
     func separated() throws {
         let redis = try TestRedis()
         let fleet = try FleetHarness(
@@ -77,7 +79,7 @@ struct FleetTests {
         try fleet.connected()
         for daemon in fleet.daemons { _ = try daemon.dig("www.example.com", "A") }
         #expect(try fleet.emulator.lookups() == 3)
-        // The message of the third machine is sealed with another secret.
+        // The third machine encrypts its message with another secret, so the first rejects it.
         try fleet.daemons[0].wait("stats") { $0["fleet", "rejected"].int == 1 }
         let log = fleet.daemons[0].program.errorText
         #expect(log.contains("fleet: ignoring a shared answer: forged"), "\(log)")
@@ -109,7 +111,7 @@ struct FleetTests {
     func budget(name: String?) throws {
         var redis: TestRedis? = try TestRedis()
         let port = try #require(redis?.port)
-        // In different groups, the machines share no answers.
+        // The machines are in different groups, so they share the budget, but no answers.
         let fleet = try FleetHarness(
             "servers: [\"127.0.0.1:\(port)\"]\n  budget: shared",
             extras: ["group: one", "group: two", "group: three"],
@@ -141,12 +143,12 @@ struct FleetTests {
         try fleet.stop()
     }
 
-    @Test("with `group: auto`, sharing begins when the vendor has shown the client's network")
+    @Test("with `group: auto`, machines share answers after the vendor has reported their network")
     func automatic() throws {
         let redis = try TestRedis()
         let fleet = try FleetHarness("servers: [\"\(redis.address)\"]", extras: ["", "", ""])
         try fleet.connected()
-        // The reply to the first call shows the client's network; this reply is shared.
+        // The reply to the first call reports the machine's network, so its answer is shared.
         _ = try fleet.daemons[0].dig("www.example.com", "A")
         _ = try fleet.daemons[1].dig("four.example.com", "A")
         #expect(try fleet.emulator.lookups() == 2)
@@ -158,7 +160,7 @@ struct FleetTests {
         try fleet.stop()
     }
 
-    @Test("a failure of the Redis server does not affect clients; the daemon reconnects later")
+    @Test("if the Redis server fails, clients still get answers, and the daemon reconnects later")
     func lost() throws {
         var redis: TestRedis? = try TestRedis()
         let port = try #require(redis?.port)
@@ -183,8 +185,8 @@ struct FleetTests {
         try fleet.connected(times: 2)
         #expect(try daemon.control("status").status == 0)
         second.program.send(SIGSTOP)
-        // A query waits for Redis at most for the timeout of 1 s. The timeouts open the circuit
-        // breaker.
+        // A query waits for the Redis server at most 1 s. After several timeouts, the daemon stops
+        // using the Redis server.
         for name in ["a", "b", "c"] {
             #expect(try daemon.dig("\(name).many.example.com", "A").data("A") == ["192.0.2.77"])
         }
@@ -196,7 +198,7 @@ struct FleetTests {
     }
 
     @Test(
-        "a Redis server that refuses commands is not used",
+        "the daemon does not use a Redis server that refuses its commands",
         arguments: [
             (["replicaof", "127.0.0.1", "1"], ["replicaof", "no", "one"], "READONLY"),
             (["config", "set", "maxmemory", "1"], ["config", "set", "maxmemory", "0"], "OOM"),
@@ -228,7 +230,9 @@ struct FleetTests {
         try fleet.stop()
     }
 
-    @Test("TLS and ACL: the user needs the rules of the manual; a wrong password is reported")
+    @Test(
+        "a Redis user with the manual's ACL rules works over TLS; `status` shows a wrong password"
+    )
     func protected() throws {
         let redis = try TestRedis(
             """
@@ -275,7 +279,7 @@ struct FleetTests {
         }
     }
 
-    @Test("a flush of the fleet removes the answers of all machines and those in Redis")
+    @Test("`flush --fleet` removes the answers on all machines and in Redis")
     func flush() throws {
         let redis = try TestRedis()
         let fleet = try FleetHarness("servers: [\"\(redis.address)\"]")
@@ -293,11 +297,11 @@ struct FleetTests {
         #expect(try fleet.daemons[2].dig("www.example.com", "A").data("A").count == 2)
         #expect(try fleet.emulator.lookups() == 3)
         #expect(try fleet.daemons[2].fleetStats()["rejected"] ?? 0 >= 1)
-        // The flush does not remove this answer, which is newer.
+        // This answer is newer than the flush, so the flush does not remove it.
         #expect(try fleet.daemons[0].dig("www.example.com", "A").data("A").count == 2)
         #expect(try fleet.emulator.lookups() == 3)
 
-        // A machine that starts later knows the flushes.
+        // A machine that starts after a flush still applies the flush.
         let soft = try fleet.daemons[1].control(
             "flush",
             "--fleet",
@@ -315,7 +319,7 @@ struct FleetTests {
         try fleet.stop()
     }
 
-    @Test("poisoned values and messages are ignored and counted")
+    @Test("the daemon ignores and counts forged values and messages in Redis")
     func poisoned() throws {
         let redis = try TestRedis()
         let fleet = try FleetHarness(

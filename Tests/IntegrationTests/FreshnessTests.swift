@@ -8,7 +8,7 @@ struct FreshnessTests {
         return try daemon.dig(name, "A")
     }
 
-    @Test("if the vendor is silent, the stale answer has EDE 3")
+    @Test("if the vendor does not reply, the client gets a stale answer with EDE 3")
     func stale() throws {
         let harness = try ProgramHarness(
             route: "fallback: none",
@@ -30,7 +30,7 @@ struct FreshnessTests {
         try daemon.stop()
     }
 
-    @Test("a popular name is refreshed before it expires")
+    @Test("the daemon refreshes the answer for a popular name before the TTL ends")
     func prefetch() throws {
         let harness = try ProgramHarness(settings: "cache: {maximum-ttl: 10s, prefetch: {at: 50%}}")
         let daemon = harness.daemon

@@ -62,7 +62,7 @@ struct HostileTests {
         #expect(try stream.receive().isEmpty)
     }
 
-    /// Sends messages with pauses, so that the socket buffer loses none.
+    /// Sends messages with pauses, so that the socket buffer of the daemon does not overflow.
     private static func flood(_ daemon: TestDaemon, _ messages: some Sequence<[UInt8]>) throws {
         let socket = try Socket(.datagram, to: daemon.port)
         let marker = try Socket(.datagram, to: daemon.port)
@@ -76,7 +76,7 @@ struct HostileTests {
 
     /// Returns queries with changed, removed or appended octets.
     ///
-    /// No query is for the vendor, whose connections would stay open.
+    /// No query is for a name of the vendor, because connections to the vendor would stay open.
     private static func mutants(_ count: Int, seed: UInt64) -> [[UInt8]] {
         var generator = Seeded(seed)
         let seeds = [
@@ -166,7 +166,7 @@ struct HostileTests {
         }
     }
 
-    @Test("of 300 connections, the newest is served")
+    @Test("a client with 300 TCP connections gets an answer on the newest connection")
     func connections() throws {
         try survives { daemon in
             let clients = try (0..<300).map { _ in try Socket(.stream, to: daemon.port) }

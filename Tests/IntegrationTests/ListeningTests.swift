@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Listening", .needs(.dig, .nsd, .curl), .hangLimit)
 struct ListeningTests {
-    @Test("IPv6 is answered like IPv4", arguments: ["+notcp", "+tcp"])
+    @Test("the daemon answers queries over IPv6 as over IPv4", arguments: ["+notcp", "+tcp"])
     func loopback6(transport: String) throws {
         let daemon = try TestDaemon(unusedUpstream, listen: "[::1]:0")
         let reply = try daemon.dig("localhost", "AAAA", transport, server: "::1")
@@ -12,7 +12,7 @@ struct ListeningTests {
         try daemon.stop()
     }
 
-    @Test("all addresses together get at most 128 workers, also after a reload")
+    @Test("the daemon has at most 128 workers for all addresses together, also after a reload")
     func workers() throws {
         let settings = "workers: 256\n\(unusedUpstream)"
         let listen = ["127.0.0.1:0", "127.0.0.2:0", "127.0.0.3:0", "127.0.0.4:0"]
@@ -78,7 +78,7 @@ struct ListeningTests {
     }
 
     @Test(
-        "an address that is missing at the start is reported, and served when it appears",
+        "the daemon reports a listen address that no interface has, and serves it when it appears",
         .needs(.unshare, .ip)
     )
     func laterAddress() throws {
@@ -149,7 +149,10 @@ struct ListeningTests {
         #expect(try host.daemon.stop().status == 0)
     }
 
-    @Test("if an address is in use, the start fails with a hint", .needs(.dig))
+    @Test(
+        "if a listen address is in use, the daemon does not start, and prints a hint",
+        .needs(.dig)
+    )
     func occupied() throws {
         let first = try TestDaemon(unusedUpstream)
         let scratch = try Scratch()
@@ -190,7 +193,10 @@ struct ListeningTests {
         try other.stop()
     }
 
-    @Test("the start fails if no default address is available", .needs(.unshare, .ip))
+    @Test(
+        "if no default listen address is available, the daemon does not start",
+        .needs(.unshare, .ip)
+    )
     func noFamily() throws {
         let removals = Self.removals.map(\.2).joined(separator: "; ")
         let host = try Poor(after: removals)
@@ -198,7 +204,7 @@ struct ListeningTests {
         #expect(end.status == 1 && end.errors.contains("cannot listen on "))
     }
 
-    @Test("every listen address answers")
+    @Test("the daemon answers on every listen address")
     func several() throws {
         let daemon = try TestDaemon(unusedUpstream, listen: "127.0.0.1:0", "127.0.0.2:0", "[::1]:0")
         let listeners = try JSON(daemon.control("status", "--json").output)["listeners"].array

@@ -97,14 +97,18 @@ struct LogTests {
         }
     }
 
-    @Test("a failure is logged once, with its consequence", .timeLimit(.minutes(15)))
+    @Test(
+        "the daemon logs a failure of a vendor once, with its consequence",
+        .timeLimit(.minutes(15))
+    )
     func failures() throws {
         let harness = try ProgramHarness(firstFaults: ["status=500"])
         for number in 0..<3 { _ = try harness.daemon.dig("\(number).many.example.com", "A") }
         let line = try harness.daemon.program.line(with: "warning: vendor tencent: ")
         #expect(line.contains("trying \(harness.emulator.address)"), "\(line)")
         #expect(line.contains("error=server-status") && line.contains("vendor=tencent"), "\(line)")
-        // SIGUSR1 logs recent lines, also those below the log level. Other signals are ignored.
+        // On SIGUSR1, the daemon logs recent lines, also lines below the log level. It ignores the
+        // other signals.
         harness.daemon.program.send(SIGUSR2)
         harness.daemon.program.send(SIGALRM)
         harness.daemon.program.send(SIGUSR1)
@@ -117,7 +121,7 @@ struct LogTests {
         #expect(told.count { $0.contains("info: | ") } == 3)
     }
 
-    @Test("a refused account is logged with the next attempt")
+    @Test("if a vendor refuses the account, the log line shows the time of the next attempt")
     func refused() throws {
         let harness = try ProgramHarness(faults: ["status=403"])
         _ = try harness.daemon.dig("www.example.com", "A")
@@ -126,7 +130,7 @@ struct LogTests {
         try harness.daemon.stop()
     }
 
-    @Test("JSON: one object per line; a reload changes the format")
+    @Test("with `format: json`, each log line is one object; a reload changes the format")
     func json() throws {
         let daemon = try TestDaemon("\(unusedUpstream)\nlog: {format: json, level: debug}")
         try daemon.rewrite(unusedUpstream)
@@ -143,7 +147,7 @@ struct LogTests {
     }
 
     @Test(
-        "a crashing process prints its last log lines",
+        "a daemon that crashes prints its last log lines",
         .disabled(if: Child.isWatched, "a sanitizer handles crashes itself"),
         arguments: [SIGSEGV, SIGABRT, SIGILL, SIGTRAP]
     )
@@ -164,7 +168,7 @@ struct LogTests {
         #expect(kept.contains("info: hosts: ") && kept.contains("notice: answering on 127."))
     }
 
-    @Test("the journal receives entries with fields", .needs(.unshare, .python3))
+    @Test("the systemd journal receives log entries with fields", .needs(.unshare, .python3))
     func journal() throws {
         let journal = try TestJournal()
         // `JOURNAL_STREAM` must have the device and inode of standard error.
@@ -198,7 +202,7 @@ struct LogTests {
         #expect(end.errors == "")
     }
 
-    @Test("a JOURNAL_STREAM of another file is ignored")
+    @Test("the daemon ignores a JOURNAL_STREAM that is not its standard error")
     func foreignStream() throws {
         let daemon = try TestDaemon(unusedUpstream, environment: ["JOURNAL_STREAM": "1:2"])
         try daemon.stop()

@@ -27,7 +27,9 @@ struct ManyRoutesMemoryTests {
         return try #require(Int(line.filter(\.isNumber))) >> 10
     }
 
-    @Test("while reloads replace all routes, at most two sets are in memory, and queries work")
+    @Test(
+        "during reloads that replace all routes, queries work, and memory has at most two sets"
+    )
     func reloads() throws {
         let daemon = try TestDaemon(Self.settings("a"))
         let start = try Self.memory("VmHWM", of: daemon)
@@ -39,7 +41,7 @@ struct ManyRoutesMemoryTests {
             #expect(try daemon.dig("localhost", "A").data("A") == ["127.0.0.1"])
         }
         let peak = try Self.memory("VmHWM", of: daemon)
-        // `start` includes one set, and the allocator keeps some released memory.
+        // `start` includes one set of routes, and the allocator keeps some released memory.
         #expect(peak < start + 3 * Self.set, "\(start) MiB, then \(peak)")
         try daemon.stop()
     }

@@ -118,7 +118,7 @@ struct MetricsTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("every metric in the Grafana dashboard exists")
+    @Test("the daemon exports every metric that the Grafana dashboard uses")
     func dashboard() throws {
         let scratch = try Scratch()
         let secret = try scratch.write(FleetHarness.secret + "\n", to: "secret", mode: 0o600)
@@ -159,7 +159,9 @@ struct MetricsTests {
         try harness.daemon.stop()
     }
 
-    @Test("only GET and HEAD of /metrics are answered, within limits")
+    @Test(
+        "the daemon answers only GET and HEAD of /metrics, and limits request size and connections"
+    )
     func bounds() throws {
         let daemon = try TestDaemon("\(unusedUpstream)\nmetrics: {listen: \"127.0.0.1:0\"}")
         let port = try #require(
@@ -195,7 +197,7 @@ struct MetricsTests {
         #expect(try reply("HEAD /metrics \(end)").hasPrefix("HTTP/1.1 200 OK\r\n"))
         #expect(try idle[0].receive().isEmpty)
         #expect(idle[15].isSilent)
-        // A connection with an unfinished reply is kept, although it is older.
+        // The server does not close a connection with an unfinished reply, although it is older.
         let busy = try Socket(.stream, to: port)
         let requests = String(repeating: "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", count: 400)
         try busy.send(Array(requests.utf8))
@@ -207,7 +209,7 @@ struct MetricsTests {
         try daemon.stop()
     }
 
-    @Test("scrapes continue across reloads")
+    @Test("a reload does not interrupt scrapes")
     func reload() throws {
         let scratch = try Scratch()
         let (first, second) = (try freePort(), try freePort())
@@ -247,7 +249,7 @@ struct MetricsTests {
         try daemon.stop()
     }
 
-    @Test("an address in use does not stop other metrics addresses or reloads")
+    @Test("if a metrics address is in use, the daemon serves the others, and a reload succeeds")
     func taken() throws {
         let foreign = try Socket(.stream, bound: true)
         try foreign.listen()
@@ -273,7 +275,7 @@ struct MetricsTests {
     }
 
     @Test(
-        "a metrics address that is missing at the start is served when it appears",
+        "the daemon serves a metrics address that an interface gets after the start",
         .needs(.unshare, .ip)
     )
     func laterAddress() throws {

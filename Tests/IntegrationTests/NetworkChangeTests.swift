@@ -42,7 +42,7 @@ private final class Cable: Sendable {
         )
     }
 
-    /// Replaces the address; connections from the old address hang without an error.
+    /// Replaces the machine's address; connections from the old address hang without an error.
     func swap() throws {
         try machine.ip(
             "address del \(Self.old)/24 dev cable",
@@ -57,7 +57,7 @@ private final class Cable: Sendable {
 
 @Suite("Network changes", .needs(.unshare, .ip, .nginx, .openssl, .curl, .dig), .hangLimit)
 struct NetworkChangeTests {
-    @Test("an address change delays a new name by less than 1 s")
+    @Test("after a change of this machine's address, a lookup takes less than 1 s")
     func swapped() throws {
         let cable = try Cable()
         for name in ["one", "two"] {
@@ -66,7 +66,7 @@ struct NetworkChangeTests {
         #expect(try cable.counters()["connections-reused"].int == 1)
 
         try cable.swap()
-        // A timeout of 1 s excludes a retry after the attempt timeout of 2 s.
+        // The client waits only 1 s, so a retry after the daemon's attempt timeout (2 s) is too late.
         let reply = try cable.daemon.dig("three.example.com", "A", "+time=1")
         #expect(reply.data("A") == ["192.0.2.77"], "\(reply.text)")
 
@@ -80,7 +80,7 @@ struct NetworkChangeTests {
         #expect(Set(log.map(\.connection)).count == 2)
     }
 
-    @Test("pending calls are sent again over one new connection")
+    @Test("after an address change, the daemon sends pending calls again over one new connection")
     func reissued() throws {
         let cable = try Cable()
         #expect(try cable.daemon.dig("warm.example.com", "A").data("A") == ["192.0.2.77"])

@@ -83,7 +83,8 @@ private final class TwoLinks: Sendable {
 
     /// Stops the servers, and returns the names that each server received through its own link.
     ///
-    /// The letter case of names is random. `astray` has names that came through the other link.
+    /// The names are in lower case, because the daemon queries in mixed case. `astray` has the
+    /// names that a server received through the link of the other server.
     func queries() throws -> (lan: [String], vpn: [String], astray: [String]) {
         let logs = try servers.map { try $0.stop().errors.lowercased() }
         func names(_ log: String, from source: String) -> [String] {
@@ -161,7 +162,9 @@ private final class ScriptedBus: Sendable {
         )
     }
 
-    /// Replaces the properties; `links` are indexes with an address and a routing domain.
+    /// Replaces the properties of systemd-resolved.
+    ///
+    /// - Parameter links: interface index, DNS server and routing domain of each link.
     func set(_ links: [(index: String, address: String, domain: String?)], isNew: Bool = false)
         throws
     {
@@ -182,7 +185,7 @@ private final class ScriptedBus: Sendable {
     /// Ends the service, as a restart does.
     func stopService() throws { _ = try service.stop() }
 
-    /// Sets properties: their number, then name, type and value of each.
+    /// Sets properties: `properties` has their count, then the name, type and value of each.
     func set(_ properties: [String], isNew: Bool = false) throws {
         let member = isNew ? "AddProperties" : "UpdateProperties"
         try call([member, "sa{sv}", scripted.interface] + properties)
@@ -221,7 +224,7 @@ private final class ScriptedBus: Sendable {
 struct NetworkResolverTests {
     private static let settings = "upstreams: [{name: network, from: network}]"
 
-    @Test("a VPN's names go to its servers only, and are held for 5 s after the link goes down")
+    @Test("names of a VPN go only to its servers, and to no server for 5 s after the VPN goes down")
     func routing() throws {
         let links = try TwoLinks()
         let bus = try ScriptedBus(.resolved, in: links.machine, links.scratch)
@@ -253,7 +256,7 @@ struct NetworkResolverTests {
         #expect(explained.contains("link tun0 (systemd-resolved)"), "\(explained)")
         #expect(explained.contains("unprotected"), "\(explained)")
 
-        // With DHCP option 121, a network can add a route to the VPN's server.
+        // A hostile network can use DHCP option 121 to route packets to the VPN's server to itself.
         try links.machine.ip("route replace \(TwoLinks.vpn) via \(TwoLinks.lan) dev cable")
         #expect(try daemon.dig("two.corp.example.com", "A").text.contains("NXDOMAIN"))
 
@@ -271,7 +274,7 @@ struct NetworkResolverTests {
         #expect(queries.astray.isEmpty)
     }
 
-    @Test("no name of a VPN for all names leaks when systemd-resolved stops or the link goes down")
+    @Test("if a VPN gets all names, no name leaks when systemd-resolved stops or the VPN goes down")
     func allNames() throws {
         let links = try TwoLinks()
         let bus = try ScriptedBus(.resolved, in: links.machine, links.scratch)
@@ -306,7 +309,7 @@ struct NetworkResolverTests {
         #expect(queries.astray.isEmpty)
     }
 
-    @Test("after NetworkManager stops, names of a VPN that is up still go to its server")
+    @Test("after NetworkManager stops, names of an active VPN still go to the VPN's server")
     func endOfNetworkManager() throws {
         let links = try TwoLinks()
         let bus = try ScriptedBus(.networkManager, in: links.machine, links.scratch)
@@ -337,7 +340,7 @@ struct NetworkResolverTests {
         #expect(queries.astray.isEmpty)
     }
 
-    @Test("changes of the files of openresolv, and of the file of `from`, take effect")
+    @Test("the daemon uses new servers from the files of openresolv, and from the file in `from`")
     func files() throws {
         let links = try TwoLinks()
         try TwoLinks.shell(
@@ -371,7 +374,7 @@ struct NetworkResolverTests {
         _ = try daemon.program.line(with: "network resolvers: none")
         #expect(try daemon.dig("other.example.com", "A").text.contains("SERVFAIL"))
 
-        // The servers of /etc/resolv.conf are used while no program reports a server.
+        // While no program reports a server, the daemon uses the servers of /etc/resolv.conf.
         try links.scratch.write("nameserver \(TwoLinks.vpn)\n", to: "resolv.conf")
         _ = try daemon.program.line(with: "network resolvers: \(TwoLinks.vpn)")
         let last = try daemon.dig("none.example.com", "A").text
@@ -379,7 +382,7 @@ struct NetworkResolverTests {
         try daemon.stop()
     }
 
-    @Test("a VPN whose default routes come late gets all names")
+    @Test("a VPN gets all names even if its default routes appear after its DNS server")
     func lateRoutes() throws {
         let links = try TwoLinks()
         try TwoLinks.shell(
@@ -398,8 +401,8 @@ struct NetworkResolverTests {
         )
         let text = "network resolvers: \(TwoLinks.vpn)"
         #expect(try daemon.program.line(with: text).contains(TwoLinks.lan))
-        // The routes come more than 2 s after the DNS server: only the periodic check, every 10 s,
-        // finds them.
+        // The routes come more than 2 s after the DNS server, so only the daemon's periodic check
+        // (every 10 s) finds the routes.
         try TwoLinks.shell(
             links.machine,
             "sleep 3; for half in 0.0.0.0/1 128.0.0.0/1; do ip route add $half dev tun0; done"
@@ -408,7 +411,7 @@ struct NetworkResolverTests {
         try daemon.stop()
     }
 
-    @Test("a captive portal is reported; in the portal mode, the network's server answers")
+    @Test("`status` reports a captive portal; in the portal mode, the network's server answers")
     func portal() throws {
         let links = try TwoLinks()
         try TwoLinks.shell(

@@ -3,7 +3,7 @@ import DNSWire
 import Foundation
 import Testing
 
-/// `DIFFERENTIAL_QUERIES` and `DIFFERENTIAL_SEED` set the number of queries and the seed.
+/// The variables `DIFFERENTIAL_QUERIES` and `DIFFERENTIAL_SEED` set the query count and the seed.
 @Suite("Same replies as Unbound", .needs(.nsd, .unbound), .hangLimit)
 struct PeerTests {
     private static func number(_ name: String, else standard: Int) -> Int {
@@ -86,7 +86,7 @@ struct PeerTests {
         }
     }
 
-    @Test("random queries get the same answers, with known exceptions")
+    @Test("httpdnsd and Unbound give the same answers to random queries, with known exceptions")
     func same() throws {
         let seed = Self.number("DIFFERENTIAL_SEED", else: 1)
         let count = Self.number("DIFFERENTIAL_QUERIES", else: 1_500)
@@ -144,7 +144,7 @@ struct PeerTests {
     }
 }
 
-/// Parts of a reply, without TTLs and the order of records.
+/// Parts of a reply that the test compares: all except the TTLs and the order of records.
 ///
 /// TTLs depend on the time, and the order has no meaning (RFC 1034 §3.6).
 private struct Told: Equatable, CustomStringConvertible {
@@ -179,7 +179,7 @@ private struct Told: Equatable, CustomStringConvertible {
     }
 }
 
-/// Intended difference between both replies.
+/// Intended difference between the replies of httpdnsd and Unbound.
 private enum Difference: String {
     /// Types that are no record types (RFC 6895 §3.1).
     ///
@@ -191,7 +191,7 @@ private enum Difference: String {
     /// Unbound answers version queries in class CH (RFC 4892 §3), and class ANY with records of IN.
     case otherClass
 
-    /// An alias to itself, at which Unbound fails.
+    /// An alias to itself, for which Unbound answers SERVFAIL.
     case aliasLoop
 
     /// Query of type DNAME for a name below the owner of a DNAME record.
@@ -207,7 +207,7 @@ private enum Difference: String {
     /// Additional section, which httpdnsd removes because it is not trustworthy (RFC 2181 §5.4.1).
     case additional
 
-    /// Creates the difference; nil if no rule covers it.
+    /// Finds the rule that covers the difference between the replies; nil if there is none.
     ///
     /// - Parameter original: the upstream's own reply.
     init?(_ question: Question, _ our: Message, _ their: Message, _ original: Message) {

@@ -48,7 +48,7 @@ struct PrivacyTests {
         """
     }
 
-    @Test("a key is in memory once")
+    @Test("the memory of the daemon has one copy of a vendor's key")
     func secrets() throws {
         let scratch = try Scratch()
         let file = try scratch.write(Self.key + "\n", to: "key", mode: 0o600)
@@ -66,7 +66,7 @@ struct PrivacyTests {
         try daemon.stop()
     }
 
-    @Test("a token in URLs does not accumulate in memory")
+    @Test("copies of a token in URLs do not accumulate in the daemon's memory")
     func token() throws {
         let scratch = try Scratch()
         let emulator = try TestEmulator(zone: ProgramHarness.zone)
@@ -114,7 +114,7 @@ struct PrivacyTests {
         #expect(core.split(whereSeparator: \.isWhitespace).filter { $0 == "0" }.count == 2)
         let status = try String(contentsOfFile: "\(process)/status", encoding: .utf8)
         #expect(status.contains("NoNewPrivs:\t1"))
-        // The child lacks the privilege to inspect processes.
+        // setpriv removes the capabilities with which the child could inspect other processes.
         func look(_ path: String) throws -> Int32 {
             try run("setpriv", ["--bounding-set", "-all", "cat", path]).status
         }

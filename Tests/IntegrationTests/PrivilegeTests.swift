@@ -25,7 +25,7 @@ struct PrivilegeTests {
     private static let binding: UInt64 = 1 << 10
 
     @Test(
-        "a daemon of root keeps only CAP_NET_BIND_SERVICE",
+        "a daemon that root starts keeps only CAP_NET_BIND_SERVICE",
         .disabled(if: Child.isWatched, "a thread of the sanitizer keeps its capabilities"),
         arguments: ["off", "auto"]
     )
@@ -44,7 +44,7 @@ struct PrivilegeTests {
         try daemon.stop()
     }
 
-    @Test("a reload can open port 53 of another address")
+    @Test("after the daemon drops privileges, a reload can still open port 53 of another address")
     func reload() throws {
         let namespace = try Namespace()
         let daemon = try TestDaemon(unusedUpstream, listen: "127.0.0.1:53", in: namespace)
@@ -56,7 +56,7 @@ struct PrivilegeTests {
         try daemon.stop()
     }
 
-    @Test("a daemon with fewer capabilities logs no warning")
+    @Test("a daemon that starts with fewer capabilities logs no warning")
     func less() throws {
         let daemon = try TestDaemon(unusedUpstream, under: ["setpriv", "--bounding-set", "-all"])
         let held = try Self.capabilities(of: daemon.program.pid)
@@ -110,7 +110,7 @@ struct PrivilegeTests {
         let settings = "\(upstream.text)\ncache: {snapshot: \(snapshot)}"
         for life in 1...2 {
             let daemon = try TestDaemon(settings, controlledAt: socket, under: command)
-            // Before the restore ends, the upstream may answer instead of the cache.
+            // Until the daemon has restored the cache, the upstream may answer instead.
             if life == 2 { _ = try daemon.program.line(with: "cache: entries restored: ") }
             #expect(try daemon.dig("mail.example.org", "A").data("A") == ["198.51.100.26"])
             let stats = try daemon.stats()

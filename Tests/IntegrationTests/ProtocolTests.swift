@@ -73,7 +73,7 @@ struct ProtocolTests {
     @Test("an unknown opcode gets NOTIMP", arguments: transports)
     func opcodes(kind: Socket.Kind) throws {
         let daemon = try TestDaemon(unusedUpstream)
-        // Also NOTIFY (RFC 1996) and UPDATE (RFC 2136).
+        // The opcodes include NOTIFY (RFC 1996) and UPDATE (RFC 2136).
         for opcode in UInt16(1)...15 {
             let message = RawMessage.query("localhost", flags: opcode << 11 | 0x0100)
             let reply = try Self.reply(to: message, kind, at: daemon)
@@ -82,7 +82,10 @@ struct ProtocolTests {
         try daemon.stop()
     }
 
-    @Test("a reply is not answered (RFC 1035 §7.3)", arguments: transports)
+    @Test(
+        "the daemon does not answer a message with the QR bit set (RFC 1035 §7.3)",
+        arguments: transports
+    )
     func replies(kind: Socket.Kind) throws {
         let daemon = try TestDaemon(unusedUpstream)
         let socket = try Socket(kind, to: daemon.port)
@@ -97,7 +100,7 @@ struct ProtocolTests {
         try daemon.stop()
     }
 
-    @Test("reserved bits are cleared, RD and CD copied, AD not set (RFC 6840 §5.7)")
+    @Test("a reply has reserved bits and AD cleared, and RD and CD copied (RFC 6840 §5.7)")
     func flags() throws {
         let daemon = try TestDaemon(unusedUpstream)
         for (flags, expected) in [
@@ -123,7 +126,7 @@ struct HopByHopTests {
         "+cookie=0102030405060708", "+ednsopt=65001:deadbeef", "+ednsopt=20000",
     ]
 
-    @Test("options are neither forwarded nor returned")
+    @Test("the daemon neither forwards nor returns the EDNS options of a query")
     func options() throws {
         let upstream = try Socket(.datagram, bound: true)
         let daemon = try TestDaemon(Self.settings(upstream))
@@ -135,7 +138,7 @@ struct HopByHopTests {
             ] + Self.options
         )
         let query = try upstream.serveOne { RawMessage.denial(of: $0) }
-        // Payload size 1,232, no DO, no options.
+        // The upstream receives an OPT with payload size 1,232, no DO and no options.
         #expect(query.suffix(11) == [0, 0, 41, 4, 0xD0, 0, 0, 0, 0, 0, 0])
         let whole = try dig.end().output
         let reply = try #require(whole.components(separatedBy: "Got answer:").last)
@@ -147,7 +150,7 @@ struct HopByHopTests {
         try daemon.stop()
     }
 
-    @Test("a malformed client subnet is ignored (RFC 7871)")
+    @Test("the daemon ignores a malformed client subnet option (RFC 7871)")
     func brokenSubnet() throws {
         let upstream = try Socket(.datagram, bound: true)
         let daemon = try TestDaemon(Self.settings(upstream))
@@ -157,7 +160,7 @@ struct HopByHopTests {
         try daemon.stop()
     }
 
-    @Test("a failure has an EDE", arguments: ["+notcp", "+tcp"])
+    @Test("if no upstream can be reached, SERVFAIL has EDE 23", arguments: ["+notcp", "+tcp"])
     func reasons(transport: String) throws {
         let daemon = try TestDaemon("\(unusedUpstream)\nallow: [127.0.0.1/32]")
         let failed = try daemon.dig("www.example.org", "A", transport)
@@ -184,7 +187,7 @@ struct CookieTests {
         return line.map { String($0.dropFirst("; COOKIE: ".count).prefix { $0 != " " }) }
     }
 
-    @Test("dig accepts the cookie and the answer", arguments: ["+notcp", "+tcp"])
+    @Test("dig accepts the daemon's DNS cookie and answer", arguments: ["+notcp", "+tcp"])
     func good(transport: String) throws {
         let daemon = try TestDaemon(Self.settings, listen: "0.0.0.0:0")
         for attempt in ["miss", "hit"] {

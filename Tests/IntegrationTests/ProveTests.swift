@@ -44,7 +44,7 @@ struct ProveTests {
             "families: A and AAAA", "unknown name", "batch of two names", "client-subnet",
             "signature with another key", "expired signature", "channel v2 cbc http",
         ] { #expect(end.output.contains("agrees   \(label)"), "\(end.output)") }
-        // The emulator has no TLS: nothing listens on port 443.
+        // The emulator has no TLS, so prove cannot connect to port 443 and skips this channel.
         #expect(end.output.contains("skipped  channel v2 https https"), "\(end.output)")
         #expect(end.output.contains("not tested (cannot connect"), "\(end.output)")
         #expect(!end.output.contains("DIFFERS"), "\(end.output)")
@@ -55,7 +55,7 @@ struct ProveTests {
         try daemon.stop()
     }
 
-    @Test("the calls of prove are counted in usage and budget, and stay within the limit")
+    @Test("the usage and the budget include the calls of prove, which stay within --max-units")
     func limited() throws {
         let (emulator, scratch) = (try TestEmulator(zone: ProgramHarness.zone), try Scratch())
         let daemon = try daemon(emulator, scratch)
@@ -93,7 +93,7 @@ struct ProveTests {
         try daemon.stop()
     }
 
-    @Test("prove writes test vectors: replies without account and client address")
+    @Test("`prove --vectors` prints replies without account and client address")
     func vectors() throws {
         let (emulator, scratch) = (try TestEmulator(zone: ProgramHarness.zone), try Scratch())
         let daemon = try daemon(emulator, scratch)

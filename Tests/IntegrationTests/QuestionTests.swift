@@ -4,7 +4,7 @@ import Testing
 
 @Suite("httpdnsctl explain, resolve and dump", .needs(.dig, .nsd, .curl), .hangLimit)
 struct QuestionTests {
-    @Test("explain predicts route, cache result and cost without traffic")
+    @Test("explain predicts the route, the cache result and the cost without a query or call")
     func prediction() throws {
         let harness = try ProgramHarness()
         let daemon = harness.daemon
@@ -72,7 +72,7 @@ struct QuestionTests {
         try daemon.stop()
     }
 
-    @Test("resolve prints names in the given order; the exit code reports missing names")
+    @Test("resolve prints results in the order of the names, and exits with 1 if a name is missing")
     func resolve() throws {
         let harness = try ProgramHarness()
         let daemon = harness.daemon

@@ -48,7 +48,7 @@ private final class Machine {
             ]
         )
         try #require(end.status == 0, "\(end.errors)")
-        // `sudo` only runs its arguments: the test is root.
+        // This `sudo` only executes its arguments, because the test already runs as root.
         try scratch.write("#!/bin/sh\nexec \"$@\"\n", to: "sudo", mode: 0o755)
     }
 

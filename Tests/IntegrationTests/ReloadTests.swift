@@ -20,7 +20,7 @@ struct ReloadTests {
     }
 
     private final class Load: @unchecked Sendable {
-        // SAFETY: everything is touched with `lock` held only.
+        // SAFETY: all properties are used only while `lock` is held.
         private let lock = NSLock()
         private var isOver = false
         private var running = 0
@@ -54,7 +54,7 @@ struct ReloadTests {
                 id = first | (id &+ 1) & 0xFFF
                 let name = names[Int(id) % names.count]
                 try socket.send(RawMessage.query(name, id: id))
-                // Throws after 10 s: the query was lost.
+                // If the query was lost, `receive` throws after 10 s.
                 let reply = try socket.receive()
                 let isRight =
                     RawMessage.id(reply) == id && RawMessage.rcode(reply) == 0
@@ -119,7 +119,7 @@ struct ReloadTests {
         try daemon.stop()
     }
 
-    @Test("invalid settings change nothing, and every error is reported")
+    @Test("a reload of invalid settings changes nothing, and reports every error")
     func wrong() throws {
         let one = try Self.upstream("198.51.100.1")
         let good = """
@@ -295,7 +295,7 @@ struct ReloadTests {
         func stats() throws -> JSON { try #require(daemon.stats()["vendors"].array.first) }
     }
 
-    @Test("a pending call survives a change or removal of its vendor")
+    @Test("a pending vendor call completes, although a reload changes or removes its vendor")
     func underWay() throws {
         let fixture = try Fixture("delay=1500")
         for (name, address, reload) in [
@@ -379,7 +379,7 @@ struct ReloadTests {
         #expect(FileManager.default.contents(atPath: scratch.file("cache.snapshot")) != nil)
     }
 
-    @Test("several reload signals have the effect of one signal")
+    @Test("several SIGHUP signals in a row have the effect of one signal")
     func signals() throws {
         let one = try Self.upstream("198.51.100.1")
         let settings = "upstreams: [{name: isp, url: \"udp://127.0.0.1:\(one.port)\"}]\n"

@@ -32,7 +32,7 @@ struct ResolveCountTests {
     }
 
     @Test(
-        "a silent API delays `bill` only by the timeout, and gets one request per minute and key"
+        "if the vendor's API is silent, `bill` waits for the timeout once per minute and access key"
     )
     func silent() throws {
         let scratch = try Scratch()
@@ -52,7 +52,7 @@ struct ResolveCountTests {
     @Test("if the API of the vendor cannot be reached, `bill` shows the error")
     func refused() throws {
         let scratch = try Scratch()
-        // The port is bound, but does not listen, so connections are refused.
+        // The socket is bound, but does not listen, so the kernel refuses connections.
         let proxy = try Socket(.stream, bound: true)
         let daemon = try daemon(scratch, proxy: proxy.port)
         try check(try daemon.control("bill", "--json"), contains: "refused")

@@ -16,12 +16,12 @@ struct ServiceAddressTests {
     }
 
     @Test(
-        "calls go to the servers of Tencent's /conf",
+        "the daemon calls the servers that Tencent's /conf lists",
         .needs(.unshare, .ip, .curl, .dig),
         arguments: [VendorText.Channel.aes, .des]
     )
     func conf(channel: VendorText.Channel) throws {
-        // Servers get the port of the server that listed them.
+        // The daemon uses the port of the scheduling server also for the servers in its list.
         let namespace = try Namespace()
         let start = try TestEmulator(
             zone: ProgramHarness.zone,
@@ -61,7 +61,7 @@ struct ServiceAddressTests {
     }
 
     @Test(
-        "calls go to the servers of Alibaba's ss, signed if there is a secret",
+        "the daemon calls the servers that Alibaba's ss lists; with a secret, it signs the request",
         .needs(.curl, .dig)
     )
     func schedule() throws {
@@ -124,7 +124,7 @@ struct CertificateNameTests {
     }
 
     @Test(
-        "either certificate name is accepted, unless the settings select one",
+        "the daemon accepts either certificate name if the settings select none",
         arguments: ["DNS:resolvers.httpdns.aliyuncs.com", "IP:203.107.1.1"]
     )
     func either(name: String) throws {

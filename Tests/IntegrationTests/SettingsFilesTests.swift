@@ -28,7 +28,7 @@ private final class DropIns: Sendable {
 struct SettingsFilesTests {
     private let isp = "upstreams: [{name: isp, url: \"udp://192.0.2.53\"}]\n"
 
-    @Test("drop-ins are read in the order of their names; other files are ignored")
+    @Test("the daemon reads drop-ins in the order of their names, and ignores other files")
     func order() throws {
         let files = try DropIns(isp + "log: {level: debug}\ncache: {size: 8MiB}\n")
         try files.write("log: {level: warning}\n", to: "9.yaml")
@@ -73,7 +73,7 @@ struct SettingsFilesTests {
         )
     }
 
-    @Test("reload and check include drop-ins")
+    @Test("`httpdnsctl reload` and `check` include drop-ins")
     func reload() throws {
         let daemon = try TestDaemon(isp)
         let directory = daemon.file + ".d"
@@ -111,7 +111,7 @@ struct SettingsFilesTests {
         _ = try JSON(end.output)
     }
 
-    @Test("each example is valid")
+    @Test("each example in config/ is valid")
     func examples() throws {
         let folder = repositoryPath("config/examples")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
@@ -129,7 +129,7 @@ struct SettingsFilesTests {
         for name in names + ["minimal.yaml"] {
             let folder = name == "minimal.yaml" ? "config" : "config/examples"
             let text = try repository("\(folder)/\(name)")
-            // Settings in comments must be valid, too.
+            // Removes comment signs, because the settings in comments must also be valid.
             var whole = text.replacing(#/(?m)^( *)#([-a-z])/#) { "\($0.1)\($0.2)" }
             if let start = text.range(of: "#vendors:") {
                 let rest = text[start.lowerBound...].replacing(#/(?m)^#/#, with: "")

@@ -38,7 +38,7 @@ struct SettingsTests {
     }
 
     @Test(
-        "output that cannot be written is an error",
+        "if httpdnsd cannot write its output, it exits with an error",
         arguments: ["--print-config", "--print-schema", "--print-manual", "--help", "--version"]
     )
     func fullDisk(option: String) throws {
@@ -48,7 +48,7 @@ struct SettingsTests {
     }
 
     @Test(
-        "without /proc, a program does not run without its arguments",
+        "if /proc is not mounted, each program prints an error and exits with 2",
         .needs(.unshare),
         arguments: [Product.daemon, Product.control, Product.emulator]
     )
@@ -94,7 +94,7 @@ struct SettingsTests {
         #expect(end.status == 1 && end.errors.contains("reduce `cache.size`"), "\(end.errors)")
     }
 
-    @Test("closed standard descriptors are opened as /dev/null")
+    @Test("the daemon opens closed standard descriptors as /dev/null")
     func closedDescriptors() throws {
         let scratch = try Scratch()
         let socket = scratch.file("control.sock")
@@ -168,7 +168,7 @@ struct SettingsTests {
         #expect(client.isSilent, "no SERVFAIL, which would come after 4.8 s")
     }
 
-    @Test("a query that is answered during the stop gets its answer")
+    @Test("if the upstream answers while the daemon stops, the client gets the answer")
     func answered() throws {
         let upstream = try Socket(.datagram, bound: true)
         let daemon = try TestDaemon(

@@ -72,10 +72,10 @@ private final class SetupHost {
 
 @Suite("Setup and revert of the system resolver", .needs(.unshare, .ip, .nsd), .hangLimit)
 struct SetupTests {
-    /// Former resolv.conf with an unused address: queries fail immediately.
+    /// resolv.conf before the setup; nothing listens at its address, so queries fail immediately.
     private static let before = "nameserver 127.0.0.9\\noptions attempts:1 timeout:1\\n"
 
-    @Test("on a read-only file system nothing is changed")
+    @Test("on a read-only file system, setup changes nothing")
     func readOnly() throws {
         let host = try SetupHost("printf '\(Self.before)' > /etc/resolv.conf")
         let before = try host.image()
@@ -183,7 +183,7 @@ struct SetupTests {
         try host.daemon.stop()
     }
 
-    @Test("a foreign server on port 53 is not taken for the daemon")
+    @Test("setup does not mistake another server on port 53 for the daemon")
     func foreignServer() throws {
         let host = try SetupHost("printf '\(Self.before)' > /etc/resolv.conf")
         let before = try host.image()
@@ -204,7 +204,7 @@ struct SetupTests {
         #expect(try host.image() == before)
     }
 
-    @Test("a daemon without a working upstream needs --force")
+    @Test("if the daemon has no working upstream, setup requires `--force`")
     func unresolving() throws {
         let host = try SetupHost("printf '\(Self.before)' > /etc/resolv.conf", hasUpstream: false)
         let before = try host.image()
@@ -217,7 +217,7 @@ struct SetupTests {
         try host.daemon.stop()
     }
 
-    @Test("an immutable file is reported, also with --force")
+    @Test("setup reports an immutable resolv.conf, also with `--force`")
     func locked() throws {
         let host = try SetupHost("printf '\(Self.before)' > /etc/resolv.conf")
         guard try host.namespace.run("chattr", ["+i", "/etc/resolv.conf"]).status == 0 else {

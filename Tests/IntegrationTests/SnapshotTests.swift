@@ -36,7 +36,7 @@ private final class Machine: Sendable {
         )
     }
 
-    /// Files of the directory, except the lock, which remains.
+    /// Files in the directory, without the lock file, which the daemon does not remove.
     var names: [String] {
         get throws {
             try FileManager.default.contentsOfDirectory(atPath: directory)
@@ -53,7 +53,7 @@ private final class Machine: Sendable {
 
 @Suite("The cache survives restarts", .needs(.dig, .curl), .hangLimit)
 struct SnapshotTests {
-    @Test("cached answers survive a restart with a lower TTL")
+    @Test("after a restart, cached answers are still there, with a lower TTL")
     func restart() throws {
         let machine = try Machine()
         let first = try machine.start()
@@ -84,7 +84,10 @@ struct SnapshotTests {
         try second.stop()
     }
 
-    @Test("`auto` is the state directory, `off` disables the snapshot", arguments: ["auto", "off"])
+    @Test(
+        "with `auto`, the snapshot is in the state directory; with `off`, there is no snapshot",
+        arguments: ["auto", "off"]
+    )
     func settings(_ setting: String) throws {
         let machine = try Machine()
         let daemon = try machine.start(
@@ -97,7 +100,7 @@ struct SnapshotTests {
         #expect(names == (setting == "auto" ? ["cache.snapshot"] : []))
     }
 
-    @Test("a directory in place of the snapshot is kept")
+    @Test("the daemon does not replace a directory at the path of the snapshot")
     func directory() throws {
         let machine = try Machine()
         try FileManager.default.createDirectory(
@@ -145,7 +148,7 @@ struct SnapshotTests {
     }
 
     @Test(
-        "on a full or read-only disk the old snapshot remains, with a warning",
+        "if the disk is full or read-only, the old snapshot stays, and the daemon logs a warning",
         .needs(.unshare, .ip),
         arguments: ["full", "read-only"]
     )

@@ -23,7 +23,7 @@ private final class SteadyClient: @unchecked Sendable {
 
     private let socket: Socket
 
-    // SAFETY: touched with `changes` locked only.
+    // SAFETY: these properties are used only while `changes` is locked.
     private let changes = NSCondition()
     private var sent = 0
     private var answered: Set<Int> = []
@@ -86,7 +86,7 @@ private final class SteadyClient: @unchecked Sendable {
             }
             #expect(RawMessage.rcode(reply) != 2)
             changes.withLock {
-                // IDs repeat after 65,536 queries.
+                // IDs repeat after 65,536 queries: finds the latest query with this ID.
                 var number = (sent - 1) & ~0xFFFF | Int(RawMessage.id(reply))
                 if number >= sent { number -= 0x1_0000 }
                 answered.insert(number)
@@ -98,7 +98,7 @@ private final class SteadyClient: @unchecked Sendable {
 
 @Suite("Sockets passed by systemd", .needs(.nsd), .hangLimit)
 struct SocketActivationTests {
-    @Test("restarts lose no UDP query and no TCP connection")
+    @Test("with sockets from systemd, restarts lose no UDP query and no TCP connection")
     func restarts() throws {
         let upstream = try TestUpstream()
         let sockets = try HeldSockets()
@@ -122,7 +122,7 @@ struct SocketActivationTests {
         try daemon.stop()
     }
 
-    @Test("status shows the origin of sockets; a passed socket need not be in `listen`")
+    @Test("`status` shows which sockets are from systemd; `listen` need not contain them")
     func origins() throws {
         let passed = try HeldSockets()
         let daemon = try TestDaemon(unusedUpstream, listen: "127.0.0.1:0", passing: passed.all)
@@ -163,13 +163,13 @@ struct SocketActivationTests {
         try daemon.stop()
     }
 
-    @Test("all passed UDP sockets of one address are read")
+    @Test("the daemon reads all UDP sockets that systemd passes for one address")
     func several() throws {
         let port = try freePort()
         let datagrams = try (0..<3).map { _ in try Socket(sharing: port) }
         let daemon = try TestDaemon(unusedUpstream, listen: "127.0.0.1:\(port)", passing: datagrams)
-        // The kernel distributes clients by port. 60 clients miss a socket with probability
-        // (2/3)^60.
+        // The kernel selects one of the three sockets by the client's port. So 60 clients miss a
+        // given socket only with the probability (2/3)^60.
         for number in 0..<60 {
             let client = try Socket(.datagram, to: port)
             try client.send(RawMessage.query("localhost", id: UInt16(number)))
@@ -178,7 +178,7 @@ struct SocketActivationTests {
         try daemon.stop()
     }
 
-    @Test("a passed socket that cannot be served is an error")
+    @Test("if the daemon cannot serve a socket that systemd passes, it does not start")
     func unusable() throws {
         let deaf = try Socket(.stream, bound: true)
         let scratch = try Scratch()
@@ -191,7 +191,7 @@ struct SocketActivationTests {
         #expect(end.errors.contains("the socket `dns` from systemd does not listen"))
     }
 
-    @Test("an address that conflicts with a passed socket is an error")
+    @Test("if a listen address conflicts with a socket from systemd, the daemon does not start")
     func rivals() throws {
         let sockets = try HeldSockets()
         let scratch = try Scratch()

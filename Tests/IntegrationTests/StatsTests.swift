@@ -28,14 +28,14 @@ struct StatsTests {
         Sample(RawMessage.query("nowhere.example.org"), 3, "cache", "nxdomain"),
         Sample(RawMessage.query("host.invalid"), 3, "local", "nxdomain"),
         Sample(RawMessage.query("version.bind", type: 16, class: 3), 5, "refused", "refused"),
-        // NSD refuses names outside its zones.
+        // For a name outside its zones, NSD answers REFUSED.
         Sample(RawMessage.query("www.example.net"), 2, "failed", "servfail"),
         Sample(RawMessage.query("www.example.com", edns: 1), 0, "invalid", "badvers"),
         Sample(RawMessage.query("www.example.com", flags: 0x2000), 4, "invalid", "notimp"),
         Sample(Array(RawMessage.query("www.example.com").dropLast(2)), 1, "invalid", "formerr"),
     ]
 
-    @Test("each query is counted once by source, RCODE and transport")
+    @Test("the counters by source, RCODE and transport each count every query once")
     func partition() throws {
         let harness = try ProgramHarness()
         var sources: [String: Int] = [:]
@@ -56,7 +56,8 @@ struct StatsTests {
                 let reply = try isStream ? socket.receiveFramed() : socket.receive()
                 #expect(reply[0..<2] == message[0..<2])
                 #expect(RawMessage.rcode(reply) == sample.rcode, "\(sample)")
-                // The answers to the UDP queries are in the cache; failures are cached for 1 s.
+                // The TCP queries repeat the UDP queries, whose answers are now in the cache.
+                // Failures are cached for 1 s.
                 let wasKept = ["vendor", "upstream", "failed"].contains(sample.source)
                 let source = isStream && wasKept ? "cache" : sample.source
                 sources[source, default: 0] += 1
@@ -90,7 +91,7 @@ struct StatsTests {
         try harness.daemon.stop()
     }
 
-    @Test("every query of concurrent clients is counted")
+    @Test("the counters include every query of concurrent clients")
     func load() throws {
         let harness = try ProgramHarness()
         let clients = try (0..<2).map { _ in try Socket(.datagram, to: harness.daemon.port) }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Status", .needs(.dig, .nsd), .hangLimit)
 struct StatusTests {
-    @Test("an upstream is down until its first answer")
+    @Test("`status` shows an upstream as down if it has failed and has never answered")
     func neverAnswered() throws {
         let upstream = try TestUpstream()
         let daemon = try TestDaemon(upstream.text)
@@ -23,7 +23,7 @@ struct StatusTests {
         try daemon.stop()
     }
 
-    @Test("a failed reload is a problem until the next successful reload")
+    @Test("`status` shows a failed reload as a problem until a reload succeeds")
     func reload() throws {
         let upstream = try TestUpstream()
         let daemon = try TestDaemon(upstream.text)

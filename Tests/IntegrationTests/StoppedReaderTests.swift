@@ -18,7 +18,7 @@ struct StoppedReaderTests {
         try daemon.stop()
     }
 
-    /// Starts a daemon with a query log that is not read after the start.
+    /// Starts a daemon with a query log on a pipe; the pipe's reader stops after the start.
     private func unread(_ environment: [String: String] = [:]) throws -> TestDaemon {
         let script = """
             exec 3>&2
@@ -33,7 +33,7 @@ struct StoppedReaderTests {
     }
 
     @Test(
-        "a daemon with a stopped reader of standard error ends after a crash",
+        "if the reader of standard error has stopped, a daemon that crashes still ends",
         .disabled(if: Child.isWatched, "a sanitizer handles crashes itself")
     )
     func crash() throws {
@@ -43,19 +43,20 @@ struct StoppedReaderTests {
         #expect(try daemon.program.end().status == 128 + SIGALRM)
     }
 
-    @Test("a stopped reader of the query log on standard error blocks no query")
+    @Test("if the reader of the query log has stopped, the daemon still answers queries")
     func log() throws {
         let daemon = try unread()
         try ask(2_000, of: daemon)
-        // A worker may count a query after its answer, so one more query follows the 2,000.
+        // A worker counts a query after it sent the answer. When it answers one more query, it has
+        // counted the 2,000 queries.
         _ = try daemon.dig("localhost", "A")
-        // Another test may still send to this port.
+        // The count may be above 2,000: a program of another test may still send to this port.
         let total = try #require(daemon.stats()["queries", "total"].int)
         #expect(total >= 2_000)
         try works(daemon)
     }
 
-    @Test("a stopped reader of service notifications blocks no query")
+    @Test("if the reader of sd_notify messages has stopped, the daemon still answers queries")
     func notifications() throws {
         let scratch = try Scratch()
         let path = scratch.file("notify")

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("TCP pipelines", .needs(.nsd, .curl), .hangLimit)
 struct StreamTests {
-    @Test("20 queries in one segment are answered, with one vendor call")
+    @Test("20 queries for one name in a TCP segment get 20 answers and cost one vendor call")
     func pipeline() throws {
         let harness = try ProgramHarness()
         let client = try Socket(.stream, to: harness.daemon.port)

@@ -62,7 +62,7 @@ private final class Machine: Sendable {
     .hangLimit
 )
 struct PromiseTests {
-    @Test("SNI and certificate checks work at the vendor's addresses")
+    @Test("an HTTPS client connects to the vendor's address with the right SNI and certificate")
     func promise() throws {
         let machine = try Machine()
         let names = ["one.example.com", "two.example.com"]

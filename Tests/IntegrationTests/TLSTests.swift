@@ -7,7 +7,10 @@ struct TLSTests {
     private static let vendors = ["192.0.2.1", "192.0.2.2"]
     private static let upstreams = ["198.51.100.99"]
 
-    @Test("each vendor answers over HTTP/2 under its documented name", arguments: TLSVendor.all)
+    @Test(
+        "the daemon calls each vendor over HTTP/2 with the documented name in SNI and Host",
+        arguments: TLSVendor.all
+    )
     func answers(_ vendor: TLSVendor) throws {
         let harness = try TLSHarness(vendor)
         let reply = try harness.daemon.dig("www.example.com", "A")
@@ -34,7 +37,7 @@ struct TLSTests {
     }
 
     @Test(
-        "an unverified vendor gets no query, and status shows the reason",
+        "a vendor server with an invalid certificate gets no request; `status` shows the reason",
         arguments: Impostor.allCases,
         [TLSVendor.tencent, .tencentByName, .google]
     )
@@ -62,7 +65,7 @@ struct TLSTests {
         try harness.daemon.stop()
     }
 
-    @Test("the authorities in SSL_CERT_FILE are trusted if `ca-file` is not set")
+    @Test("if `ca-file` is not set, the daemon trusts the authorities in SSL_CERT_FILE")
     func environment() throws {
         let harness = try TLSHarness(.google, hasFile: false)
         let reply = try harness.daemon.dig("www.example.com", "A")
@@ -74,7 +77,7 @@ struct TLSTests {
     }
 
     @Test(
-        "status reports missing CA certificates of the system, until they are installed",
+        "`status` reports that the system has no CA certificates, until they are installed",
         .needs(.unshare, .ip)
     )
     func installedLater() throws {
@@ -95,7 +98,7 @@ struct TLSTests {
         #expect(try problems().contains { $0.hasPrefix("certificates: ") })
         let authority = try Authority()
         #expect(try namespace.run("cp", [authority.file, bundle]).status == 0)
-        // Probes of the upstream notice the new file.
+        // When the daemon probes the upstream, it finds the new certificate file.
         _ = try daemon.program.line(with: "certificates: reloaded ")
         #expect(try !problems().contains { $0.hasPrefix("certificates: ") })
         try daemon.stop()
@@ -120,7 +123,7 @@ struct TLSTests {
         #expect(Set(log.map(\.connection)).count == 1)
     }
 
-    @Test("no name is lost if the server often closes its connections", arguments: ["1.1", "2"])
+    @Test("if the vendor often closes its connections, no lookup fails", arguments: ["1.1", "2"])
     func goingAway(version: String) throws {
         // After 20 requests nginx sends GOAWAY (RFC 9113 §6.8) or `Connection: close`.
         let harness = try TLSHarness(

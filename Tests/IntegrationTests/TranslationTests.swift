@@ -72,7 +72,9 @@ private final class IPv6OnlyNetwork: Sendable {
     .hangLimit
 )
 struct TranslationTests {
-    @Test("an IPv4-only name and an IPv4-only vendor are reached through the network's NAT64")
+    @Test(
+        "the network's NAT64 makes an IPv4-only name and an IPv4-only vendor reachable"
+    )
     func translated() throws {
         let network = try IPv6OnlyNetwork()
         let daemon = network.daemon
@@ -113,7 +115,7 @@ struct TranslationTests {
         try daemon.stop()
     }
 
-    @Test("a network that gets IPv4 ends the synthesis")
+    @Test("when the network gets IPv4, the daemon stops DNS64 synthesis")
     func dual() throws {
         let network = try IPv6OnlyNetwork()
         let daemon = network.daemon

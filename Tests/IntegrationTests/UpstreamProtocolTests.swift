@@ -6,7 +6,10 @@ import Testing
 struct UpstreamProtocolTests {
     private typealias Channel = ResolverPorts.Channel
 
-    @Test("unbound's answers reach the client", arguments: ResolverPorts.Channel.allCases)
+    @Test(
+        "the client gets unbound's answers over each protocol",
+        arguments: ResolverPorts.Channel.allCases
+    )
     func answers(_ channel: ResolverPorts.Channel) throws {
         let certificate = try ResolverCertificate()
         let unbound = try TestUnbound(certificate)
@@ -47,7 +50,7 @@ struct UpstreamProtocolTests {
     }
 
     @Test(
-        "dnsdist's answers reach the client over DoT and DoH",
+        "the client gets dnsdist's answers over DoT and DoH",
         .needs(.dnsdist, .nsd),
         arguments: [ResolverPorts.Channel.tls, .https]
     )
@@ -65,7 +68,10 @@ struct UpstreamProtocolTests {
         try daemon.stop()
     }
 
-    @Test("a server with another certificate name gets no query", arguments: [Channel.tls, .https])
+    @Test(
+        "an upstream server with a wrong certificate name gets no query",
+        arguments: [Channel.tls, .https]
+    )
     private func impostor(_ channel: Channel) throws {
         let certificate = try ResolverCertificate()
         let unbound = try TestUnbound(certificate)
@@ -87,7 +93,7 @@ struct UpstreamProtocolTests {
     }
 
     @Test(
-        "the daemon reconnects after a restart of the server",
+        "after a restart of the upstream server, the daemon connects again",
         arguments: [Channel.tcp, .tls, .https]
     )
     private func restart(_ channel: Channel) throws {
@@ -105,7 +111,7 @@ struct UpstreamProtocolTests {
         try daemon.stop()
     }
 
-    @Test("a forwarding loop through the upstream is detected")
+    @Test("the daemon detects an upstream that forwards queries back to the daemon")
     func loop() throws {
         let certificate = try ResolverCertificate()
         let port = try freePort()

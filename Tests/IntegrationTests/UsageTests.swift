@@ -26,7 +26,7 @@ struct UsageTests {
         return try TestDaemon(text.text, environment: ["STATE_DIRECTORY": state])
     }
 
-    @Test("without a directory for the counts, a vendor with a budget is not called")
+    @Test("if the daemon cannot store its counts, it does not call a vendor with a budget")
     func unopened() throws {
         let (emulator, scratch) = (try TestEmulator(zone: Self.zone), try Scratch())
         let place = "/dev/null/httpdnsd"
@@ -53,7 +53,7 @@ struct UsageTests {
         try free.stop()
     }
 
-    @Test("a truncated file does not restart the budget; `bill --reset` does")
+    @Test("a truncated state file does not set the spent budget to 0; `bill --reset` does")
     func truncated() throws {
         let (emulator, scratch) = (try TestEmulator(zone: Self.zone), try Scratch())
         func start() throws -> TestDaemon {
@@ -81,7 +81,9 @@ struct UsageTests {
         try second.stop()
     }
 
-    @Test("with two daemons, faults and kill -9, the bill is within the bounds and the budget")
+    @Test(
+        "despite two daemons, faults and kill -9, the bill is within the counts and the budget"
+    )
     func bounds() throws {
         let (emulator, scratch) = (try TestEmulator(zone: Self.zone), try Scratch())
         let limit = 501
@@ -107,7 +109,7 @@ struct UsageTests {
                 for _ in 0..<count { _ = try socket.receive() }
             }
         }
-        /// A killed daemon may hold the file's lock for a moment; the counts are then unknown.
+        /// Repeats the call: a killed daemon may still lock the file, and the counts are unknown.
         func units(_ index: Int, _ key: String) throws -> Int {
             let end = ContinuousClock.now + .seconds(5)
             while true {
@@ -129,7 +131,7 @@ struct UsageTests {
         }
         try ask(60)
         try check()
-        // When all requests have replies, both counts equal the bill.
+        // All requests have got replies, so the daemons' upper bounds together equal the bill.
         #expect(try units(0, "at-most") + units(1, "at-most") == billed())
 
         try emulator.misbehave("silent:every:7", "status=503:every:5", "reset:every:11")
@@ -152,7 +154,7 @@ struct UsageTests {
             let vendor = try #require(try daemon.stats()["vendors"].array.first)
             #expect(try #require(vendor["budget", "beyond"].int) > 0)
         }
-        // Requests without a reply may not have been billed.
+        // The vendor possibly did not bill requests without a reply, so the bill can be lower.
         #expect(try billed() > limit / 2)
         for daemon in daemons { try daemon.stop() }
     }

@@ -44,7 +44,7 @@ struct ValidationTests {
     }
 
     @Test(
-        "AD of a trusted upstream is passed on to clients that understand AD",
+        "the daemon passes the AD flag of a trusted upstream to clients that set AD or DO",
         arguments: [true, false]
     )
     func plain(_ isBelieved: Bool) throws {
@@ -72,7 +72,10 @@ struct ValidationTests {
         try daemon.stop()
     }
 
-    @Test("AD of a remote upstream is passed on over TLS", .needs(.dnsdist, .openssl))
+    @Test(
+        "the daemon passes on the AD flag of a remote upstream over TLS",
+        .needs(.dnsdist, .openssl)
+    )
     func encrypted() throws {
         let (server, unbound) = try Self.unbound()
         let certificate = try ResolverCertificate()

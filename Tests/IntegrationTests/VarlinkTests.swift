@@ -8,7 +8,7 @@ import Testing
     .hangLimit
 )
 struct VarlinkTests {
-    /// Python program; `known` has values that types do not determine, such as names.
+    /// Python program; `known` has the values of arguments that their types do not determine.
     private static let program = #"""
         import json, re, socket, sys
         known = {"interface": "io.httpdnsd.Control", "name": "www.example.com", "negative": True,
@@ -48,7 +48,7 @@ struct VarlinkTests {
                 print(interface + "." + method)
         """#
 
-    @Test("every method can be called and has every declared result")
+    @Test("a client can call every method, and the reply has every declared result")
     func everyMethod() throws {
         let harness = try ProgramHarness()
         _ = try harness.daemon.dig("www.example.com", "A")

@@ -3,7 +3,9 @@ import Testing
 
 @Suite("Vendor failures", .needs(.dig, .nsd, .curl), .hangLimit)
 struct VendorFailureTests {
-    @Test("while a vendor is unreachable, the cache answers; without a cache entry, the upstream")
+    @Test(
+        "while a vendor is unreachable, the cache answers or, without a cache entry, the upstream"
+    )
     func gone() throws {
         let harness = try ProgramHarness()
         let daemon = harness.daemon
@@ -17,7 +19,9 @@ struct VendorFailureTests {
         try daemon.stop()
     }
 
-    @Test("redirections are reported as a captive portal, until a vendor answers")
+    @Test(
+        "if a vendor's replies are redirections, `status` reports a captive portal until it answers"
+    )
     func portal() throws {
         let harness = try ProgramHarness()
         let daemon = harness.daemon

@@ -5,7 +5,7 @@ import Testing
 @Suite("Vendor options", .needs(.dig, .nsd, .curl), .hangLimit)
 struct VendorOptionTests {
     @Test(
-        "the accepted authentication form is detected and remembered",
+        "the daemon detects the form of authentication that the vendor accepts, and remembers it",
         arguments: [VendorText.Channel.aes, .https],
         [("off", "--require-expiry"), ("on", "--refuse-expiry")]
     )
@@ -25,7 +25,7 @@ struct VendorOptionTests {
     }
 
     @Test(
-        "the configured authentication form is tried first",
+        "the daemon tries the configured form of authentication first",
         arguments: [("on", "--require-expiry"), ("off", "--refuse-expiry")]
     )
     func configuredForm(setting: String, wants: String) throws {
@@ -78,7 +78,7 @@ struct ProxyTests {
         return (found, try proxy.stop())
     }
 
-    @Test("plain HTTP is forwarded")
+    @Test("the daemon sends plain HTTP calls to the proxy, which forwards them")
     func forward() throws {
         let namespace = try Namespace()
         let emulator = try TestEmulator(zone: ProgramHarness.zone, in: namespace)
@@ -95,7 +95,10 @@ struct ProxyTests {
         #expect(requests.first?.hasPrefix("GET http://\(emulator.address)/d?dn=") == true)
     }
 
-    @Test("TLS is tunneled, and the certificate is checked", .needs(.nginx, .openssl))
+    @Test(
+        "the daemon tunnels TLS through the proxy, and checks the vendor's certificate",
+        .needs(.nginx, .openssl)
+    )
     func tunnel() throws {
         let namespace = try Namespace()
         let emulator = try TestEmulator(zone: ProgramHarness.zone, in: namespace)
@@ -123,7 +126,7 @@ struct ProxyTests {
         withExtendedLifetime(front) {}
     }
 
-    @Test("an unreachable proxy makes the vendor unreachable")
+    @Test("if the proxy is unreachable, the daemon treats the vendor as unreachable")
     func gone() throws {
         let namespace = try Namespace()
         let emulator = try TestEmulator(zone: ProgramHarness.zone, in: namespace)

@@ -47,7 +47,7 @@ private final class NotifySocket: Sendable {
 @Suite("Watchdog notifications depend on health checks", .hangLimit)
 struct WatchdogTests {
     @Test(
-        "health checks work with any `allow`, and are not counted",
+        "the daemon's queries to itself work with any `allow`, and no counter includes them",
         arguments: ["127.0.0.0/8", "192.0.2.0/24"]
     )
     func answers(_ allowed: String) throws {

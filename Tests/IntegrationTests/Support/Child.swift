@@ -20,7 +20,7 @@ final class Child: @unchecked Sendable {
     let pid: pid_t
     private let program: String
 
-    // SAFETY: everything below is touched with `changes` locked only.
+    // SAFETY: the properties below are used only while `changes` is locked.
     private let changes = NSCondition()
     private var output: [UInt8] = []
     private var errors: [UInt8] = []
@@ -29,7 +29,7 @@ final class Child: @unchecked Sendable {
 
     /// Starts a program from `PATH`, or by its path.
     ///
-    /// - Parameter descriptors: further descriptors, by their number in the child.
+    /// - Parameter descriptors: further file descriptors, by their number in the child.
     init(
         _ program: String,
         _ arguments: [String],
@@ -169,7 +169,7 @@ final class Child: @unchecked Sendable {
         return (ends[0], ends[1])
     }
 
-    /// Takes the exit status of the ended child, after which the process ID may be reused.
+    /// Takes the exit status of the ended child; then the kernel can assign its process ID again.
     ///
     /// `changes` must be locked.
     private func reap() {
@@ -206,7 +206,7 @@ final class Child: @unchecked Sendable {
 func run(_ program: String, _ arguments: [String], within seconds: Double = 30) throws -> Child.End
 { try Child(program, arguments).end(within: seconds) }
 
-/// Checks the growth of memory, except with a sanitizer.
+/// Checks the growth of a process's memory; does nothing if the programs have a sanitizer.
 func expectGrowth(
     _ octets: Int,
     below bound: Int,

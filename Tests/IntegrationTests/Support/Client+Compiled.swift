@@ -4,7 +4,7 @@
 extension Client {
     /// Go's resolver without the C library.
     ///
-    /// Go has one error for a missing name and for a missing type.
+    /// Go reports the same error for a name that does not exist and for a type without records.
     static let go = go("go", noData: "no-name")
 
     /// Go with getaddrinfo.

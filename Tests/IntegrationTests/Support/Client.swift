@@ -69,7 +69,7 @@ struct Client: Sendable {
         done
         """
 
-    /// getent, which prints mapped IPv4 addresses if there are no IPv6 addresses.
+    /// getent, which prints IPv4-mapped addresses if a name has no IPv6 addresses.
     static let getent = Client(
         command: ["sh"],
         script: """
@@ -113,7 +113,7 @@ struct Client: Sendable {
             """
     )
 
-    /// Node's `lookup`, which uses getaddrinfo and has only one error.
+    /// Node's `lookup`, which uses getaddrinfo and reports the same error for all failures.
     static let nodeLookup = Client(
         command: ["node"],
         script: """

@@ -32,8 +32,8 @@ struct Dig: Sendable {
     ) throws {
         let all = ["-r", "@\(server)", "-p", "\(port)", "+tries=1", "+time=6", "+nocookie"]
         var end = try Child("dig", all + arguments, in: namespace).end()
-        // dig binds its socket with SO_REUSEPORT, as the daemon does, so the kernel can assign the
-        // daemon's ephemeral port to dig. dig then receives its own query.
+        // dig and the daemon bind sockets with SO_REUSEPORT, so the kernel can assign the daemon's
+        // ephemeral port also to dig. Then dig receives its own query, and this runs dig again.
         if end.output.contains("Warning: query response not set") {
             end = try Child("dig", all + arguments, in: namespace).end()
         }

@@ -46,11 +46,11 @@ final class Namespace: Sendable {
     }
 
     func setResolver(_ text: String) throws {
-        // Changes the mounted file: a new file of the same name would not be visible.
+        // Overwrites the mounted file: a new file with the same name would not be mounted.
         try scratch.write(text, to: Self.resolver)
     }
 
-    /// Connects two namespaces by a link `name`; `address` and `far` include prefix lengths.
+    /// Connects two namespaces by a veth pair; `address` and `far` include prefix lengths.
     func connect(
         to other: Namespace,
         _ address: String,

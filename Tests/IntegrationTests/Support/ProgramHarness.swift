@@ -29,8 +29,8 @@ final class ProgramHarness: Sendable {
     ///
     /// - Parameters:
     ///   - firstFaults: faults of an additional first server.
-    ///   - route, vendor: further YAML. By default no upstream answers in place of a slow vendor,
-    ///     because on a loaded machine a vendor of these tests may need more than the default
+    ///   - route, vendor: further YAML. By default, the upstream does not answer in place of a slow
+    ///     vendor, because on a loaded machine the emulated vendor may need more than the default
     ///     `fallback-after` of 400 ms.
     ///   - options: arguments of the emulator.
     init(

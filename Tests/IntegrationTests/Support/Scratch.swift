@@ -2,7 +2,7 @@
 import Foundation
 
 final class Scratch: Sendable {
-    /// Short path: a Unix socket's path has at most 107 octets.
+    /// Path of the directory; it is short, because a Unix socket's path has at most 107 octets.
     let path: String
 
     init() throws {

@@ -2,7 +2,7 @@
 
 /// Zone, signed for 2024 to 2037 with a discarded key.
 ///
-/// Validators must ignore the date. The record of `forged` was changed after signing.
+/// Validators must ignore the date. The record of `forged` does not match its signature.
 enum SignedZone {
     static let name = "example.org"
 

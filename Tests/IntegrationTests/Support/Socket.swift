@@ -29,7 +29,7 @@ final class Socket: Sendable {
         try check("bind", Self.with(port, of: host) { bind(descriptor, $0, $1) })
     }
 
-    /// Binds a port that other sockets share (ReusePort=yes).
+    /// Binds a port that other sockets can share, as with ReusePort=yes in a socket unit.
     init(sharing port: UInt16) throws {
         title = "shared datagram"
         let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -64,7 +64,7 @@ final class Socket: Sendable {
     /// Listens without accepting: connections stay queued.
     func listen() throws { try check("listen", Glibc.listen(descriptor, 128)) }
 
-    /// Closes the queued connections; returns their number.
+    /// Accepts and closes the queued connections; returns their count.
     func waitingConnections() -> Int {
         var count = 0
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
@@ -136,7 +136,9 @@ final class Socket: Sendable {
         try check("sendto", Int32(clamping: sent))
     }
 
-    /// Answers one query with `replies`, and returns the query; health checks get another answer.
+    /// Answers one query with `replies`, and returns the query.
+    ///
+    /// Before, this also answers health checks of the daemon, with a fixed answer.
     func serveOne(_ replies: ([UInt8]) -> [[UInt8]]) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 65_535)
         var from = sockaddr_storage()

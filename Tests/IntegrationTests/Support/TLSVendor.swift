@@ -72,7 +72,7 @@ extension TLSVendor {
         settings: "kind: json\nurl: \"https://dns.google/resolve\""
     )
 
-    /// Vendors with certificate names as in their documents.
+    /// All vendors, with the certificate names that their documentation states.
     static let all: [TLSVendor] =
         [tencent, tencentByName] + alibaba + [
             google,
@@ -168,7 +168,7 @@ final class TLSHarness: Sendable {
     ///
     /// - Parameters:
     ///   - certificate: names in the server's certificate; if nil, the right names.
-    ///   - trusted: authority that the daemon trusts; if nil, the server's.
+    ///   - trusted: authority that the daemon trusts; if nil, the issuer of the certificate.
     ///   - hasFile: true if `ca-file` names the authority, false if `SSL_CERT_FILE` does.
     ///   - extra: further YAML of the vendor.
     init(

@@ -98,7 +98,7 @@ extension Child {
     convenience init(_ program: String, _ arguments: [String], passing sockets: [Socket]) throws {
         let copies = sockets.map { fcntl($0.descriptor, F_DUPFD_CLOEXEC, 100) }
         defer { for copy in copies { close(copy) } }
-        // Only the process itself knows its ID before it executes the program.
+        // The shell sets LISTEN_PID to its own process ID, then executes the program.
         try self.init(
             "sh",
             ["-c", "LISTEN_PID=$$ exec \"$0\" \"$@\"", program] + arguments,

@@ -97,7 +97,7 @@ final class TestNginx: Sendable {
         _ = try program.line(with: "start worker process ")
     }
 
-    /// SIGKILL would leave the worker process running.
+    /// Stops nginx with a signal that it handles: after SIGKILL, its worker process would continue.
     deinit { _ = try? program.stop() }
 
     struct Access: Sendable {

@@ -32,7 +32,7 @@ final class TestRedis: Sendable {
         authority = hasTLS ? try Authority() : nil
         try authority?.issue("redis", for: ["DNS:redis.example.com"], in: scratch)
         var failure: (any Error)?
-        // Another process may take the chosen port first.
+        // Tries up to five ports, because another process may take the chosen port first.
         for _ in 0..<5 {
             let port = try fixed ?? freePort()
             let listen =
@@ -91,7 +91,7 @@ final class FleetHarness: Sendable {
     /// Starts a daemon for each secret.
     ///
     /// - Parameters:
-    ///   - engine: lines of `fleet`, such as its servers.
+    ///   - engine: lines of the section `fleet` that configure the Redis server.
     ///   - secrets: secret of each daemon.
     ///   - extras: further lines of `fleet` for each daemon.
     ///   - name: name of all daemons; if nil, the names are `m1`, `m2` and so on.

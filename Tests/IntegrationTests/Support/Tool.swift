@@ -85,7 +85,8 @@ enum Tool: String, CaseIterable {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Skips tests if `tools` are missing; with CI=true, tests fail if the tool is not optional.
+    /// Skips tests if a tool is missing; with CI=true, the tests fail instead, except without an
+    /// optional tool.
     static func needs(_ tools: Tool...) -> Self {
         .enabled(if: Tool.allow(tools), "\(Tool.complaint(tools) ?? "")")
     }
