@@ -106,7 +106,7 @@ struct ControlAccessTests {
     }
 
     @Test(
-        "a group name is looked up only in the group file, not with NSS",
+        "the daemon looks up a group name only in the group file, not with NSS",
         arguments: [
             ("httpdns", 990), ("root", 0), ("", nil), ("nobody", nil), ("broken", nil),
             ("short", nil), ("http", nil), ("# note", nil),

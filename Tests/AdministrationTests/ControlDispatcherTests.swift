@@ -20,7 +20,7 @@ struct ControlDispatcherTests {
         )
     }
 
-    @Test("checks of settings run one at a time")
+    @Test("the dispatcher runs only one `Check` call at a time")
     @ServiceLoop
     func checks() async throws {
         var started = 0
@@ -47,7 +47,7 @@ struct ControlDispatcherTests {
         #expect(dispatcher.checks.jobs == calls.count)
     }
 
-    @Test("a peer that disconnects before its reply causes no log line")
+    @Test("if a client disconnects before its reply, the daemon logs nothing")
     @ServiceLoop
     func vanishedPeer() async throws {
         let log = LogRecorder()
@@ -66,7 +66,7 @@ struct ControlDispatcherTests {
         #expect(log.all.isEmpty)
     }
 
-    @Test("log lines about refused connections and failed calls are limited")
+    @Test("the daemon limits the log lines about refused connections and failed calls")
     @ServiceLoop
     func limitedLines() async throws {
         let lines = Lock<[(message: String, fields: Int)]>([])
@@ -91,7 +91,7 @@ struct ControlDispatcherTests {
         #expect(found.allSatisfy { $0.fields > 0 })
     }
 
-    @Test("log lines about pauses and resumes are limited")
+    @Test("the daemon limits the log lines about pauses and resumes")
     @ServiceLoop
     func limitedPauses() async throws {
         let lines = Lock<[(message: String, fields: Int)]>([])

@@ -10,7 +10,7 @@ import Testing
 struct ControlServerTests {
     func call(_ method: String) -> String { #"{"method":"io.httpdnsd.Control.\#(method)"}"# }
 
-    @Test("every method answers with its results")
+    @Test("every method returns its results")
     @ServiceLoop
     func methods() async throws {
         let live = try await LiveServer.start()
@@ -194,7 +194,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("results that JSON cannot express, such as NaN, cause an error reply")
+    @Test("for results that JSON cannot express, such as NaN, the client gets an error reply")
     @ServiceLoop
     func notANumber() async throws {
         var handler = FixedHandler()
@@ -241,7 +241,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a call may arrive octet by octet")
+    @Test("the server accepts a call that arrives octet by octet")
     @ServiceLoop
     func octets() async throws {
         let live = try await LiveServer.start()
@@ -264,14 +264,14 @@ struct ControlServerTests {
         let client = try await live.client()
         try await client.send(call("Version") + "\0" + call("Status") + "\0")
         #expect(try await client.receive()?.error == nil)
-        // The server may disconnect before it has read the oversized text.
+        // `send` can fail: the server may disconnect before it has read the oversized text.
         try? await client.send(text == "too long" ? String(repeating: "x", count: 70_000) : text)
         #expect(try await client.receive()?.error == nil)
         #expect(try await client.receive() == nil)
         await live.stop()
     }
 
-    @Test("an idle client is disconnected")
+    @Test("the server disconnects an idle client")
     @ServiceLoop
     func idle() async throws {
         var limits = LiveServer.timeless
@@ -281,7 +281,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a client that does not send a complete call within the timeout is disconnected")
+    @Test("the server disconnects a client that does not send a complete call within the timeout")
     @ServiceLoop
     func slow() async throws {
         var limits = LiveServer.timeless
@@ -300,7 +300,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a client that does not read is disconnected")
+    @Test("the server disconnects a client that does not read its replies")
     @ServiceLoop
     func stuck() async throws {
         var limits = LiveServer.timeless
@@ -319,7 +319,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("clients beyond the limit are rejected until a client disconnects")
+    @Test("above the limit, the server rejects new clients until a client disconnects")
     @ServiceLoop
     func tooMany() async throws {
         var limits = LiveServer.timeless
@@ -348,7 +348,7 @@ struct ControlServerTests {
         await #expect(throws: SocketError.self) { try await live.client() }
     }
 
-    @Test("httpdnsctl works with the server")
+    @Test("httpdnsctl can call the server")
     func program() async throws {
         let live = try await LiveServer.start()
         #expect(try await runControl("--socket", live.path, "status").status == 4)

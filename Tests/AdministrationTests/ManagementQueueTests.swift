@@ -48,7 +48,7 @@ struct ManagementQueueTests {
         #expect(done == [0, 0, 1, 2, 3, 1, 2, 1])
     }
 
-    @Test("background work does not run on the thread of the service loop")
+    @Test("`offLoop` does not run work on the thread of the service loop")
     @ServiceLoop
     func beside() async {
         let isOnLoop = await ServiceLoop.task {
@@ -78,7 +78,7 @@ struct ManagementQueueTests {
     }
 
     @Test(
-        "a flood of scrapes has a limited number of waiting requests; later, each connection ends"
+        "a flood of scrapes has a limited count of waiting requests; then each connection ends"
     )
     @ServiceLoop
     func flood() async throws {
@@ -128,7 +128,7 @@ struct ManagementQueueTests {
         await run.value
     }
 
-    @Test("control calls of different clients are served through one queue")
+    @Test("one queue serves the control calls of all clients")
     @ServiceLoop
     func calls() async throws {
         let live = try await LiveServer.start()

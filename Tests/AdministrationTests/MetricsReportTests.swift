@@ -58,7 +58,7 @@ struct MetricsReportTests {
         let text = String(decoding: MetricsReport(stats: stats).octets(form), as: UTF8.self)
         let values = Set(text.split(separator: "\n").compactMap { $0.split(separator: " ").last })
         #expect(numbers.count > 50)
-        // Not checked: counters that the metrics split by more labels, and times without a metric.
+        // Skips counters that the metrics split by more labels, and durations without a metric.
         let others = ["stats.queries.", "stats.latency.", "stats.since-seconds"]
         let aliases = [".failed", ".failures-by-kind.timeout"]
         for (path, number) in numbers
@@ -70,7 +70,7 @@ struct MetricsReportTests {
         }
     }
 
-    @Test("each query is in the sample with its source, RCODE and transport as labels")
+    @Test("each query counts in the sample whose labels are its source, RCODE and transport")
     func queries() {
         let counters = QueryCounters()
         for _ in 0..<3 { counters.count(.vendor, .nxDomain, .tcp) }
@@ -102,7 +102,7 @@ struct MetricsReportTests {
             #expect(count == UInt64(expected), "\(bound)")
         }
         #expect(buckets.count == UInt64(times.count))
-        // The last duration is above all finite buckets, and is therefore left out.
+        // The expected sum leaves out the last duration, which is above all finite buckets.
         let whole = Double(times.dropLast().reduce(0, +)) / 1_000_000
         let most = LatencyHistogram()
         for time in times.dropLast() { most.note(.microseconds(time)) }

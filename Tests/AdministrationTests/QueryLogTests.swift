@@ -46,7 +46,7 @@ struct QueryLogTests {
         return log
     }
 
-    @Test("while the query log is enabled, the log has all queries")
+    @Test("the log has all queries that arrive while the query log is enabled")
     @ServiceLoop
     func ends() async throws {
         try note(1)
@@ -65,7 +65,7 @@ struct QueryLogTests {
         #expect(diary.all.count == 3)
     }
 
-    @Test("queries that the log misses are counted and reported")
+    @Test("the query log counts the queries that it misses, and logs their count")
     @ServiceLoop
     func tooMany() async throws {
         let log = log()
@@ -83,7 +83,7 @@ struct QueryLogTests {
         #expect(log.missed == 3 + UInt64(RecordRing.mostRecords + 5 - RecentReader.mostEvents))
     }
 
-    @Test("while the query log is enabled, new queries are written every second")
+    @Test("while the query log is enabled, the daemon writes new queries every second")
     @ServiceLoop
     func looks() async throws {
         let log = log()

@@ -57,7 +57,7 @@ struct RecentTests {
         )
     }
 
-    @Test("records are returned with names of any length")
+    @Test("the list returns recorded queries with names of any length")
     @ServiceLoop
     func whole() throws {
         let labels = ["a", "bc", "def.gh", "1234567", "12345678", "123456789"]
@@ -83,7 +83,7 @@ struct RecentTests {
         }
     }
 
-    @Test("a name that is too long for a record is truncated")
+    @Test("the list truncates a name that is too long for a record")
     @ServiceLoop
     func longName() throws {
         let label = String(repeating: "x", count: 50)
@@ -92,7 +92,7 @@ struct RecentTests {
         #expect(event.name == [label, label, label, label, "tail", "..."].joined(separator: "."))
     }
 
-    @Test("an IPv4-mapped client is shown as IPv4")
+    @Test("the list shows an IPv4-mapped client address as IPv4")
     @ServiceLoop
     func mapped() throws {
         let list = list([try record("example.com", client: "::ffff:192.0.2.9")])
@@ -143,7 +143,7 @@ struct RecentTests {
         #expect(error?.description.contains(reason) == true, "\(error as Any)")
     }
 
-    @Test("a reply has at most the limit of queries; later queries are omitted and counted")
+    @Test("a reply has at most the maximum number of queries, and counts the omitted queries")
     @ServiceLoop
     func most() throws {
         let records = try (0..<10).map { number in

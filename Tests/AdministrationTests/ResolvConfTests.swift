@@ -36,7 +36,9 @@ struct ResolvConfTests {
         return try body(root.path)
     }
 
-    @Test("a wildcard listener stands for the addresses of this machine only")
+    @Test(
+        "a wildcard listener matches nameservers that are addresses of this machine, but no others"
+    )
     func wildcard() throws {
         func pointsHere(_ server: String) throws -> Bool? {
             try found(["etc/resolv.conf": "nameserver \(server)\n"], listening: "0.0.0.0:53")
@@ -47,7 +49,7 @@ struct ResolvConfTests {
         #expect(try pointsHere("192.0.2.53") == false)
     }
 
-    @Test("a server with another port than 53 is found in the settings of systemd-resolved")
+    @Test("the check finds a daemon with a port other than 53 in the settings of systemd-resolved")
     func otherPort() throws {
         let files = [
             "etc/resolv.conf": "nameserver 127.0.0.53\n",
@@ -70,7 +72,7 @@ struct ResolvConfTests {
 
     private let local = [IPPrefix("127.0.0.0/8")].compactMap(\.self)
 
-    @Test("a daemon that refuses the programs of this machine is a problem")
+    @Test("`status` reports a problem if the daemon answers REFUSED to programs of this machine")
     func refusing() throws {
         let lan = try #require(IPPrefix("192.0.2.0/24"))
         let here = try found(["etc/resolv.conf": "nameserver 127.0.0.1\n"])
@@ -82,7 +84,7 @@ struct ResolvConfTests {
             "etc/resolv.conf": "nameserver 127.0.0.53\n",
             "run/systemd/resolve/resolv.conf": "nameserver 127.0.0.1\n",
         ])
-        // The source address of systemd-resolved is unknown.
+        // Programs query systemd-resolved, whose source address is unknown, so there is no problem.
         #expect(behind.problem(allow: [lan]) == nil)
         let second = try found(
             ["etc/resolv.conf": "nameserver 127.0.0.5\n"],
@@ -93,7 +95,7 @@ struct ResolvConfTests {
         #expect(second.problem(allow: [own])?.contains("127.0.0.1: programs") == true)
     }
 
-    @Test("a resolv.conf of the setup with an address that the daemon does not serve is a problem")
+    @Test("`status` reports a problem if setup wrote an address that the daemon no longer serves")
     func unserved() throws {
         let mark = "# Written by httpdnsctl setup for 127.0.0.1; revert\n"
         let files = [
@@ -112,7 +114,7 @@ struct ResolvConfTests {
         }
     }
 
-    @Test("a resolv.conf that was changed since the setup is a problem")
+    @Test("`status` reports a problem if another program changed resolv.conf since the setup")
     func overwritten() throws {
         let journal = ["var/lib/httpdnsd-setup/journal.json": "{}"]
         let resolvConf = "etc/resolv.conf"
@@ -122,7 +124,7 @@ struct ResolvConfTests {
         #expect(intact.isSetUp == true && intact.problem(allow: local) == nil)
         let changed = try found(journal.merging([resolvConf: "nameserver 192.0.2.1\n"]) { $1 })
         #expect(changed.problem(allow: local)?.contains("programs query 192.0.2.1") == true)
-        // Setup wrote this file for a server with another address.
+        // The operator ran setup with the address of another machine, so this is no problem.
         let mark = "# Written by httpdnsctl setup for 192.0.2.1; revert\n"
         let front = mark + "nameserver 192.0.2.1\n"
         #expect(try found(journal.merging([resolvConf: front]) { $1 }).problem(allow: local) == nil)
@@ -132,7 +134,9 @@ struct ResolvConfTests {
         }
     }
 
-    @Test("systemd-resolved must have the daemon as its first server")
+    @Test(
+        "behind systemd-resolved, resolv.conf points to the daemon only if it is the first server"
+    )
     func resolved() throws {
         let stub = ["etc/resolv.conf": "nameserver 127.0.0.53\noptions edns0 trust-ad\n"]
         let uplinks = "run/systemd/resolve/resolv.conf"

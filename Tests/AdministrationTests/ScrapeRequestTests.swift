@@ -95,7 +95,7 @@ struct ScrapeRequestTests {
     }
 
     @Test(
-        "the format with the higher weight is chosen (RFC 9110 §12.5.1)",
+        "the server chooses the format with the higher weight in `Accept` (RFC 9110 §12.5.1)",
         arguments: [
             ("", Exposition.Form.prometheus),
             ("*/*", .prometheus),

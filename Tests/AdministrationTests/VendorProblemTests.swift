@@ -18,7 +18,7 @@ struct VendorProblemTests {
         return vendor
     }
 
-    @Test("a vendor with at least one working server is not reported as unresponsive")
+    @Test("`status` does not report a vendor as unresponsive while one of its servers works")
     func degraded() {
         #expect(
             Self.vendor(.degraded, second: .up).problem

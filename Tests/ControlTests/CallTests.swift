@@ -66,7 +66,7 @@ struct CallTests {
         }
     }
 
-    @Test("octets that are not UTF-8 are rejected")
+    @Test("the parser rejects octets that are not UTF-8")
     func notUTF8() {
         let truncated: [UInt8] = Array(#"{"method":"a"#.utf8) + [0xC3] + Array("\"}".utf8)
         #expect(throws: ProtocolError.notUTF8) { try Call(message: truncated) }
@@ -74,7 +74,7 @@ struct CallTests {
         #expect(throws: ProtocolError.notUTF8) { try Call(message: Array(wide.joined())) }
     }
 
-    @Test("random octets are parsed as a call or refused with an error")
+    @Test("the parser accepts random octets as a call, or throws a `ProtocolError`")
     func garbage() {
         var dice = Dice(state: 88_172_645_463_325_252)
         let seed = Array(#"{"method":"io.httpdnsd.Control.Flush","parameters":{"all":true}}"#.utf8)
@@ -99,7 +99,7 @@ struct CallTests {
     }
 
     @Test(
-        "the error names a parameter that is unknown, missing or of the wrong type",
+        "the error has the name of a parameter that is unknown, missing or of the wrong type",
         arguments: [
             (#"{"name":"a","colour":1}"#, "colour"), (#"{}"#, "name"), (#"{"name":1}"#, "name"),
             (#"{"name":"a","type":[]}"#, "type"), (#"{"name":null}"#, "name"),
@@ -120,7 +120,7 @@ struct CallTests {
         }
     }
 
-    @Test("errors are unchanged after encoding and decoding")
+    @Test("a method error stays the same after encoding and decoding")
     func errors() throws {
         let errors: [MethodError] = [
             .notFound(what: "a"), .invalidArgument(argument: "a", reason: "b"),
@@ -134,7 +134,7 @@ struct CallTests {
         }
     }
 
-    @Test("unknown fields of results are kept as JSON")
+    @Test("the client keeps unknown fields of results as JSON")
     func results() throws {
         let text = #"{"parameters":{"removed":3,"new":[1.5,true,null,18446744073709551615]}}"#
         let reply = try Reply(message: Array(text.utf8))

@@ -45,7 +45,7 @@ struct InterfaceTests {
         }
     }
 
-    @Test("exactly the existing methods and errors are declared")
+    @Test("the description declares exactly the methods and errors of the daemon")
     func methods() {
         let members = { (keyword: String) in
             code(ControlInterface.description).split(separator: "\n")
@@ -75,7 +75,7 @@ struct InterfaceTests {
         try reader.readInterface()
     }
 
-    @Test("the grammar refuses a name that is declared twice, and an undeclared type")
+    @Test("the test's grammar rejects a name that is declared twice, and an undeclared type")
     func types() throws {
         func read(_ members: String) throws {
             var reader = InterfaceReader(text: "interface a.b " + members)
@@ -87,7 +87,7 @@ struct InterfaceTests {
         try read("method M() -> (a: ?A) type A (a: int)")
     }
 
-    @Test("full method names are parsed")
+    @Test("a full method name gives its method")
     func methodNames() {
         for method in ControlInterface.Method.allCases {
             #expect(ControlInterface.Method(fullName: method.fullName) == method)
@@ -106,7 +106,7 @@ struct InterfaceReader {
 
     private var rest: Substring
 
-    /// Names of types, methods and errors share one namespace.
+    /// Declared names; types, methods and errors share one namespace.
     private var declared: Set<Substring> = []
     private var used: Set<Substring> = []
 

@@ -16,7 +16,7 @@ struct JSONWriterTests {
         return String(decoding: try JSONText.encode(value), as: UTF8.self)
     }
 
-    @Test("the JSON of a dump entry is the same, with all optional fields and without them")
+    @Test("both write the same JSON for a dump entry, with and without its optional fields")
     func dumps() throws {
         var reply = Samples.dump
         #expect(reply.entries.contains { $0.protected == nil })
@@ -31,7 +31,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("the JSON of settings and routes is the same, with `pattern` and without it")
+    @Test("both write the same JSON for settings and routes, with and without `pattern`")
     func settings() throws {
         #expect(try written(Samples.settings) == coded(Samples.settings))
         for reply in [
@@ -44,7 +44,9 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("the JSON of strings is the same for every ASCII character and for other characters")
+    @Test(
+        "both write the same JSON for strings with any ASCII character, and with other characters"
+    )
     func characters() throws {
         var entry = Samples.dump.entries[0]
         let low = (UInt32(0)..<0x100).compactMap(Unicode.Scalar.init)
@@ -54,7 +56,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("replies with and without `continues` are decoded")
+    @Test("the client decodes replies with and without `continues`")
     func replies() throws {
         for continues in [true, false] {
             let message = try Reply.message(results: Samples.dump, continues: continues)
@@ -70,7 +72,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("an error reply is thrown instead of results")
+    @Test("for an error reply, the client throws the error instead of returning results")
     func errors() throws {
         let message = try Reply(MethodError.failed(reason: "no")).message()
         #expect(throws: MethodError.self) {

@@ -49,7 +49,7 @@ struct MessageDecoderTests {
         }
     }
 
-    @Test("a message of the maximum length is accepted")
+    @Test("the decoder accepts a message of the maximum length")
     func limit() throws {
         let longest = [UInt8](repeating: 0x20, count: 10)
         #expect(try messages(of: longest + [0], inPiecesOf: 3, limit: 10) == [longest])
@@ -58,7 +58,7 @@ struct MessageDecoderTests {
         }
     }
 
-    @Test("an endless message is buffered up to the limit")
+    @Test("the decoder buffers an endless message only up to the limit")
     func endless() throws {
         var decoder = MessageDecoder(maximumOctets: 1000)
         var taken = 0
@@ -72,7 +72,7 @@ struct MessageDecoderTests {
         #expect(throws: ProtocolError.tooLong(limit: 1000)) { try decoder.next() }
     }
 
-    @Test("the messages before an oversized message are returned")
+    @Test("the decoder returns the messages before an oversized message")
     func beforeTheFault() throws {
         var decoder = MessageDecoder(maximumOctets: 8)
         decoder.append([1, 0, 2, 0])

@@ -21,7 +21,7 @@ struct MessageFormatTests {
         try JSONText.decode(Value.self, from: octets)
     }
 
-    @Test("names and values of all fields are as documented")
+    @Test("all messages have the names and values of `messages.jsonl`")
     func golden() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "messages.jsonl")

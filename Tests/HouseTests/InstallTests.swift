@@ -192,7 +192,8 @@ struct InstallTests {
         let units = "etc/systemd/system"
         try tree.install()
         #expect(try !tree.install().output.contains(".before-install"))
-        // An unchanged unit of an earlier version has the recorded checksum.
+        // By the checksums in the record, the script recognizes an unchanged unit of an earlier
+        // version.
         let service = "\(units)/httpdnsd.service"
         let record = "usr/local/share/httpdnsd/units.sha256"
         let sums = try tree.text(record)

@@ -7,14 +7,14 @@ import Testing
 
 @Suite("Findings of doctor")
 struct DoctorTests {
-    @Test("a healthy machine has nothing to fix")
+    @Test("doctor finds nothing to fix on a healthy machine")
     func healthy() {
         let findings = Check.examine(Fixture.healthy)
         #expect(findings.allSatisfy { $0.state == .ok || $0.state == .skipped }, "\(findings)")
         #expect(DoctorReport(findings).state == .ok)
     }
 
-    @Test("each problem is found, and has a fix", arguments: Fixture.all)
+    @Test("doctor finds each problem, and suggests a fix", arguments: Fixture.all)
     func found(_ fixture: Fixture) throws {
         let findings = fixture.check.findings(fixture.machine)
         let finding = try #require(
@@ -30,7 +30,7 @@ struct DoctorTests {
         if !isWrong { #expect(findings.allSatisfy { $0.fix == nil }) }
     }
 
-    @Test("nscd without a hosts cache is no finding")
+    @Test("doctor reports no finding for an nscd without a hosts cache")
     func quiet() {
         var machine = Fixture.healthy
         machine.processes = ["nscd"]
@@ -38,7 +38,7 @@ struct DoctorTests {
         #expect(Check.nameCache.findings(machine).isEmpty)
     }
 
-    @Test("without a daemon all checks are reported")
+    @Test("if the daemon does not run, doctor still reports all checks")
     func down() {
         var machine = MachineFacts()
         machine.isRoot = false
@@ -48,7 +48,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "proxies are found in each form of an assignment, without passwords",
+        "doctor finds proxies in each syntax of an assignment, and hides passwords",
         arguments: [
             ("http_proxy=http://192.0.2.1:3128", "http_proxy http://192.0.2.1:3128"),
             (
@@ -67,7 +67,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "the proxy settings of desktop environments are found",
+        "doctor finds the proxy settings of desktop environments",
         arguments: [
             ("[system/proxy]\nmode='manual'\n", "mode manual"),
             ("[system/proxy]\nmode='none'\n", ""), ("[other]\nmode='manual'\n", ""),
@@ -80,7 +80,7 @@ struct DoctorTests {
         #expect(found.map { "\($0.name) \($0.value)" }.joined(separator: ", ") == expected)
     }
 
-    @Test("the names of the checks are unchanged")
+    @Test("the names of the checks, which scripts use, are unchanged")
     func names() {
         #expect(
             Check.all.map(\.name) == [
@@ -110,7 +110,7 @@ struct DoctorTests {
         )
     }
 
-    @Test("listening sockets are parsed from /proc/net")
+    @Test("doctor finds listening sockets in /proc/net")
     func ports() {
         let udp = """
               sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -130,7 +130,7 @@ struct DoctorTests {
         )
     }
 
-    @Test("the descriptor limit is the soft limit")
+    @Test("doctor reads the soft limit of file descriptors, not the hard limit")
     func limits() {
         let text =
             "Limit     Soft Limit   Hard Limit   Units\nMax open files   1024   524288   files\n"
@@ -139,7 +139,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "the last --config of the command line is used",
+        "doctor uses the last `--config` in the daemon's command line",
         arguments: [
             ("/usr/sbin/httpdnsd\0", nil), ("httpdnsd\0--config\0/a b\0", "/a b"),
             ("httpdnsd\0--config=/a\0--config\0/b\0--log-level\0debug\0", "/b"),
@@ -150,7 +150,7 @@ struct DoctorTests {
         #expect(Gatherer.settings(of: commandLine) == file)
     }
 
-    @Test("a directory is examined without DNS queries")
+    @Test("with `--root` of a directory, doctor sends no DNS query")
     func directory() throws {
         let root = try FakeRoot()
         try root.write("nameserver 192.0.2.1\n", to: "/etc/resolv.conf")
@@ -175,7 +175,7 @@ struct DoctorTests {
         #expect(wrong == ["secrets", "resolv-conf", "nsswitch", "certificates"])
     }
 
-    @Test("a hanging program is killed with its children")
+    @Test("after the time limit, doctor kills a program and its children")
     func endless() throws {
         let start = ContinuousClock.now
         let outcome = try #require(
@@ -190,7 +190,7 @@ struct DoctorTests {
         #expect(Subprocess.run(["no-such-program"], within: .seconds(10)) == nil)
     }
 
-    @Test("doctor without a daemon exits with 4")
+    @Test("if the daemon does not run, doctor exits with 4")
     func program() async throws {
         let root = try FakeRoot()
         let run = try await runControl(

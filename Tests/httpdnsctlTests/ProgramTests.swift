@@ -106,7 +106,7 @@ struct ProgramTests {
     }
 
     @Test(
-        "resolve accepts names, types, and standard input",
+        "`resolve` accepts names and types as arguments, and names from standard input",
         arguments: [
             (["a.example.com"], ["a.example.com A"], 0),
             (
@@ -149,11 +149,11 @@ struct ProgramTests {
         }
     }
 
-    @Test("many names are split into calls of limited size")
+    @Test("`resolve` splits many names into calls of limited size")
     func manyNames() async throws {
         let daemon = try daemon()
         defer { daemon.stop() }
-        // The longest names: in JSON, each octet of a label has five characters.
+        // These names have the maximum length in JSON: five characters for each octet of a label.
         let label = { String(repeating: "\\000", count: $0) }
         let names = (0..<100).map { "\(label(63)).\(label(63)).\(label(63)).\(label(50)).n\($0)" }
         let run = try await runControl(["--socket", daemon.path, "--json", "resolve"] + names)
@@ -161,7 +161,7 @@ struct ProgramTests {
         #expect(run.output.split(separator: "\n").count == 100)
     }
 
-    @Test("check of a file prints every error and exits with 1")
+    @Test("`check FILE` prints every error and exits with 1")
     func check() async throws {
         let daemon = try daemon()
         defer { daemon.stop() }
@@ -257,7 +257,7 @@ struct ProgramTests {
     }
 
     @Test(
-        "flush sends the scope of its arguments",
+        "`flush` sends the scope that its arguments select",
         arguments: [
             (["--all"], "removed 5 entries\n"), (["a.example.com"], "removed 2 entries\n"),
             (["a.example.com", "AAAA"], "removed 1 entry\n"),
@@ -295,7 +295,7 @@ struct ProgramTests {
         }
     }
 
-    @Test("status of a degraded daemon exits with 4")
+    @Test("if the daemon is degraded, `status` exits with 4")
     func degraded() async throws {
         let daemon = try ScriptedDaemon { _ in .results(Samples.status) }
         defer { daemon.stop() }
@@ -324,7 +324,7 @@ struct ProgramTests {
     }
 
     @Test(
-        "a wrong command line exits with 2, without a call",
+        "with a wrong command line, httpdnsctl exits with 2 and does not call the daemon",
         arguments: [
             [], ["dance"], ["status", "now"], ["lookup"], ["flush"], ["flush", "a", "--all"],
             ["flush", "--all", "--negative"], ["flush", "--soft"], ["flush", "--tree"],
@@ -360,7 +360,7 @@ struct ProgramTests {
         }
     }
 
-    @Test("a slow reload is awaited while the daemon answers other calls")
+    @Test("`reload` waits for a slow reload while the daemon answers other calls")
     func slowReload() throws {
         let daemon = try slow(Samples.version)
         defer { daemon.stop() }
@@ -371,7 +371,7 @@ struct ProgramTests {
         #expect(reports == 2)
     }
 
-    @Test("a reload of a hung daemon has an unknown result")
+    @Test("if the daemon hangs, `reload` reports that the result is unknown")
     func hungReload() throws {
         let daemon = try slow(nil)
         defer { daemon.stop() }
@@ -401,7 +401,7 @@ struct ProgramTests {
         #expect(failure?.message.hasPrefix("no reply on") == true)
     }
 
-    @Test("without a daemon the exit code is 3")
+    @Test("if the daemon does not run, httpdnsctl exits with 3")
     func unreachable() async throws {
         let folder = try temporaryFolder()
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -422,7 +422,9 @@ struct ProgramTests {
         #expect(refused.errors.contains("nothing listens on \(dead)\nhint: "))
     }
 
-    @Test("a closed connection has the exit code 3, an invalid reply the exit code 1")
+    @Test(
+        "httpdnsctl exits with 3 if the daemon closes the connection, with 1 if a reply is invalid"
+    )
     func nonsense() async throws {
         let closing = try ScriptedDaemon { _ in .close }
         defer { closing.stop() }
@@ -471,7 +473,7 @@ struct ProgramTests {
     }
 
     @Test(
-        "with --json every failure is an object on standard output",
+        "with `--json`, httpdnsctl prints every failure as an object on standard output",
         arguments: [
             (["--socket", "/nowhere/control.sock", "--json", "status"], "unreachable", 3),
             (["--json", "status", "surplus"], "usage", 2),
@@ -488,7 +490,7 @@ struct ProgramTests {
         #expect(report["error"]?["message"]?.text?.isEmpty == false)
     }
 
-    @Test("JSON has the full name of the daemon's error")
+    @Test("with `--json`, an error object has the full name of the daemon's error")
     func daemonsError() async throws {
         let daemon = try ScriptedDaemon { _ in .error(.notFound(what: "route of a.example")) }
         defer { daemon.stop() }
@@ -500,7 +502,7 @@ struct ProgramTests {
         )
     }
 
-    @Test("a mistyped verb causes a suggestion")
+    @Test("for a mistyped verb, httpdnsctl suggests the nearest verb")
     func mistypedVerb() async throws {
         let run = try await runControl("sttaus")
         #expect(run.status == 2)
@@ -524,7 +526,7 @@ struct ProgramTests {
         #expect(json.output.contains(#""settings-level" : "info""#))
     }
 
-    @Test("portal prints its duration and servers; a wrong duration is refused")
+    @Test("`portal` prints its duration and servers, and rejects an invalid duration")
     func portal() async throws {
         let daemon = try daemon()
         defer { daemon.stop() }

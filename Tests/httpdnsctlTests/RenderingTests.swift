@@ -60,7 +60,9 @@ struct RenderingTests {
         )
     }
 
-    @Test("status shows in which direction a vendor's clock differs, and if this is not corrected")
+    @Test(
+        "`status` shows if a vendor's clock is fast or slow, and if the daemon corrects this"
+    )
     func clockSkew() {
         var status = Samples.status
         status.vendors[0].clockSkewSeconds = -90
@@ -111,7 +113,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("stats has a section for each group of counters")
+    @Test("`stats` prints a section for each group of counters")
     func stats() {
         #expect(
             StatsText.render(Samples.stats, plain) == """
@@ -183,7 +185,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("top prints tables with reasons")
+    @Test("`top` prints tables, with reasons for fallbacks")
     func counts() {
         let plain = Palette(isEnabled: false)
         #expect(
@@ -291,7 +293,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("explain distinguishes refresh and expiry")
+    @Test("explain shows if the next resolution is a refresh or follows the end of the TTL")
     func renewed() {
         var reply = Samples.foretold
         reply.cost.nextSeconds = 1
@@ -404,7 +406,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("pause and resume report the new state")
+    @Test("`pause` and `resume` report the new state of the vendor")
     func pause() {
         var change = Samples.paused
         let paused = PauseText.render(change, isPause: true)
@@ -422,7 +424,7 @@ struct RenderingTests {
     }
 
     @Test(
-        "a back-off is shown with its reason and end",
+        "status shows the reason and the end of a suspension",
         arguments: [
             (VendorRest(by: .operator), ["`httpdnsctl resume tencent`"]),
             (VendorRest(by: .account, forSeconds: 0, error: "HTTP 403"), ["HTTP 403", "now"]),
@@ -499,7 +501,7 @@ struct RenderingTests {
         }
     }
 
-    @Test("control characters are escaped")
+    @Test("httpdnsctl escapes control characters in all texts")
     func hostile() throws {
         let evil = "\u{1B}]0;gone\u{7}\r\u{9B}2J\u{202E}\u{2028}\n\u{7F}"
         let escaped = #"\u{1b}]0;gone\u{7}\u{d}\u{9b}2J\u{202e}\u{2028}\u{a}\u{7f}"#
@@ -556,7 +558,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("JSON with escapes decodes to the same value")
+    @Test("JSON with escaped characters decodes to the original value")
     func escapedJSON() throws {
         let value = JSONValue.object(["a": .string("\u{9B}\u{1F600}\u{E0001}\u{7F}\n\"")])
         let text = try JSONOutput.text(value, indented: false)
@@ -575,7 +577,7 @@ struct RenderingTests {
         #expect(words(text) == words(wide))
     }
 
-    @Test("all texts fit 80 columns")
+    @Test("all texts fit into 80 columns")
     func fitting() {
         let narrow = Palette(isEnabled: false, width: 80)
         let texts = [
@@ -607,13 +609,13 @@ struct RenderingTests {
     @Test("stats has one line per row on 80 columns")
     func unwrapped() {
         var stats = Samples.stats
-        // Makes a row of 81 characters.
+        // The line of the budget is wider than 80 columns, so this omits the budget.
         stats.vendors[0].budget = nil
         let narrow = Palette(isEnabled: false, width: 80)
         #expect(StatsText.render(stats, narrow) == StatsText.render(stats, plain))
     }
 
-    @Test("a wide text in the last column wraps in the column")
+    @Test("a wide text in the last column wraps inside this column")
     func hanging() {
         var table = Table("", "")
         table.add("PACKETS", "one two three four")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import httpdnsctl
 
-/// Machine with the expected writer of `/etc/resolv.conf`.
+/// Facts of a machine, and the program that setup must detect as manager of `/etc/resolv.conf`.
 struct MachineSample: Sendable, CustomTestStringConvertible {
     let label: String
     let facts: ResolverFacts
@@ -196,14 +196,17 @@ struct SetupPlanTests {
     }
 
     @Test(
-        "the writer is detected by link, signature and files",
+        "setup detects the manager of resolv.conf by the link, the first comments and other files",
         arguments: MachineSample.all + MachineSample.leftovers
     )
     func owner(_ sample: MachineSample) {
         #expect(ResolverOwner(sample.facts).name == sample.owner)
     }
 
-    @Test("every plan is idempotent", arguments: MachineSample.all)
+    @Test(
+        "for the same facts, setup makes the same plan, which has the daemon's address",
+        arguments: MachineSample.all
+    )
     func points(_ sample: MachineSample) {
         let plan = SetupPlan(for: sample.facts, servers: Self.servers)
         #expect(plan.changes.contains { $0.after.text.contains("127.0.0.1") })
@@ -212,7 +215,7 @@ struct SetupPlanTests {
         #expect(plan.obstacles.isEmpty != isForeign)
     }
 
-    @Test("search domains and options are kept")
+    @Test("setup keeps the search domains and options of resolv.conf")
     func options() {
         let old = """
             # mine
@@ -240,7 +243,7 @@ struct SetupPlanTests {
         #expect(far.contains("options edns0\n"), "AD is not trusted from another machine")
     }
 
-    @Test("systemd-resolved gets a drop-in without other servers")
+    @Test("with `--stub`, systemd-resolved gets a drop-in with only the daemon's addresses")
     func resolved() throws {
         var facts = MachineSample.all[0].facts
         facts.resolvedSettings = ResolvedSettings(
@@ -304,7 +307,7 @@ struct SetupPlanTests {
         #expect(stub == SetupPlan(for: facts, servers: Self.servers, keepsStub: true))
     }
 
-    @Test("settings of systemd-resolved are read in the order that systemd-resolved uses")
+    @Test("setup reads the settings of systemd-resolved in the same order as systemd-resolved")
     func resolvedSettings() throws {
         let root = try FakeRoot()
         try root.write(
@@ -362,7 +365,9 @@ struct SetupPlanTests {
         }
     }
 
-    @Test("systemd-resolved that requires TLS keeps its settings, and programs use the daemon")
+    @Test(
+        "if systemd-resolved requires TLS, setup keeps this, and programs query the daemon directly"
+    )
     func strict() throws {
         var facts = MachineSample.all[0].facts
         facts.resolvedSettings = ResolvedSettings("[Resolve]\nDNS=192.0.2.9\nDNSOverTLS=yes\n")
@@ -379,7 +384,7 @@ struct SetupPlanTests {
         )
     }
 
-    @Test("systemd-resolved that does not forward to the daemon is a fault")
+    @Test("setup fails if systemd-resolved does not forward to the daemon")
     func stub() {
         func fault(_ daemon: Probe.Outcome, _ stub: Probe.Outcome) -> String? {
             SetupServers.faultOfStub(before: Self.servers[0]) { server, _ in
@@ -419,14 +424,14 @@ struct SetupPlanTests {
         #expect(try text(plan, ResolverFacts.Paths.resolvedDropIn).contains("DNS=127.0.0.1:5353\n"))
     }
 
-    @Test("a port that resolv.conf cannot express is an obstacle even with force")
+    @Test("a port other than 53 is an obstacle in resolv.conf, even with --force")
     func port() throws {
         let servers = [try #require(ServerAddress("[::1]:5353"))]
         let plan = SetupPlan(for: MachineSample.all[11].facts, servers: servers)
         #expect(plan.obstacles.map(\.yieldsToForce) == [false])
     }
 
-    @Test("an immutable or mounted file is an obstacle even with force")
+    @Test("an immutable or mounted resolv.conf is an obstacle, even with --force")
     func locked() {
         var facts = MachineSample.all[11].facts
         facts.isImmutable = true
@@ -439,7 +444,7 @@ struct SetupPlanTests {
         #expect(SetupPlan(for: resolved, servers: Self.servers).obstacles.isEmpty)
     }
 
-    @Test("openresolv regenerates only its own file")
+    @Test("openresolv regenerates resolv.conf only if it generated the present file")
     func openresolv() throws {
         let own = SetupPlan(for: MachineSample.all[5].facts, servers: Self.servers)
         let saved = ResolverFacts.Paths.networkServers
@@ -454,7 +459,7 @@ struct SetupPlanTests {
         )
         .facts
         let other = SetupPlan(for: facts, servers: Self.servers)
-        // openresolv may know no servers, so the servers of resolv.conf are saved.
+        // openresolv possibly has no servers, so setup saves the servers of resolv.conf.
         #expect(
             other.changes.map(\.path)
                 == ["/etc/resolvconf.conf", "/etc/resolv.conf", ResolverFacts.Paths.networkServers]
@@ -478,12 +483,15 @@ struct SetupPlanTests {
         )
         #expect(plan.commands == [["systemctl", "daemon-reload"], ["sh", "-c", record]])
         #expect(plan.undo?.last == ["/sbin/resolvconf", "-d", "lo.httpdnsd"])
-        // Without systemd, no unit could add the record again.
+        // Without systemd, no unit could add the record at each start, so setup uses `head`.
         let other = SetupPlan(for: MachineSample.all[6].facts, servers: Self.servers)
         #expect(other.changes.map(\.path) == [saved, ResolverFacts.Paths.resolvconfHead])
     }
 
-    @Test("programs trust the AD bit only of loopback servers", arguments: [5, 6])
+    @Test(
+        "resolv.conf has the option trust-ad only if all servers are loopback addresses",
+        arguments: [5, 6]
+    )
     func trust(sample: Int) throws {
         let remote = [try #require(ServerAddress("192.0.2.53"))]
         for hasSystemd in [false, true] {
@@ -498,7 +506,7 @@ struct SetupPlanTests {
         }
     }
 
-    @Test("lines are appended after a missing line end")
+    @Test("setup appends its lines to a file whose last line has no line end")
     func appended() throws {
         var facts = MachineSample.all[7].facts
         facts.files["/etc/dhcpcd.enter-hook"] = .file("hostname=a", mode: 0o600)
@@ -557,7 +565,7 @@ struct SetupPlanTests {
         try root.write("", to: manager)
         try root.write("", to: "/run/systemd/system/x")
         let isResolved = manager.hasPrefix("/run/systemd/resolve")
-        // dhclient has written the file, through the link of systemd-resolved.
+        // dhclient has written this file; with systemd-resolved, through the link resolv.conf.
         let file = isResolved ? "/run/systemd/resolve/stub-resolv.conf" : "/etc/resolv.conf"
         try root.write("search lan\nnameserver 192.0.2.1\n", to: file)
         if isResolved { try root.link("/etc/resolv.conf", to: ".." + file) }
@@ -568,7 +576,7 @@ struct SetupPlanTests {
         #expect(try text(plan, ResolverFacts.Paths.dhclientHook).contains("make_resolv_conf"))
         #expect(try text(plan, ResolverFacts.Paths.dhcpcdHook).contains("resolvconf() {"))
         #expect(plan.commands.count == 1 && plan.undo == nil)
-        // With resolvconf, dhcpcd does not write the file.
+        // If resolvconf is installed, dhcpcd does not write resolv.conf, so setup needs no hook.
         try root.write("", to: ResolverFacts.Paths.resolvconf)
         try root.write("make_resolv_conf() { :; }\n", to: "/etc/dhcp/dhclient-enter-hooks.d/own")
         plan = try root.plan()
@@ -661,7 +669,8 @@ struct SetupPlanTests {
         try root.write("nameserver 192.0.2.1\n", to: "/etc/resolv.conf")
         try root.write("", to: file)
         try root.write("", to: "/sbin/resolvconf")
-        // The loopback record of setup is no server of the network, so the servers are saved.
+        // This record of setup has only a loopback address, which is no server of the network. So
+        // setup still saves the servers of resolv.conf.
         try root.write("nameserver 127.0.0.1\n", to: "/run/resolvconf/interface/lo.httpdnsd")
         let plan = try root.plan()
         #expect(plan.owner == owner)
@@ -669,7 +678,9 @@ struct SetupPlanTests {
         #expect(saved.map { $0.after.text.hasSuffix("\nnameserver 192.0.2.1\n") } == [true])
     }
 
-    @Test("servers from openresolv or resolvconf are saved, because these can be removed")
+    @Test(
+        "setup saves the servers of openresolv or resolvconf, because these packages can be removed"
+    )
     func savedFromManager() throws {
         for (head, present) in [
             ("# Generated by resolvconf", "/lib/resolvconf/libc"),
@@ -695,7 +706,9 @@ struct SetupPlanTests {
         return .success(status)
     }
 
-    @Test("loopback comes first, IPv4 before IPv6; an unspecified address is loopback")
+    @Test(
+        "setup lists loopback first, then IPv4 before IPv6; a wildcard address counts as loopback"
+    )
     func listeners() throws {
         func servers(_ addresses: String...) throws -> [String] {
             var status = try status().get()
@@ -709,14 +722,14 @@ struct SetupPlanTests {
         #expect(try servers("192.0.2.1:5353") == ["192.0.2.1:5353"])
     }
 
-    @Test("a daemon that systemd does not start at boot is an obstacle")
+    @Test("if systemd does not start the daemon at boot, setup reports an obstacle")
     func boot() {
         func obstacle(_ active: String, _ enabled: String) -> SetupPlan.Obstacle? {
             SetupServers.obstacle(at: .init(active: active, enabled: enabled), hasSocket: false)
         }
         #expect(obstacle("active", "disabled")?.yieldsToForce == true)
         #expect(obstacle("active", "enabled") == nil)
-        // A daemon that does not run as a unit, for example in a container.
+        // If the unit does not run, the daemon runs without systemd, for example in a container.
         #expect(obstacle("inactive", "disabled") == nil)
         #expect(obstacle("inactive", "") == nil)
         #expect(SetupServers.obstacle(at: nil, hasSocket: false) == nil)
@@ -724,7 +737,7 @@ struct SetupPlanTests {
         #expect(SetupServers.obstacle(at: disabled, hasSocket: true) == nil)
     }
 
-    @Test("setup uses only servers that answer, unless forced")
+    @Test("setup uses an address that does not answer only with --force")
     func answering() {
         func servers(
             _ given: [ServerAddress],
@@ -749,7 +762,7 @@ struct SetupPlanTests {
     }
 
     @Test(
-        "a daemon that cannot resolve is an obstacle, unless forced",
+        "if the daemon cannot resolve names, setup continues only with --force",
         arguments: [
             (.answer(.servFail, []), "SERVFAIL"), (.silence, "no answer"),
             (.fault("Connection refused"), "Connection refused"), (.answer(.noError, []), nil),
@@ -770,7 +783,7 @@ struct SetupPlanTests {
     }
 
     @Test(
-        "addresses are parsed with and without port",
+        "the parser accepts addresses with and without a port",
         arguments: [
             ("127.0.0.1", "127.0.0.1"), ("127.0.0.1:53", "127.0.0.1"), ("::1", "::1"),
             ("[::1]:5353", "[::1]:5353"), ("192.0.2.1:5353", "192.0.2.1:5353"), ("localhost", nil),

@@ -11,7 +11,7 @@ struct SetupProgramTests {
         ["--socket", root.path + "/none.sock", "setup", "--root", root.path] + more
     }
 
-    @Test("without a daemon nothing is changed unless forced")
+    @Test("if no daemon answers, setup changes files only with `--force`")
     func noDaemon() async throws {
         let root = try SetupMachineTests.root("plain")
         let before = try root.image()
@@ -67,7 +67,7 @@ struct SetupProgramTests {
     }
 
     @Test(
-        "a wrong command line exits with 2",
+        "with a wrong command line, setup exits with 2",
         arguments: [
             ["setup"], ["setup", "undo"], ["setup", "apply", "--server", "localhost"],
             ["setup", "--dry-run", "--root", "here"],
