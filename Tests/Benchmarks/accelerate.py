@@ -17,7 +17,7 @@ import tables
 NAME = "accelerate"
 SERVERS = ["accelerated", "httpdnsd", "unbound", "dnsdist", "dnsmasq"]
 
-# Fewer names than the kernel can store answers for.
+# Number of names; the kernel can store the answers for all of them.
 NAMES = 1000
 
 
@@ -45,7 +45,7 @@ def run(bench, options):
     world = peers.Peers(bench, options)
     everybody = list(world.servers)
     for server in world.servers.values():
-        # The kernel copies an answer when it is queried again.
+        # The daemon copies an answer to the kernel only at the second hit on the cache entry.
         for _ in range(3):
             world.fill(server, NAMES, "-a")
             world.fill(server, NAMES, "-a", "-t", peers.TYPES["AAAA"])

@@ -132,13 +132,13 @@ upstreams: []
                 clients.forget(subject)
         elif event in ("silent", "status=503", "truncated", "garbage", "reset", "clear"):
             for subject in subjects:
-                # nginx would report a reset connection to the emulator as status 502, which is not billed.
+                # If the emulator resets a connection, nginx returns status 502, which is not billed.
                 subject.fault("" if event == "clear" or event == "reset" and subject.is_proxied
                               else event)
             return 0
         else:
             clients.drain()
-            # Requests of ended look-ups continue until their timeout of 2 s.
+            # After the daemon has answered a query, its request to the vendor can continue for 2 s.
             clients.wait(time.monotonic() + 2.2)
             for subject in subjects:
                 subject.check(event)
@@ -164,7 +164,7 @@ upstreams: []
         used = []
         with contextlib.closing(Clients(subjects)) as clients:
             for round_number in range(12):
-                # The last rounds have no faults, and no further units.
+                # In every third round, the emulator has no fault.
                 subjects[0].fault(["silent:every:3", "reset:every:5", ""][round_number % 3])
                 for _ in range(60):
                     clients.send(f"b{chance.getrandbits(40):x}.{ROUTES[0]}", A)
@@ -188,7 +188,7 @@ upstreams: []
 
 
 class Subject:
-    """A daemon with its emulator, and the comparison of their counts."""
+    """A daemon with its emulator, and the comparison of the daemon's counts with the emulator's bill."""
 
     def __init__(self, bench, title, settings, emulator, most, state=None):
         self.bench = bench

@@ -24,7 +24,7 @@ DUAL_STACK = 0.95
 
 A, AAAA, HTTPS = 1, 28, 65
 
-# By stub resolver: number of programs, types that each program queries, and number of names of each program.
+# For each stub resolver: count of programs, types that each program queries, and count of names of each program.
 STUBS = {
     "glibc": (18, [A], 60),
     "browser": (5, [A, HTTPS], 300),
@@ -73,7 +73,7 @@ class Trace:
             (20 * options.hour + number / 400, f"f{chance.getrandbits(40):x}.{ROUTES[1]}")
             for number in range(int(400 * options.hour))
         ]
-        # The last value is true if only the settings with BOTH_QUERIED get the query.
+        # The last value is true if only the daemons whose title ends in BOTH_QUERIED get the query.
         self.queries = sorted(
             [(time, name, kind, False) for time, _, name, types in self.looked_up for kind in types]
             + [
@@ -84,7 +84,7 @@ class Trace:
         )
 
     def sdk_units(self, share, weight=5):
-        """Returns the units if each program has an SDK, over HTTPS: no shared cache, both families, no outage.
+        """Returns the units if each program calls the vendor with an SDK: HTTPS, no shared cache, both families, no outage.
 
         An answer is used for `share` of its TTL.
         """

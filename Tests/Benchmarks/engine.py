@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capacity of the engine of a fleet: processor time of redis-server by command and by delivered message.
+"""Capacity of the Redis server of a fleet (*engine*): processor time by command and by delivered message.
 
 The commands are those of the daemon, with the usual sizes. A model then gives the load of fleets: each name in use is
 refreshed once per TTL, its answer goes to all machines, and each machine sends a heartbeat every 20 s.
@@ -21,7 +21,7 @@ NAME = "engine"
 # Waits for a number of seconds.
 pause = threading.Event().wait
 
-# A sealed value, its key, and a message, with the usual lengths.
+# An encrypted value, its key, and a message, each with the length that the daemon usually sends.
 VALUE, KEY, MESSAGE = b"v" * 130, b"httpdnsd:{0123456789abcdef0123456789abcdef}:v", b"m" * 150
 RELEASE = b"if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0"
 TTL, BEAT = 60, 20
@@ -107,7 +107,7 @@ def find(number):
 
 
 def cost(engine, commands, count=5_000):
-    """Returns the processor time of the commands of one name, in µs; each part is sent alone."""
+    """Returns the processor time of the commands for one name, in µs; sends each part alone."""
     engine.replies(0)
     begin = engine.cpu()
     for number in range(count):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs all benchmarks and writes their figures to one table.
 
-Takes about 20 minutes on an idle machine; each benchmark has fewer rounds than if it runs alone. A failing benchmark is
-left out of the table, and the exit status is 2.
+Takes about 20 minutes on an idle machine; each benchmark has fewer rounds than if it runs alone. If a benchmark fails, the
+table does not contain it, and the exit status is 2.
 """
 import argparse
 import time
@@ -26,7 +26,7 @@ SHORTER = {
     "micro": ["--rounds", "3", "--check"],
 }
 
-# Passed to all benchmarks that have these options.
+# Options that this program passes to each benchmark that has them.
 HANDED_ON = ["rounds", "seconds", "quiet", "repeat", "cpu", "peer_cpu", "free"]
 
 

@@ -13,7 +13,7 @@ import tables
 
 NAME = "fail-over"
 
-# Last octets of the servers, and of their answers.
+# Last octets of the servers' addresses, and of the addresses in their answers.
 SERVERS = [11, 12, 13]
 
 
@@ -79,7 +79,7 @@ def one_round(bench, options, number):
     kind = (
         f"kind: tencent, channel: aes, id: 12345, key: {{file: {key}}}"
         if options.batch
-        # Baidu: one name per call.
+        # A call to Baidu has only one name.
         else f"kind: baidu, account: 107080, secret: {{file: {token}}}, scheme: http"
     )
     more = "".join(
@@ -100,7 +100,7 @@ upstreams: []
         *client, "-n", str(options.names), "-k", "dead", "-o", bench.path("dead.txt"),
     ])
 
-    # The second server, which is not the primary server, recovers first.
+    # The second server in the list recovers before the first.
     second = bench.emulator(addresses[1], zones[1])
     clear(bench, silent)
     came_back = time.monotonic()
@@ -120,7 +120,7 @@ upstreams: []
     first = min((line["due_s"] + line["took_s"] for line in by_first), default=None)
     last = max((line["due_s"] + line["took_s"] for line in by_others), default=0)
     phases = lines(bench.path("dead.txt"))
-    # Considers only the next 50 names, because a later probe of the first server delays one name.
+    # Looks only at the next 50 names: later, a probe of the first server can delay one name.
     switched = next(
         (
             line["due_s"] for index, line in enumerate(phases)

@@ -89,7 +89,7 @@ def add_options(parser):
 
 
 def run(bench, options):
-    """Runs the programs and returns their queries."""
+    """Runs the programs and returns the queries that they sent."""
     del options
     programs = built(bench)
     found = {}

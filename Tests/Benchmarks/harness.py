@@ -21,7 +21,7 @@ FLAGS = ["-c", "release", "--static-swift-stdlib", "--disable-local-rpath"]
 
 
 class Bench:
-    """A temporary directory, the programs, and all started processes; all of it ends with this object."""
+    """A temporary directory and all started processes; when this object ends, it removes and stops them."""
 
     def __init__(self, root, options, is_built=False):
         self.root = root
@@ -312,7 +312,7 @@ def listening():
 
 
 def free_port():
-    """Returns a port that is free on 127.0.0.1 for both transports, and so most probably elsewhere."""
+    """Returns a port that is free on 127.0.0.1 for UDP and TCP, and so probably free on other addresses."""
     for _ in range(100):
         with listening() as stream, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
             port = stream.getsockname()[1]

@@ -11,10 +11,10 @@ import tables
 NAME = "hits"
 SIZES = [1_000, 100_000, 1_000_000]
 
-# Limit of the authority's processor time per query, in µs; with cache misses, the time is longer.
+# Limit of the authority's processor time per query, in µs; above it, the measured server does not answer from its cache.
 ASKING = 0.2
 
-# Arguments of `load`, and whether the floor's answers are valid.
+# Arguments of `load`; True if this case also measures the C floor.
 VARIANTS = {
     "A with EDNS": (["-e", "-R", "0", "-a"], True),
     "AAAA": (["-t", peers.TYPES["AAAA"], "-R", "0", "-a"], False),
@@ -59,7 +59,7 @@ def run(bench, options):
             **{"CPU µs/q": lambda each: each["cost_us"], "q/s": lambda each: each["rate"]},
         ))
         wrong += sum(each["wrong"] for each in figures.get("httpdnsd", []))
-        # The server cannot cache so many names, or does not cache these answers.
+        # Such a server cannot cache so many names, or does not cache these answers.
         asking.extend(
             f"{title} ({what})" for title, each in figures.items()
             if tables.median(each, "behind_us") > ASKING

@@ -45,7 +45,7 @@ typedef struct {
     uint16_t next;             // the next ID
     int64_t due[slots];        // send or due time of the query with an ID, 0 if there is none
     uint8_t is_fresh[slots];
-    int64_t heard;             // time of the last idle state or reply of the socket
+    int64_t heard;             // time of the last reply, or of the end of an idle state
     uint8_t *in, *out;         // TCP: octets read but not parsed, written but not sent
     size_t in_count, out_count, out_sent;
 } Socket;
@@ -175,7 +175,7 @@ static uint8_t received[batch][4096], sent[batch][room];
 static struct mmsghdr in[batch], out[batch];
 static struct iovec in_parts[batch], out_parts[batch];
 
-// A single query uses `send` and `recv`, as DNS clients do.
+// Receives a single reply with `recv`, as DNS clients do, and several replies with `recvmmsg`.
 static int receive_datagrams(Socket *from) {
     int count = 1;
     if (from->waiting == 1) {

@@ -11,7 +11,7 @@ def busy():
     """Returns the machine's processor time so far in microseconds."""
     with open("/proc/stat", encoding="ascii") as file:
         words = list(map(int, file.readline().split()[1:9]))
-    # Without idle and iowait.
+    # Leaves out the idle time and iowait.
     return sum(words[index] for index in (0, 1, 2, 5, 6, 7)) * 1e6 / os.sysconf("SC_CLK_TCK")
 
 

@@ -24,13 +24,13 @@ NAME = "micro"
 
 START = "daemon, start"
 
-# Permitted differences; misses and the start vary with the timing of threads.
+# Permitted relative differences; the counts of misses and of the start vary with the timing of threads.
 TOLERANCE, TOLERANCES = 0.02, {"daemon, misses one at a time": 0.08, START: 0.03}
 
 HOT = ["parse", "parse-edns", "miss", "hit", "hit-edns", "hit-many", "patch"]
 OPERATIONS = [*HOT, "build", "read", "decompress", "store"]
 
-# Preparation is too slow under callgrind.
+# Operations that callgrind does not count, because their preparation is too slow under callgrind.
 UNCOUNTED = ["hit-many"]
 
 # Arguments of `load` for warming up and measuring.

@@ -63,7 +63,7 @@ static size_t query(long number, uint8_t *octets) {
     return (size_t)(end + 5 - octets);
 }
 
-// Processes an answer; returns false without a matching query.
+// Processes an answer; returns false if no query matches.
 static int take(const uint8_t *octets, ssize_t length, int64_t time) {
     if (length < header || !(octets[2] & 0x80))
         return 0;
@@ -78,7 +78,7 @@ static int take(const uint8_t *octets, ssize_t length, int64_t time) {
     Question *question = &questions[number];
     question->took = time - question->due;
     question->rcode = octets[3] & 15;
-    // Reads only an address record with a compressed owner name.
+    // Reads the first record only if it is an address record with a compressed owner name.
     const uint8_t *record = octets + end;
     const int answers = octets[6] << 8 | octets[7];
     if (answers > 0 && (size_t)length >= end + 16 && record[0] >= 0xC0 && record[3] == 1)

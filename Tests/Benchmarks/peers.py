@@ -9,7 +9,7 @@ import struct
 import harness
 import measuring
 
-# There are no names below none.example. Names below hits.example have only the types A, AAAA, TXT and MX.
+# Zone of the authority. No names exist below none.example. Names below hits.example have only A, AAAA, TXT and MX.
 ZONE = """$ORIGIN example.
 $TTL 86400
 @ SOA ns.example. host.example. 1 3600 600 864000 86400

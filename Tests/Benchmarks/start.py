@@ -133,8 +133,8 @@ def daemon(bench, port, settings):
 def snapshot(bench, world, options):
     """Makes a daemon resolve names and write a snapshot; returns the file, and the socket of a silent upstream.
 
-    The upstream is silent, because failures would be cached. It has the address of the upstream that answered the
-    names: the daemon discards the answers of an upstream that is not in its settings.
+    The socket never answers: the daemon would cache a failure. The socket has the address of the upstream that answered
+    the names, because the daemon discards the answers of an upstream that is not in its settings.
     """
     file = f"{bench.directory('snapshot')}/cache.snapshot"
     authority = peers.nsd(bench, world.peer_cpu)

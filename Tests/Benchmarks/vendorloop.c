@@ -11,8 +11,9 @@
 //
 //   vendorloop -p PORT -u URL -a ADDR:PORT -c CONCURRENT [-C CAFILE] [-H HEADER] [-1]
 //
-// With -p, a minimal DNS server at PORT of 127.0.0.1 in front of a vendor: each query causes a
-// request, and the first address of the reply is the answer. No checks, cache or timeouts.
+// With -p, this is a minimal DNS server at PORT of 127.0.0.1, in front of a vendor. Each query
+// causes a request, and the first address of the reply is the answer. It has no checks, cache or
+// timeouts.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <curl/curl.h>
@@ -257,7 +258,7 @@ static void listen_on(int port) {
     }
     socklen_t size = sizeof address;
     getsockname(clients, (struct sockaddr *)&address, &size);
-    // Edge-triggered: `serve` checks for more queries after each iteration.
+    // Edge-triggered events are enough, because `serve` checks for more queries in each iteration.
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = clients};
     epoll_ctl(events, EPOLL_CTL_ADD, clients, &event);
     printf("answering on 127.0.0.1:%d\n", ntohs(address.sin_port));

@@ -156,7 +156,7 @@ def shell(text):
 def asked(log):
     """Returns the names of all queries in a log of dnsmasq."""
     with open(log, encoding="utf-8", errors="replace") as file:
-        # The letter case is random, against forgeries.
+        # Converts to lower case, because httpdnsd sends names in mixed case.
         return re.findall(r" query\[\w+\] (\S+) from ", file.read().lower())
 
 
@@ -219,7 +219,7 @@ class Load:
                 self.codes[chr(name[0]), reply[3] & 15] += 1
 
     def end(self):
-        # A reply comes within 5 s.
+        # Waits 5.5 s for the last replies: httpdnsd answers each query within 5 s.
         self.last = time.monotonic() + 5.5
         self.stop.set()
         for thread in self.threads:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gain from a second worker, and latency of hits during writes to the cache.
 
-Saturation: 64 sockets send queries, which the kernel distributes over the workers. On two cores, the generator also
-runs on both. Writing: hits at a fixed rate, and concurrently queries for new names, which the cache stores.
+Saturation: 64 sockets send queries, which the kernel distributes over the workers. On a machine with two cores, the
+load generator shares both cores with the daemon. Writing: hits at a fixed rate, and at the same time queries for new
+names, whose answers the daemon stores in the cache.
 """
 import measuring
 import peers

@@ -108,7 +108,7 @@ def everything_silent(server):
 
 
 def change_address(server):
-    """Changes the machine's address; connections from the old one break without an error."""
+    """Changes the machine's address; connections from the old address break without an error."""
     del server
     world.run("ip", "address", "del", f"{world.MACHINE}/24", "dev", "cable")
     world.run("ip", "address", "add", f"{world.OTHER_MACHINE}/24", "dev", "cable")
@@ -124,7 +124,7 @@ def link(state):
     return lambda _: world.run("ip", "link", "set", "cable", state)
 
 
-# Clocks jump by five minutes, the interval of snapshots.
+# The clocks jump by five minutes, the interval at which the daemon writes a snapshot.
 
 def write_snapshot(server):
     server.clocks.jump(wall=301, monotonic=301, boot=301)
@@ -155,7 +155,7 @@ def unlock_disk(server):
 
 
 class Descriptors:
-    """Uses up all descriptors while clients connect over TCP."""
+    """Lowers the limit of file descriptors while clients connect over TCP, so that no descriptor is free."""
 
     def __init__(self):
         self.old, self.clients = None, []
@@ -180,8 +180,8 @@ class Descriptors:
 class Memory:
     """A control group with little memory for new allocations."""
 
-    # Octets that the process can allocate in the new group; earlier memory stays charged to the
-    # previous group.
+    # Octets that the process can allocate in the new group; memory that it has already allocated
+    # stays charged to the previous group.
     MORE = 2 << 20
 
     def __init__(self):

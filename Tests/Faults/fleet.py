@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of the engine (Redis) of a fleet: effects on clients, and the number of vendor calls."""
+"""Faults of the Redis server of a fleet (*engine*): effects on clients, and the count of vendor calls."""
 import argparse
 import collections
 import json
@@ -34,7 +34,7 @@ fleet: {{servers: ["127.0.0.1:{engine}"], secret: {{file: {here}/secret}}, group
 
 
 class Proxy:
-    """Passes octets between the daemons and Redis: late, or not at all."""
+    """A proxy between the daemons and Redis that can delay octets or hold them back."""
 
     def __init__(self):
         self.delay, self.passes = 0.0, True
@@ -62,7 +62,7 @@ class Proxy:
             while octets := source.recv(65536):
                 if is_reply and self.delay:
                     pause(self.delay)
-                # The octets are held back, and arrive later, as at the end of a network partition.
+                # Holds the octets back; they arrive later, as after the end of a network partition.
                 while not self.passes:
                     pause(0.01)
                 target.sendall(octets)
@@ -163,7 +163,7 @@ class Fleet:
             return json.load(reply)["lookups"]
 
     def ask(self, names, during=None):
-        """Asks all machines for new names; returns codes, wrong answers and sorted times in ms."""
+        """Queries all machines for new names; returns RCODEs, wrong answers and sorted times in ms."""
         self.round += 1
         connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         sent, times, number = {}, [], 0
@@ -400,7 +400,7 @@ def replay(fleet, queries, names, rate):
 
 
 def send_all(names, machines, label, rate):
-    """Sends `rate` queries a second; returns codes and sorted times in ms."""
+    """Sends `rate` queries a second; returns RCODEs and sorted times in ms."""
     sent, times, codes = {}, [], collections.Counter()
     connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 

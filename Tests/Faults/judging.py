@@ -49,7 +49,7 @@ def judged(rows, span, is_absence):
         is_bad = name != "garbage" and (verdict in (LOST, FAILED, WRONG) or is_late)
         if due < span.begin:
             bad_before += is_bad
-            # Wrong answers always count.
+            # Of the queries before the fault, only wrong answers count.
             count["wrong"] += verdict == WRONG
             continue
         count["asked"] += 1
@@ -78,7 +78,7 @@ def judged(rows, span, is_absence):
     return {
         **result,
         "bad_before": bad_before,
-        # None if failures continued to the end.
+        # Each value is None if the effects of the fault continued to the end.
         "recovered_s": recovered(last_bad, span, final),
         "vendor_back_s": recovered(last_fallback, span, final),
     }

@@ -34,7 +34,8 @@ from programs import Failure
 
 METRICS, TLS_PORT = 9353, 8853
 
-# Permitted number of blocks that one place leaves, and number of rounds of verbs, which must be larger.
+# Permitted number of leaked blocks of one place in the code, and number of rounds of verbs. ROUNDS must be larger than
+# FEW, so that a leak in each round is found.
 FEW, ROUNDS = 16, 24
 
 # Exit status of httpdnsctl if the daemon does not reply.
@@ -152,7 +153,7 @@ def run(bench, options):
     server.end()
     if os.path.getsize(server.snapshot) < 1 << 14:
         raise Failure("the snapshot does not hold what was in the cache")
-    # Valgrind supports BPF in part.
+    # Valgrind supports only a part of BPF, so acceleration is off under valgrind.
     server.edit(EDITIONS[0] | {"accelerate": "off" if options.under else "auto"})
     server.start()
     life(bench, options, server, storm, False)
@@ -209,7 +210,7 @@ def life(bench, options, server, storm, is_whole):
 
 
 def streams(options):
-    """Opens normal, pipelined, half-closed, reset, idle and abused connections."""
+    """Opens connections to the daemon: normal, pipelined, half-closed, reset, idle, and with invalid messages."""
     names = [f"hot{number:07}.forward.example" for number in range(8)]
     names += [f"hot{number:07}.vendor.example" for number in range(8)]
     message = b"".join(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A long run under a steady load that detects growth.
 
-The first vendor of the route is dead, the second is healthy. 5,000 names get three quarters of the queries, 95,000
+The first vendor of the route never answers, the second is healthy. 5,000 names get three quarters of the queries, 95,000
 names the rest: more than the cache of 16 MiB holds. Each sample has the results of ten seconds, and the state of the
 process at the end of this time.
 """
@@ -95,7 +95,7 @@ def main(root):
 
 def soak(bench, options):
     there = world.World(bench, extra_zone="*.vendor.example 300 A 11.18.0.1\n")
-    # A server that never reads.
+    # The server of the first vendor, which accepts connections and never reads.
     bench.start([*there.far, sys.executable, "-c", DEAD], "ready")
     server = Soaked(there, "httpdnsd")
     machine, samples, start = bench.machine(), [], time.monotonic()

@@ -54,7 +54,7 @@ static const char *const zones[] = {"forward", "vendor"};
 static Asked *all;
 static long asked, open_good, unasked;
 static uint32_t hot_names = 500, brief_names = 100, fresh_names[2];
-// Number of the query, from 1, by socket and ID.
+// Sequence number of the query (the first is 1) for each socket and ID.
 static uint32_t by_id[most_sockets][1 << 16];
 static uint16_t next_id[most_sockets];
 static struct pollfd sockets[most_sockets];
@@ -118,7 +118,7 @@ static int is_of(const uint8_t *octets, size_t length, const Asked *query) {
            memcmp(octets + header, question, expected) == 0;
 }
 
-// First address of a kind.
+// Offset of the first address of a kind of names.
 static uint32_t place(const Asked *query) {
     switch (query->sort) {
     case hot: return query->number;
@@ -129,7 +129,7 @@ static uint32_t place(const Asked *query) {
 
 static Verdict judge(const uint8_t *octets, size_t length, const Asked *query) {
     const int rcode = octets[3] & 15, answers = octets[6] << 8 | octets[7];
-    // A reply that returns our garbage is not an answer.
+    // A reply to garbage is wrong if it has records, except if it only returns the garbage.
     if (query->sort == garbage)
         return rcode != 0 || answers == 0 || length <= noise ? by_upstream : wrong;
     if ((rcode == 2 || rcode == 5) && answers == 0)

@@ -13,7 +13,7 @@ import struct
 import sys
 import time
 
-# Seconds, less than the forwarders' timeouts.
+# Delay in seconds of a slow reply; the timeouts of the forwarders are longer.
 SLOW = 1.5
 
 NAME = re.compile(rb"(hot|brief|new)(\d{7})")
@@ -31,7 +31,7 @@ def reply(query, fault):
     if len(query) < 17:
         return None
     end = query.index(0, 12) + 5
-    # The reply repeats the letter case.
+    # Compares in lower case, because the query has mixed case; the reply repeats the query's letter case.
     found = NAME.fullmatch(query[13:13 + query[12]].lower())
     identity = query[:2]
     if fault == "wrong-id":

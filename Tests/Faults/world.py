@@ -21,7 +21,7 @@ from programs import Failure, Program
 MACHINE, OTHER_MACHINE, FAR, FAR_TOO = "192.0.2.10", "192.0.2.20", "192.0.2.1", "192.0.2.2"
 VENDOR_PORT, UPSTREAM_PORT, PORT = 80, 53, 53
 
-# Numbers of cached, brief and new names.
+# Counts of the names: hot names (cached), brief names (with short TTLs) and new names.
 HOT, BRIEF, FRESH = 500, 100, 12000
 
 # From the kill of a process to its restart; the systemd unit waits only 0.5 s (RestartSec=).
@@ -54,7 +54,7 @@ setSecurityPollSuffix('')
 newServer({{address='192.0.2.1:53', healthCheckMode='up'}})
 """
 
-# The peers' most robust settings, with stale answers.
+# Settings with which unbound gives stale answers, because these are its most robust settings.
 UNBOUND = """server:
   serve-expired: yes
   serve-expired-client-timeout: 300
@@ -76,7 +76,7 @@ def enter():
     if os.getuid() != 0:
         raise Failure("networks of one's own need root")
     flags = ["unshare", "--mount", "--net", "--propagation", "private"]
-    # A child's ID identifies the namespace.
+    # The child process recognizes by its parent's process ID that it is inside the namespace.
     os.environ["FAULTS_INSIDE"] = str(os.getpid())
     done = subprocess.run([*flags, "--", sys.executable, "-B", *sys.argv])
     sys.exit(done.returncode)
@@ -305,7 +305,7 @@ def ask(asking, names):
 
 
 def held_sockets():
-    """Returns a UDP and a TCP socket like those that systemd's socket unit passes."""
+    """Returns a UDP and a TCP socket with the options of those that systemd's socket unit passes."""
     datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     datagrams.setsockopt(socket.SOL_SOCKET, 33, 4 << 20)  # SO_RCVBUFFORCE
     datagrams.bind(("127.0.0.1", PORT))

@@ -13,7 +13,7 @@ enum Operation: String, CaseIterable {
 
     case hitEDNS = "hit-edns"
 
-    /// Hits 100,000 answers in an order that the processor cannot predict.
+    /// Looks up 100,000 cached answers in an order that the processor cannot predict.
     case hitMany = "hit-many"
 
     /// Patches four TTLs.

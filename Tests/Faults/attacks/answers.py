@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Upstreams send replies that look like "no address": long chains, referrals, only aliases, repetitions."""
+"""Upstreams send replies without an address: long alias chains, referrals, only aliases, repeated records."""
 import contextlib
 import socket
 import struct

@@ -66,7 +66,7 @@ def overload(port, source, connections=CONNECTIONS, queries=CACHED):
 
 
 def in_the_clear(programs, server, burst, pause, seconds, sources=()):
-    """Sends `burst` queries for dead names every `pause` seconds, and five queries for other names a second.
+    """Sends `burst` queries for dead names (see common.py) every `pause` seconds, and five queries for other names a second.
 
     Meanwhile, clients at the addresses in `sources` overload the server. The server and the upstream share the
     processors, so both may answer late: only a name in the clear breaks the promise.
@@ -104,7 +104,7 @@ def in_the_clear(programs, server, burst, pause, seconds, sources=()):
 
 
 def run(programs, server):
-    """Counts the names that the plain upstream saw: at two rates of dead names, and at the first rate with overload."""
+    """Counts the names that the plain upstream received: at two rates of dead names, and at the first rate with overload."""
     steady = in_the_clear(programs, server, 1, 0.1, 12)
     page = in_the_clear(programs, server, 4, 4, 12)
     loaded = in_the_clear(programs, server, 1, 0.1, 12, common.CLIENTS[:2])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An overloaded upstream over TLS closes connections, as unbound does, and one client queries dead names."""
+"""An overloaded upstream over TLS closes connections, as unbound does; one client queries names that it never answers."""
 import asyncio
 import contextlib
 import tempfile
@@ -14,7 +14,7 @@ RATE, LIMIT, DEAD_SECONDS, WARM_UP, NAMES, SECONDS = 300, 512, 5, 10, 200, 20
 
 
 async def serve(port, context):
-    """Answers all names except dead names, which stay unanswered for some seconds, also after the connection's end."""
+    """Answers all names except dead names; a dead name counts as unanswered for some seconds, even if its connection ends."""
     unanswered = 0
 
     def forget():

@@ -2,7 +2,7 @@
 """Shared parts of the attacks: a server under attack, its directory, and the command line.
 
 An attack is a module of this directory with `TITLE`, `PROMISE`, `PEERS` and `run(programs, server)`,
-which returns the figure as text and whether the promise holds. A *dead name* is never answered by its server.
+which returns the figure as text and whether the promise holds. A *dead name* is a name whose upstream never answers.
 """
 import argparse
 import asyncio
@@ -385,7 +385,7 @@ async def _serve(port, rule, context):
                 serve(message, lambda reply: writer.write(framed(reply)), 4095)
 
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    # SO_RCVBUFFORCE: bursts must not be lost here.
+    # 33 is SO_RCVBUFFORCE; this upstream must not lose bursts.
     udp.setsockopt(socket.SOL_SOCKET, 33 if os.geteuid() == 0 else socket.SO_RCVBUF, 16 << 20)
     udp.bind(("127.0.0.1", port))
     await loop.create_datagram_endpoint(Datagrams, sock=udp)
@@ -483,7 +483,7 @@ def send_names(port, pattern, rate, sources, target="127.0.0.1"):
         begin, number = time.monotonic(), 0
         while True:
             due = int((time.monotonic() - begin) * rate)
-            # A sender that was not scheduled for some time does not catch up in one burst.
+            # After a time without the processor, the sender skips queries instead of sending them in one burst.
             number = max(number, due - 2000)
             while number < due:
                 source = (socket.IPPROTO_IP, IP_PKTINFO, sources[number % len(sources)])

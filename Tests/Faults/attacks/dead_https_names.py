@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program on this machine, then 1,000 forged addresses, query dead names at an honest upstream over HTTPS."""
+"""A program on this machine, and then 1,000 forged addresses, query names that an upstream over HTTPS never answers."""
 import asyncio
 import contextlib
 import subprocess

@@ -21,14 +21,14 @@ LISTENERS = {
 
 
 def serve(listener):
-    """Answers over UDP; `common.upstream` is too slow for the rate."""
+    """Answers over UDP, because `common.upstream` is too slow for the rate of the attack."""
     while True:
         message, client = listener.recvfrom(4096)
         listener.sendto(servers.honest(message), client)
 
 
 def serve_stream(client):
-    """Answers over TCP, which the daemon uses after replies that answer no query."""
+    """Answers over TCP, because the daemon retries a query over TCP after replies that match no query."""
     octets = client.makefile("rb")
     while head := octets.read(2):
         client.sendall(common.framed(servers.honest(octets.read(int.from_bytes(head, "big")))))

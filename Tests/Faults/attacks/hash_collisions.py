@@ -111,13 +111,13 @@ def run(programs, server):
         first = [next(stream) for _ in range(KEPT)]
         for name, kind in first:
             ask(client, name, kind)
-        # In reverse order: in the order of storage, each query for an evicted entry would evict the next entry.
+        # Queries in reverse order: in the order of storage, each query for an evicted entry would evict the next entry.
         before = upstream.asked
         for name, kind in reversed(first):
             ask(client, name, kind)
         kept = KEPT - (upstream.asked - before)
 
-        # All entries get hits. In a full bucket, the cache then evicts the oldest entry: the popular name.
+        # All entries get hits. Then the cache evicts the oldest entry of a full bucket, which is the popular name.
         popular = b"\7popular\7example\0"
         for _ in range(4):
             ask(client, popular, 1)

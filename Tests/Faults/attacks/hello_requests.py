@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An upstream over HTTPS or TLS answers a ClientHello with HelloRequests without end (RFC 5246 §7.4.1.1).
 
-No certificate is needed: an attacker on the path can do it. A third part completes a handshake of TLS 1.2, sends one
-HelloRequest with the first reply, and then empty HTTP/2 frames without end.
+This needs no certificate, so an attacker on the path can do it. In a third part, the upstream completes a TLS 1.2
+handshake, sends one HelloRequest with the first reply, and then empty HTTP/2 frames without end.
 """
 import contextlib
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forty clients query dead names over TCP at an honest upstream over HTTPS with HTTP/1.1."""
+"""Forty TCP clients query names that an upstream over HTTPS (HTTP/1.1) never answers."""
 import asyncio
 import contextlib
 import subprocess
@@ -18,7 +18,7 @@ SOURCES = [f"10.99.0.{number}" for number in range(10, 10 + CLIENTS)]
 
 
 async def serve(reader, writer):
-    """Answers one connection; a dead name ends when the daemon closes the connection."""
+    """Answers one connection; after a query for a dead name, waits until the daemon closes the connection."""
     with contextlib.suppress(OSError, asyncio.IncompleteReadError), contextlib.closing(writer):
         while True:
             head = (await reader.readuntil(b"\r\n\r\n")).lower()

@@ -27,7 +27,7 @@ def run(programs, server):
                             for ident, name in enumerate(names)
                         ))
                     except OSError:
-                        # The server may close connections with too many octets.
+                        # The server may have closed the connection, because too many octets wait for its client.
                         continue
                 common.pause(6)
             alive = daemon.is_alive()

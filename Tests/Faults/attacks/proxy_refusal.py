@@ -27,7 +27,7 @@ def serve(client, head, rest):
 
 
 def part(programs, server, head, rest):
-    """Asks for fifty names a second behind the proxy; returns the result of `other_names` meanwhile."""
+    """Queries fifty names a second at a vendor behind the proxy; returns the result of `other_names` during this time."""
     with servers.listening(lambda client: serve(client, head, rest)) as proxy, \
             common.upstream(lambda label: (0, 1)) as plain:
         text = common.forwarding(server, plain) + f"""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers over TLS and HTTPS, honest and hostile, and the measurement of other names meanwhile."""
+"""Honest and hostile servers over TLS and HTTPS, and the measurement of other names during the attack."""
 import contextlib
 import socket
 import threading
@@ -26,7 +26,7 @@ def entry(name, scheme, port, certificate, addresses=("127.0.0.1",), more=""):
 
 
 def hostile(server, scheme, port, certificate, addresses=("127.0.0.1",)):
-    """Returns settings that follow those of `common.forwarding`: names below hostile.example go to this server."""
+    """Returns settings to append to those of `common.forwarding`: names below hostile.example go to this server."""
     if server == "httpdnsd":
         return f"""
   - {entry("hostile", scheme, port, certificate, addresses, ", only: true")}
@@ -145,7 +145,7 @@ def other_names(port, suffix="example.com", interval=0.02):
 
 
 def attacked(programs, server, scheme, certificate, serve):
-    """Asks a hostile server for fifty names a second; returns the result of `other_names` meanwhile."""
+    """Queries fifty names a second at a hostile server; returns the result of `other_names` during this time."""
     with listening(serve) as port, common.upstream(lambda label: (0, 1)) as plain:
         text = common.forwarding(server, plain) + hostile(server, scheme, port, certificate)
         with common.Server(programs, server, text) as victim, common.attacking(

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client queries slow names of encrypted upstreams that process few queries at a time."""
+"""A client queries slow names at encrypted upstreams that process few queries at a time.
+
+The upstreams answer a *slow name* only after some time, and other queries wait meanwhile.
+"""
 import contextlib
 import socket
 import tempfile

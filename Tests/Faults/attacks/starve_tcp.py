@@ -64,7 +64,7 @@ def attack(port):
 
 
 def run(programs, server):
-    """Queries live names from another address."""
+    """Queries names that the upstream answers, from another address."""
     rule = lambda label: None if label.startswith("dead") else (0.05, 1)
     with common.upstream(rule) as upstream:
         settings = common.forwarding(server, upstream)

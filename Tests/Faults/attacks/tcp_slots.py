@@ -56,7 +56,7 @@ def run(programs, server):
                     failed += not is_answered(daemon.port, number)
                     common.pause(SECONDS / TRIES)
                     if number >= 7 and failed == number + 1:
-                        # Each further try would fail, too, and take 2 s.
+                        # The next tries would also fail, after 2 s each, so this counts all as failed.
                         failed = TRIES
                         break
             alive = daemon.is_alive()
