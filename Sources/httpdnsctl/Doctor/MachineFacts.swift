@@ -5,7 +5,7 @@ import DNSWire
 struct MachineFacts: Sendable {
     var isRoot = true
 
-    /// True if the facts describe this machine; false if they describe a disk image in a directory.
+    /// True if the facts are about this machine, false if about a machine image in a directory.
     var isLive = true
 
     var daemon: Result<StatusReply, Failure> = .failure(
