@@ -47,8 +47,8 @@ extension Alibaba {
 
     /// Returns the member `data`, decrypted if the request was encrypted.
     ///
-    /// `mode` of the reply must be the encryption of the request, because a forged reply could be
-    /// plain text.
+    /// The reply must have the encryption of the request (`mode`), because an attacker could send a
+    /// forged reply in plain text.
     private func data(of json: JSONValue) throws(VendorError) -> JSONValue {
         let mode =
             if let mode = json["mode"] {
@@ -65,7 +65,7 @@ extension Alibaba {
             let sealed = Base64.decode(text.utf8)
         else { throw .undecryptable }
         let plain = try cipher.open(sealed)
-        // With a wrong key, the padding is valid in 1 of 256 cases, but the text is not JSON.
+        // With a wrong key, the padding is valid in 1 of 256 cases, but then the text is not JSON.
         guard let json = try? JSONValue.read(plain) else { throw .undecryptable }
         return json
     }

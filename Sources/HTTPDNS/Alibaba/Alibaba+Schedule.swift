@@ -6,7 +6,7 @@ package import Net
 extension Alibaba: AddressScheduling {
     private static let scheduleRefresh = Duration.seconds(8 * 3_600)
 
-    /// Maximum age of a server list received without TLS, which an attacker can forge.
+    /// Maximum age of a server list that was received without TLS: an attacker can forge this list.
     private static let unauthenticatedRefresh = Duration.seconds(600)
 
     package static func scheduleRefresh(usesTLS: Bool) -> Duration {
@@ -16,8 +16,8 @@ extension Alibaba: AddressScheduling {
     /// Returns the request `GET /{account}/ss`.
     ///
     /// The signature is MD5, as in the example of the document, although the text of the document
-    /// names HMAC. The document does not say if `t` is the expiry or the current time. A time one
-    /// minute ahead is valid as both.
+    /// names HMAC. The document does not say if `t` is the expiry or the current time. The request
+    /// has a time one minute ahead, which is valid as both.
     package func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,
@@ -57,7 +57,8 @@ extension Alibaba: AddressScheduling {
 
     /// Returns the servers of one family; the lists of addresses and ports have the same order.
     ///
-    /// Without TLS, only the default port and the port of the scheduler are accepted.
+    /// Without TLS, only the default port and the port of `scheduler` (the queried server) are
+    /// accepted.
     private func servers(
         in json: JSONValue,
         _ key: String,

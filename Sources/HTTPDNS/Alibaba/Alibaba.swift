@@ -95,7 +95,7 @@ extension Alibaba {
 
         case cbc
 
-        /// AES-128-GCM, which detects forged replies and makes plain HTTP safe.
+        /// AES-128-GCM, which detects forged replies even over plain HTTP.
         case gcm
 
         var mode: Int64 {

@@ -99,7 +99,8 @@ package struct Baidu: Vendor, Redacted {
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
         for entry in entries {
             let index = try lookup.index(of: try? Name(entry.key))
-            // Rejects names that differ only in case, like a duplicate key.
+            // Rejects two names that differ only in letter case, as the parser rejects duplicate
+            // keys.
             guard found[index] == nil else { throw .unreadable(.member("data")) }
             var answer = VendorAnswer(name: lookup.names[index], client: json.client("clientip"))
             if lookup.families.includesV4 {

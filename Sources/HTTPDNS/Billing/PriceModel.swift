@@ -83,7 +83,8 @@ package struct PriceModel: Sendable, Hashable {
 
     package var pairsForFree: Bool { item != .family || weight == 0 }
 
-    /// Returns the price of `units` if the month has `used` units so far; nil for unknown prices.
+    /// Returns the price of `units` more units after `used` units in the same month; nil if
+    /// unknown.
     package func cost(of units: UInt64, after used: UInt64) -> Price? {
         let (sum, isOver) = used.addingReportingOverflow(units)
         guard let before = cost(ofMonth: used), let after = cost(ofMonth: isOver ? .max : sum)
@@ -91,7 +92,7 @@ package struct PriceModel: Sendable, Hashable {
         return Price(per10000: max(0, after.amount - before.amount), after.currency)
     }
 
-    /// Returns the maximum number of units for a billed item with one name and family.
+    /// Returns the maximum number of units of one billed item.
     ///
     /// - Parameter isEmpty: true if the reply has no address.
     package func maximum(isEmpty: Bool) -> UInt64 { isEmpty && emptyIsFree ? 0 : weight }
@@ -135,7 +136,7 @@ extension PriceModel {
 
     /// Returns the billed units of each name, in the order of the names in a request.
     ///
-    /// A reply with only unusable addresses, which are dropped, does not count as empty.
+    /// A reply of which all addresses were dropped as unusable does not count as empty.
     package func units(of query: VendorQuery, _ fate: Fate) -> [UnitRange] {
         var isEmpty = true
         if case .answered(let answers) = fate {

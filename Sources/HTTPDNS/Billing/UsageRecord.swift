@@ -112,7 +112,7 @@ package struct UsageRecord: Sendable, Hashable {
 
     /// Moves ``day`` forward, at most to ``latestDay``, after the clock was set back to ``behind``.
     ///
-    /// Adds the use since the day ``behind`` to ``ahead`` and ``aheadOfMonth``.
+    /// Adds the calls and units since the day ``behind`` to ``ahead`` and ``aheadOfMonth``.
     private mutating func catchUp(to today: Int64) {
         guard let behind else { return }
         ahead = ahead + (day == behind ? useToday.less(ahead) : useToday)
@@ -138,8 +138,8 @@ package struct UsageRecord: Sendable, Hashable {
             day = today
         }
         // If `today` has no counts, the current counts continue. The counts in `former` are not
-        // added: a machine without a clock battery starts with a time in the distant past, and the
-        // sum of all days since then would be too high.
+        // added: a host without a clock battery starts with a time in the distant past, and the sum
+        // of all days since then would be too high.
         guard isFormer(today) else {
             if behind == nil {
                 // Forgets a `latestDay` that is after `day`, because only a wrong clock has reached
@@ -203,7 +203,7 @@ package struct UsageRecord: Sendable, Hashable {
         (1...31).first { month(of: day + $0) != month(of: day) } ?? 31
     }
 
-    /// Returns the number of a day's month: 12 × year + month (0...11).
+    /// Returns the index of the month that contains `day`: 12 × year + month (0...11).
     package static func month(of day: Int64) -> Int64 {
         let sinceMarch0000 = day + 719_468
         let era = (sinceMarch0000 >= 0 ? sinceMarch0000 : sinceMarch0000 - 146_096) / 146_097

@@ -59,7 +59,8 @@ extension AccountBreaker {
         denial?.hasTrial = false
     }
 
-    /// Ends the back-off after a network change, because the refusal may be from a captive portal.
+    /// Ends the back-off after a network change, because a captive portal may have sent the
+    /// refusal.
     mutating func networkChanged(now: Instant) {
         guard let denial else { return }
         self.denial = Denial(error: denial.error, until: min(denial.until, now))

@@ -3,12 +3,13 @@ package import Net
 
 /// State machine that plans the retries and hedged requests of one vendor call.
 ///
-/// Each server is queried once. After the failure of a reused connection, the server is queried
-/// again on a new connection. Because requests are billed, a plan queries at most `maximumServers`
-/// servers, not counting failures to connect.
+/// A plan queries each server once, and once more on a new connection if a reused connection
+/// failed. Because requests are billed, a plan queries at most `maximumServers` servers; servers
+/// that cannot be reached do not count.
 package struct AttemptPlan: Sendable, Hashable {
     package enum Move: Sendable, Hashable {
-        /// Send the request with this number to the server, on a new connection if `fresh`.
+        /// Send a request to the server, on a new connection if `fresh`; the integer identifies the
+        /// request.
         case ask(Int, SocketAddress, fresh: Bool, until: Instant)
 
         case end
@@ -148,9 +149,9 @@ extension AttemptPlan {
 
     /// Sends a request, which lasts for `timeout` at most.
     ///
-    /// ``deadline`` does not end the first request, because a cancelled request costs the vendor
-    /// the same work. Each later request ends at ``deadline`` or at the end of the first request's
-    /// `timeout`, whichever is later.
+    /// The first request does not end at ``deadline``, because the vendor would still process a
+    /// cancelled request. Each further request ends at ``deadline`` or at the end of the first
+    /// request's `timeout`, whichever is later.
     private mutating func ask(
         _ server: SocketAddress,
         fresh: Bool,

@@ -36,7 +36,7 @@ package struct BatchQueue: ~Copyable {
             self.families = families
         }
 
-        /// Hashes only the name, because two questions for the same name are rare.
+        /// Hashes only the name, because two questions with the same name are rare.
         package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
     }
 
@@ -133,7 +133,7 @@ package struct BatchQueue: ~Copyable {
     /// Number of entries in all lines.
     private var entries = 0
 
-    /// Number of entries in all lines whose names have left the queue.
+    /// Number of entries (in all lines) whose names have already left the queue.
     private var left = 0
 
     /// Number of queued names of each owner.
@@ -151,7 +151,7 @@ package struct BatchQueue: ~Copyable {
 
     var lineCount: Int { clients.values.reduce(0) { $0 + $1.lines.count } }
 
-    /// Returns the error that forbids another name of `client`; nil if there is capacity.
+    /// Returns the error if the queue accepts no further name of `client`; otherwise nil.
     @inline(__always)
     func refusal(of client: ClientNetwork?) -> VendorError? {
         if shares.free <= 0 { return .busy }
@@ -169,9 +169,8 @@ package struct BatchQueue: ~Copyable {
 extension BatchQueue {
     /// Adds a question to the queue of `client`.
     ///
-    /// If all queues together have ``ClientLimits/queuedEntries`` entries, a question is not added
-    /// if another client has already queued this question. For a client without a proven address,
-    /// half of this number is the limit.
+    /// If all queues together have ``ClientLimits/queuedEntries`` entries (half of this number for
+    /// a client that is not proven), the question is added only if no other client has queued it.
     ///
     /// - Parameter since: time at which the name began to wait.
     package mutating func add(
@@ -309,7 +308,7 @@ extension BatchQueue {
         return best?.index
     }
 
-    /// Removes the entries before the first queued name of a client.
+    /// Removes the entries of a client before the first entry that is still queued.
     ///
     /// Returns false if the client has no queued name.
     private mutating func removeInvalid(of client: Client) -> Bool {

@@ -73,7 +73,8 @@ extension Breaker {
         if pause?.trial == number { pause?.trial = nil }
     }
 
-    /// Closes the breaker after a network change; the 429 may be for the former source address.
+    /// Closes the breaker after a network change; the 429 may concern only the former source
+    /// address.
     mutating func reset() {
         pause = nil
     }

@@ -77,7 +77,7 @@ extension Budget {
 }
 
 extension Budget.Limits {
-    /// True if one of the amounts does not cover `cost`.
+    /// True if at least one of the limits is lower than `cost`.
     func isBelow(_ cost: UsageAmount) -> Bool {
         func isBelow(_ limit: UInt64?, _ cost: UInt64) -> Bool { limit.map { $0 < cost } ?? false }
         return isBelow(callsPerDay, cost.calls) || isBelow(unitsPerDay, cost.units)

@@ -21,7 +21,7 @@ package struct Budget {
 
     package let rule: Rule?
 
-    /// Part of a shared budget; nil for a budget of this machine alone.
+    /// Returns this machine's part of a shared budget; nil if the budget is not shared.
     package var share: Share?
 
     private var store: any UsageStore
@@ -32,7 +32,7 @@ package struct Budget {
 
     private var day: Int64 = .min
 
-    /// Number of times that the reservation was cleared; earlier charges are not refunded.
+    /// Count of cleared reservations; a charge before the latest clearing is not refunded.
     private var period: UInt64 = 0
 
     /// Reservation: part of the stored counts that no request has used yet.
@@ -41,7 +41,7 @@ package struct Budget {
     /// Stored counts at the latest access, including the reservation; nil if unknown.
     private var record: UsageRecord?
 
-    /// Charges in the second that begins at the Unix time `second`, and in the second before.
+    /// Charges in the second `second` (Unix time); `chargedBefore`: in the second before.
     private var charged = UsageAmount.none
     private var chargedBefore = UsageAmount.none
     private var second: Int64 = .min
@@ -131,8 +131,8 @@ extension Budget {
 
     /// True if requests beyond the budget are not sent.
     ///
-    /// This budget also forbids requests while the stored counts are unknown. Otherwise, each crash
-    /// would restart the budget.
+    /// A strict budget also forbids requests while the stored counts are unknown. Otherwise, each
+    /// crash would restart the budget.
     private var isStrict: Bool { rule?.onExceeded == .fallback }
 
     package mutating func forbids(wallSeconds: Int64) -> Bool {
@@ -144,7 +144,7 @@ extension Budget {
     /// Returns true if `client` has used up its share of the budget.
     ///
     /// - Parameter yields: true if the client must leave a part of the budget to proven clients.
-    ///   The part is a quarter of each limit of the budget at the start of the day or month, and
+    ///   At the start of the day or month, this part is a quarter of each limit of the budget. It
     ///   decreases linearly to zero.
     package mutating func forbids(
         _ client: ClientNetwork,
@@ -217,9 +217,9 @@ extension Budget {
 
     /// Amount to reserve in addition to the cost of a request: 0.1 % of the limit.
     ///
-    /// Without a limit, a tenth of the charges of the last second, at least
+    /// Without a limit: a tenth of the charges in the previous second, at least
     /// ``ClientLimits/usageBlock``. A larger amount needs fewer accesses to the stored counts. A
-    /// released budget reserves nothing, because the rest of the reservation would not be returned.
+    /// released budget reserves nothing here, because it never returns the rest of a reservation.
     private var block: UsageAmount {
         guard !isReleased else { return .none }
         let least = ClientLimits.usageBlock
@@ -270,7 +270,7 @@ extension Budget {
         reserved = reserved.less(cost)
         if let client, rule != nil { spentByClient.add(cost, of: client) }
         if let client, rule?.unitsPerMonth != nil { spentThisMonth.add(cost, of: client) }
-        // Requests a larger part of a shared budget if the next call needs a larger part.
+        // `share` claims a larger part of a shared budget if the next call needs a larger part.
         if let share, let record { _ = share(record) }
         return Receipt(period: period, amount: cost, client: client)
     }
@@ -340,7 +340,7 @@ extension Budget {
 extension Budget {
     private mutating func begin(_ today: Int64) {
         guard today != day else { return }
-        // If the clock was set back, the unused reservation stays in the counts of `day`.
+        // If the clock was set back, the unused reservation stays in the counts of the old `day`.
         let unused = today > day ? reserved.units : 0
         let isNewMonth = unused > 0 && UsageRecord.month(of: day) != UsageRecord.month(of: today)
         day = today

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Number of calls in flight for each DNS client (nil: the daemon), limited by ``FairShare``.
+/// Calls in flight of each DNS client (nil: the daemon itself), and the limits of these calls.
 ///
-/// If proven clients use the vendor, all other clients together can have at most half of the calls.
-/// Without this limit, queries with forged source addresses could use all calls.
+/// Each client has the limit ``FairShare``. While proven clients use the vendor, all other clients
+/// together can have at most half of the calls. Without this second limit, queries with forged
+/// source addresses could use all calls.
 package struct CallShares: Sendable {
-    /// Maximum number of calls in the settings.
+    /// Maximum number of calls in flight, from the settings (`concurrent-calls`).
     private let most: Int
 
     /// Maximum number of calls that the vendor seems to accept at the same time.
@@ -17,16 +18,17 @@ package struct CallShares: Sendable {
 
     /// Minimum time between two increases of `limit`.
     ///
-    /// Doubles after the vendor refuses an increase; falls to a quarter after an accepted increase.
+    /// Doubles after the vendor refuses the additional calls; falls to a quarter after the vendor
+    /// accepts them.
     private var pause = ClientLimits.growthPause
 
     /// True if the latest change of `limit` is an increase.
     private var hasGrown = false
 
-    /// Number of calls of all clients, without health probes.
+    /// Number of calls in flight of all clients; health probes are not included.
     private(set) var count = 0
 
-    /// Number of calls of clients that are not proven.
+    /// Number of calls in flight of clients that are not proven.
     private var unproven = 0
 
     private var counts: [ClientNetwork?: Int] = [:]
@@ -56,12 +58,12 @@ package struct CallShares: Sendable {
         )
     }
 
-    /// True if `client` gets no further call because of its own calls.
+    /// Returns true if the calls of `client` itself are the reason that it gets no further call.
     ///
-    /// `more` calls are counted in addition to its calls in flight. If true, the client has at
-    /// least as many calls as all other clients together. Calls of the daemon do not count as calls
-    /// of another client. False for a client without calls, and for a client that is not proven,
-    /// because another host can forge its address.
+    /// `more` is added to the number of the client's calls in flight. The result is true only if
+    /// the client has at least as many calls as all other clients together; calls of the daemon
+    /// itself do not count as calls of another client. The result is false for a client without
+    /// calls, and for a client that is not proven, because another host can forge its address.
     func isOwnReason(_ client: ClientNetwork?, adding more: Int) -> Bool {
         let used = count(of: client)
         guard used > 0, client.isProven else { return false }
@@ -70,7 +72,7 @@ package struct CallShares: Sendable {
             && !FairShare.half.admits(used: used + more, free: free - more)
     }
 
-    /// Limits the calls to `calls`, at least 1, after the vendor has refused a further call.
+    /// Reduces the limit to `calls`, at least 1, after the vendor has refused a further call.
     mutating func reduce(to calls: Int, now: Instant) {
         guard calls <= limit else { return }
         (limit, changedAt) = (max(1, calls), now)
@@ -78,9 +80,10 @@ package struct CallShares: Sendable {
         hasGrown = false
     }
 
-    /// Raises a reduced limit; called if the vendor answers while names are queued.
+    /// Raises a reduced limit by one call, or by a quarter if the vendor has accepted the latest
+    /// increase.
     ///
-    /// Adds one call, or a quarter of the limit if the vendor has accepted the latest increase.
+    /// The caller must call this function when the vendor answers while names are queued.
     mutating func grow(now: Instant) {
         guard limit < most, changedAt.map({ now - $0 >= pause }) ?? true else { return }
         if hasGrown { pause = max(pause / 4, ClientLimits.growthPause) }
@@ -148,7 +151,8 @@ extension VendorClient {
         (calls + lingering.filter(\.isExpired)).filter { !$0.isTrial }
     }
 
-    /// Stops counting `call` against `concurrent-calls`; may queue names that wait for a retry.
+    /// Stops counting `call` against `concurrent-calls`; may queue the names in ``HeldNames``
+    /// again.
     func free(_ call: VendorCall) {
         guard !call.isTrial else { return }
         shares.end(call.client)

@@ -3,12 +3,13 @@
 @_exported public import Monotonic
 
 package enum ClientLimits {
-    /// First back-off after a 429 without `Retry-After`.
+    /// Back-off after the first 429 without `Retry-After`.
     static let firstPause = Duration.seconds(1)
 
     static let longestPause = Duration.seconds(60)
 
-    /// Maximum number of servers that get a call, not counting failures to connect.
+    /// Maximum number of servers to which one call is sent; servers that cannot be reached do not
+    /// count.
     static let serversPerCall = 3
 
     static let refusalPause = Duration.seconds(300)
@@ -18,23 +19,27 @@ package enum ClientLimits {
 
     /// Maximum time that a queued name waits for the answer to a health probe.
     ///
-    /// Does not apply to a name that the fallback would send in plain text. If the latest reply of
-    /// the vendor is older than this time, the vendor possibly no longer replies.
+    /// A name that the fallback would send in plain text waits longer. A reply of the vendor that
+    /// is older than this time does not show that the vendor still replies.
     static let trialPatience = Duration.milliseconds(250)
 
-    /// Time after a server's answer in which a failure can be due to a limit of concurrent calls.
+    /// Time after a server's answer in which a limit of concurrent calls can explain a failure.
     static let saturationEvidence = Duration.seconds(3)
 
-    /// Maximum number of retries of a name that the vendor refused; the retries may be billed.
+    /// Maximum number of retries of a name after the vendor refused its call; retries may be
+    /// billed.
     static let saturationRetries = 2
 
     /// Maximum number of retries of a name after failures to connect, which are not billed.
     static let connectionRetries = 8
 
-    /// Maximum number of refused names that wait for the end of another call.
+    /// Maximum number of names that wait for the end of another call, because the vendor refused
+    /// theirs.
     static let heldNames = 256
 
-    /// Initial minimum time between two increases of a reduced limit of concurrent calls.
+    /// Minimum time between two increases of a reduced limit of concurrent calls.
+    ///
+    /// This time becomes longer after the vendor refuses an increase.
     static let growthPause = Duration.milliseconds(500)
 
     static let longestGrowthPause = Duration.seconds(8)
@@ -42,19 +47,20 @@ package enum ClientLimits {
     /// Maximum time, in addition to `fallback-after`, that a queued name waits for a call.
     static let queuePatience = Duration.milliseconds(400)
 
-    /// Time without a reply to a call, while names are queued, after which a health probe begins.
+    /// While names are queued: time without a reply to a call after which a health probe begins.
     static let queueSuspicion = Duration.milliseconds(150)
 
-    /// Interval between checks that decide if an upstream can answer a queued name.
+    /// Interval at which the resolver checks if a queued name must go to another source.
     static let queueCheck = Duration.milliseconds(100)
 
-    /// Clock difference in seconds to ignore, because the header `Date` has no fractions.
+    /// Largest clock difference, in seconds, that is ignored, because `Date` has whole seconds.
     static let tolerableSkew: Int64 = 2
 
-    /// Largest clock correction in seconds over TLS, enough for a wrong time zone.
+    /// Largest clock correction over TLS, in seconds: enough for a wrong time zone.
     static let longestSkew: Int64 = 86_400
 
-    /// Largest clock correction in seconds without TLS, where `Date` can be forged.
+    /// Largest clock correction without TLS, in seconds: small, because an attacker can forge
+    /// `Date`.
     static let longestUnprotectedSkew: Int64 = 600
 
     /// Interval between test requests that are signed with the local time without correction.
@@ -62,7 +68,8 @@ package enum ClientLimits {
 
     static let queuedNames = 4_096
 
-    /// Maximum number of times that a call is sent again, and billed again, after network changes.
+    /// Maximum number of times that a call is sent again, and perhaps billed again, after network
+    /// changes.
     static let restarts = 2
 
     /// Maximum number of entries in all queues; a name has one entry per client.
@@ -70,7 +77,7 @@ package enum ClientLimits {
 
     /// Maximum number of queued calls that one iteration of the service loop starts or refuses.
     ///
-    /// To refuse 64 calls takes about 3 ms.
+    /// The refusal of 64 calls takes about 3 ms.
     static let batchesPerIteration = 64
 
     /// Minimum interval between searches of the queue for expired lookups.
@@ -81,18 +88,19 @@ package enum ClientLimits {
 
     static let countTimeout = Duration.seconds(3)
 
-    /// Minimum calls and units to reserve in advance if the budget has no limit.
+    /// Minimum number of calls and units that a budget without limit reserves in advance.
     static let usageBlock: UInt64 = 10
 
     static let countedClients = 1_024
 
-    /// Time after the latest lookup for which a DNS client has a share of budget and calls.
+    /// Time after a client's latest lookup in which other clients must leave a share to this
+    /// client.
     static let clientMemory = Duration.seconds(86_400)
 
     /// Maximum number of requests that continue after the end of their call.
     ///
-    /// Requests of calls that ended because their names expired are not included. These calls count
-    /// against `concurrent-calls`.
+    /// The requests of a call that ended because its names expired are not included: such a call
+    /// still counts against `concurrent-calls`.
     static let lingeringTries = 64
 
     /// Waiting time of a queued name after which newer names of the same client are sent first.
@@ -103,7 +111,8 @@ package enum ClientLimits {
 
     static let countedNames = 1_024
 
-    /// Time for which a client's query for an address family counts as demand.
+    /// Time after a client's query in which its name counts as queried for the query's address
+    /// family.
     static let demandMemory = Duration.seconds(3_600)
 
     static let refreshPause = Duration.seconds(60)

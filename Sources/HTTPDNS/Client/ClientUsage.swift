@@ -8,7 +8,8 @@ struct ClientUsage: Sendable {
 
     subscript(client: ClientNetwork) -> UsageAmount { amounts[client] ?? .none }
 
-    /// Adds the use of `client`; if the table is full, first removes clients with few requests.
+    /// Adds `cost` to the use of `client`; if the table is full, first removes clients with few
+    /// calls.
     mutating func add(_ cost: UsageAmount, of client: ClientNetwork) {
         if amounts.count >= ClientLimits.countedClients, amounts[client] == nil {
             let sum = amounts.values.reduce(0) { $0 + $1.calls }

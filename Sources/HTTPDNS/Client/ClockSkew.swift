@@ -2,9 +2,10 @@
 
 /// Estimated difference between the vendor's clock and the local clock.
 ///
-/// A refused request is signed again with the time in the header `Date` of the reply. The offset of
-/// this time is stored only if the vendor then accepts the request. The offset is limited, because
-/// an attacker can replay a request with a future time until that time. At intervals, a request
+/// If the vendor refuses a request, the request is signed again with the time in the header `Date`
+/// of the reply. The difference between this time and the local time is the *offset*. It is stored
+/// only if the vendor accepts the second request. It is limited, because an attacker can replay a
+/// request that is signed for a future time until that time. At intervals, a request that is signed
 /// with the local time tests if the offset is still necessary.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
@@ -13,14 +14,14 @@ struct ClockSkew: Sendable, Hashable {
         /// Retry with this offset in seconds.
         case sign(Int64)
 
-        /// The offset is too large; the request is not retried.
+        /// The necessary offset, in seconds, is above the limit; the request is not retried.
         case refused(Int64)
     }
 
     /// Seconds to add to the local time; nil if the local time is used unchanged.
     private(set) var offset: Int64?
 
-    /// Offset that was too large; nil after an accepted request.
+    /// Latest offset above the limit; nil after the vendor has accepted a request.
     private(set) var refusedOffset: Int64?
 
     private(set) var repairs: UInt64 = 0
@@ -31,7 +32,9 @@ struct ClockSkew: Sendable, Hashable {
         usesTLS ? ClientLimits.longestSkew : ClientLimits.longestUnprotectedSkew
     }
 
-    /// Returns the action after a refusal of a request with offset `used`; all times in seconds.
+    /// Returns the reaction to the refusal of a request that was signed with the offset `used`.
+    ///
+    /// All times are in seconds.
     func repair(used: Int64, vendorSeconds: Int64, wallSeconds: Int64, limit: Int64) -> Repair {
         let (found, overflow) = vendorSeconds.subtractingReportingOverflow(wallSeconds)
         guard !overflow else { return .none }
@@ -44,7 +47,7 @@ struct ClockSkew: Sendable, Hashable {
 // MARK: - Events
 
 extension ClockSkew {
-    /// Returns the offset for the next request; `isRetest` is true for a test of the local time.
+    /// Returns the offset for the next request; `isRetest` is true if it tests the local time.
     mutating func next(at now: Instant) -> (offset: Int64, isRetest: Bool) {
         guard let offset else { return (0, false) }
         guard let retestAt, now >= retestAt else { return (offset, false) }
@@ -66,7 +69,8 @@ extension ClockSkew {
         repairs += 1
     }
 
-    /// Records an offset that is too large; true if it is the first after an accepted request.
+    /// Records an offset above the limit; returns true if it is the first since an accepted
+    /// request.
     mutating func refused(_ offset: Int64) -> Bool {
         defer { refusedOffset = offset }
         return refusedOffset == nil

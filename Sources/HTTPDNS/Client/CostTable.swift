@@ -19,10 +19,10 @@ package struct CostTable: Sendable {
 
         package fileprivate(set) var calls: UInt64 = 1
 
-        /// Part of `calls` that may belong to replaced names.
+        /// Part of `calls` that the entry inherited from replaced names.
         package fileprivate(set) var excess: UInt64 = 0
 
-        /// Upper bound of the units of the latest `calls - excess` requests.
+        /// Upper bound of the units of the requests since the name entered the table.
         package fileprivate(set) var units: UInt64
     }
 
@@ -33,7 +33,7 @@ package struct CostTable: Sendable {
     /// Charged names, at most `limit`, in the letter case of the latest charge.
     private var entries: [Entry] = []
 
-    /// Lowest count in the latest search; `hand` is the index where that search ended.
+    /// Lowest count that `cheapest()` found last; `hand` is the index at which this search ended.
     private var lowest: UInt64 = 0
     private var hand = -1
 

@@ -13,7 +13,7 @@ extension EndpointPool {
 
     /// Returns the servers for a call in the order of ``rotation``.
     ///
-    /// Servers with several unanswered requests come last.
+    /// Servers with ``failuresBeforeSwitch`` or more unanswered requests in flight come last.
     package func order(now: Instant) -> Order {
         var pool = self
         return pool.takeOrder(now: now)
@@ -91,7 +91,7 @@ extension EndpointPool {
     ///
     /// If the current server is configured and scheduled servers are known, returns at most two
     /// scheduled servers; the first of these that answers becomes current. Otherwise, returns the
-    /// primary server.
+    /// primary server (the first server of the list).
     func returnCandidates(_ now: Instant) -> [Int] {
         guard let returnAt, !isProbing, now >= returnAt else { return [] }
         var candidates = [0]

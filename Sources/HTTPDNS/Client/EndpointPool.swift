@@ -36,7 +36,7 @@ package struct EndpointPool: Sendable, Hashable {
         /// Consecutive probes that another server answered first.
         var lateTrials = 0
 
-        /// Attempts that had no answer when a hedged request started.
+        /// Numbers of the attempts that had no answer when a hedged request started.
         var silent: Set<UInt64> = []
 
         var isSpecial: Bool { breaker.openUntil != nil || !silent.isEmpty }
@@ -78,7 +78,7 @@ package struct EndpointPool: Sendable, Hashable {
     /// Attempt number of the answer of ``fastest``; 0 if ``fastest`` is nil.
     private(set) var fastestTrial: UInt64 = 0
 
-    /// Time of the next check of the primary server; nil while that server is current.
+    /// Time of the next check of the primary (first) server; nil while that server is current.
     package private(set) var returnAt: Instant?
 
     private(set) var probe: UInt64?
@@ -224,8 +224,8 @@ extension EndpointPool {
 
     /// Ends a check of a server: makes that server current, or postpones the next check.
     ///
-    /// If another server answered first, the next check is also postponed, because the checked
-    /// server is too slow. Calls to a slow server are hedged, and therefore billed twice.
+    /// A server that answered after another server does not become current: it is too slow. Calls
+    /// to a slow server are hedged, and therefore billed twice.
     private mutating func probeEnded(
         _ attempt: Attempt,
         _ index: Int,
@@ -330,7 +330,7 @@ extension EndpointPool {
 
     /// Returns true if all configured servers refuse the account.
     ///
-    /// Then ends the pauses of these servers, because the caller stops calls to all servers.
+    /// If true, also ends the pauses of these servers: the caller now stops calls to all servers.
     mutating func takeRefusal() -> Bool {
         guard endpoints.allSatisfy({ $0.refusal != nil || !$0.isConfigured }) else { return false }
         for index in endpoints.indices where endpoints[index].refusal != nil {
@@ -343,7 +343,7 @@ extension EndpointPool {
 // MARK: - External changes
 
 extension EndpointPool {
-    /// Resets all servers after a network change; the check of the primary server is then due.
+    /// Resets all servers after a network change; then the check of the primary server is due.
     package mutating func networkChanged(now: Instant) {
         for index in endpoints.indices {
             endpoints[index].endPause()

@@ -26,7 +26,7 @@ struct FamilyDemand: Sendable {
 
     private let limit: Int
 
-    /// Demand for the latest names, with hashes as keys; when full, this table replaces `older`.
+    /// Demand for the latest names, by hash of the name; when full, this table replaces `older`.
     private var recent: [UInt64: Demand] = [:]
     private var older: [UInt64: Demand] = [:]
 

@@ -4,17 +4,19 @@ internal import DNSWire
 /// Limit of hedged requests: one for each ``callsPerHedge`` calls of a client, after a burst.
 ///
 /// A hedged request is billed like a call. If all servers are slow, hedged requests do not help,
-/// and without a limit, each name would cost two calls. Each client has its own limit, because one
-/// client can query only slow names. All clients without a proven address have one common limit.
+/// and without a limit, each name would cost two calls. Each client has its own limit, so that a
+/// client that queries only slow names cannot use up the limit of the others. All clients that are
+/// not proven have one common limit.
 ///
-/// Each hedged request adds ``callsPerHedge`` to the debt of its client. Each call, and each
-/// ``repaymentTime``, subtract 1. The debt is at most `burst` × ``callsPerHedge``. If a client
-/// starts n calls in m × ``repaymentTime``, at most `burst` + (n + m) / ``callsPerHedge`` of these
-/// calls have a hedged request.
+/// Each hedged request adds ``callsPerHedge`` to the debt of its client. Each call of the client
+/// subtracts 1, and so does each period of ``repaymentTime``. The debt is at most `burst` ×
+/// ``callsPerHedge``. If a client starts n calls in m × ``repaymentTime``, at most `burst` + (n +
+/// m) / ``callsPerHedge`` of these calls have a hedged request.
 struct HedgeBudget: Sendable {
     static let callsPerHedge = 20
 
-    /// Time that reduces the debt by 1, as a call does: one more hedged request every 10 minutes.
+    /// Time that reduces the debt by 1, as a call does; this permits a hedged request every 10
+    /// minutes.
     static let repaymentTime = Duration.seconds(30)
 
     private let burst: Int

@@ -11,7 +11,8 @@ package struct ProofCase: Sendable {
 
         case noAddress
 
-        /// A reply with this client address; without any client address, the result is undecided.
+        /// A reply with this client address; if the reply has no client address, the result is
+        /// undecided.
         case client(IPAddress)
 
         /// An error status, or an error code of the vendor.
@@ -55,7 +56,8 @@ package struct ProofResult: Sendable {
 }
 
 extension ProofCase {
-    /// Returns true if the expectation is met; nil if there is no reply, or nothing to compare.
+    /// Returns true if `result` meets the expectation; nil if there is no reply or nothing to
+    /// compare.
     package func isMet(by result: ProofResult) -> Bool? {
         switch (expectation, result.outcome) {
         case (_, .failure(.transport(.tls))): expectation == .certificateError

@@ -10,7 +10,7 @@ final class PendingLookup {
     let start: Instant
     let deadline: Instant
 
-    /// True if a next vendor, with at least the same protection, gets the name after a failure.
+    /// True if, after a failure, another vendor with at least the same protection gets the name.
     let hasNext: Bool
 
     var wasMerged = false
@@ -104,8 +104,8 @@ final class VendorCall {
 
     /// Failure that a limit of concurrent calls may have caused; nil if there was none.
     ///
-    /// Of several failures of this kind, the first that is not a failure to connect; if all are
-    /// failures to connect, the latest.
+    /// After several failures of this kind: the first one that is not a failure to connect, or, if
+    /// all are failures to connect, the latest one.
     var saturation: VendorError?
 
     /// True if a request failed with an error that neither a limit of calls nor a failure to connect
@@ -131,7 +131,9 @@ final class VendorCall {
 
     var suspectAt: Instant?
 
-    /// Number of times that all requests in flight were dropped; their results are ignored.
+    /// Number of times that ``VendorClient`` dropped all requests of the call that were in flight.
+    ///
+    /// The result of a request that was sent in an earlier round is ignored.
     var round = 0
 
     var restarts = 0
@@ -189,7 +191,7 @@ final class VendorCall {
 }
 
 extension VendorCall {
-    /// Removes and returns a request in flight; nil if it has ended.
+    /// Removes and returns the request with this number; nil if this request has ended.
     func takeTry(_ number: Int) -> RunningTry? {
         // A loop avoids the executor check in the closure of `firstIndex`.
         for index in running.indices where running[index].number == number {

@@ -2,13 +2,14 @@
 
 /// Circuit breaker of a vendor that does not reply.
 ///
-/// The breaker opens after `limit` failures, which are enough to try all servers, and closes after
-/// any reply. A failed request counts only if no reply arrived after its start. A failure to
-/// connect counts immediately; a timeout counts only if a later health probe fails.
+/// The breaker opens after `limit` failures, and closes after any reply. `limit` is large enough to
+/// try all servers first. A failed request counts only if the vendor sent no reply after the start
+/// of this request. A failure to connect counts immediately; a timeout counts only if a later
+/// health probe fails.
 struct VendorCircuitBreaker: Sendable, Hashable {
     let limit: Int
 
-    /// Timeouts since the latest reply that a failed health probe has not confirmed yet.
+    /// Timeouts since the latest reply; they are added to `tries` when a health probe fails.
     private var suspicions = 0
 
     private var tries = 0

@@ -140,7 +140,8 @@ extension VendorClient {
         return lookUps
     }
 
-    /// Ends a call; requests in flight continue, because they show the health of servers.
+    /// Ends a call; its requests in flight continue, because their results show if servers are
+    /// healthy.
     func end(_ call: VendorCall) {
         guard remove(call) else { return }
         for name in call.names { name.call = nil }

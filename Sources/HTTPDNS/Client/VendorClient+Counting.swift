@@ -7,7 +7,7 @@ internal import Net
 extension VendorClient {
     /// Charges a request before it is sent.
     ///
-    /// - Parameter other: price rules that override the settings.
+    /// - Parameter other: price rules that replace the price rules of the settings.
     /// - Returns: receipt of the charge; nil for a free request.
     /// - Throws: `pace`, `budget`, `clientPace` or `clientBudget` if the request must not be sent.
     func pay(
@@ -75,8 +75,8 @@ extension VendorClient {
             let price = other ?? price
             counters.unitsForV6 += price.units(of: query, fate).reduce(.zero, +).atMost
         }
-        // Tables of `counters` are swapped out before a change. A change in place would need
-        // run-time exclusivity checks at all accesses to `counters`.
+        // `unitsByRoute` is swapped out of `counters`, changed, and swapped back. A change in place
+        // would need run-time exclusivity checks at all accesses to `counters`.
         var unitsByRoute: [String: UnitRange] = [:]
         swap(&unitsByRoute, &counters.unitsByRoute)
         for (charge, units) in zip(question.charges, units) {

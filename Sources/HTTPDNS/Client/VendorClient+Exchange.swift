@@ -189,8 +189,8 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         _ sent: Result<HTTPReply, HTTPError>
     ) -> Int64? {
         if let better = client.betterOffset(than: offset, error, sent) { return better }
-        // The vendor refused the test request with the local time, so the request is repeated with
-        // the offset.
+        // The vendor refused the request that tested the local time, so the request is repeated
+        // with the stored offset.
         guard isRetest, error.mayBeClockSkew else { return nil }
         return client.skew.offset
     }
@@ -220,7 +220,8 @@ final class Exchange<Question: VendorRequest>: Cancellable {
 }
 
 extension VendorClient {
-    /// Returns a better clock offset if time may be the cause of the refusal, otherwise nil.
+    /// Returns a better clock offset if a wrong time may be the cause of the refusal; otherwise
+    /// nil.
     fileprivate func betterOffset(
         than used: Int64,
         _ error: VendorError,
@@ -245,7 +246,7 @@ extension VendorClient {
         }
     }
 
-    /// Creates a request for the local time plus `offset`, and charges the request to the budget.
+    /// Creates a request, signed for the local time plus `offset`, and charges it to the budget.
     func prepare<Question: VendorRequest>(
         _ question: Question,
         of vendor: any Vendor,
@@ -263,8 +264,8 @@ extension VendorClient {
         request.version = settings.version
         request.proxy = settings.proxy
         request.wantsFreshConnection = fresh
-        // The transport must not repeat a billable request, because each repetition must be
-        // charged.
+        // The transport must not repeat a billable request, because each repetition must be charged
+        // to the budget.
         request.isSentOnce = question.query != nil
         return (request, try pay(question, by: other))
     }

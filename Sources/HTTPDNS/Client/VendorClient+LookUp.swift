@@ -75,7 +75,7 @@ extension VendorClient {
 
     /// Adds `lookUp` to a pending name, or queues a new name, or starts a call.
     ///
-    /// - Returns: the reason of a rejection; nil if the lookup is pending.
+    /// - Returns: the error if the lookup is rejected; nil if the lookup is pending.
     private func enqueue(
         _ lookUp: PendingLookup,
         of client: ClientNetwork?,
@@ -107,7 +107,7 @@ extension VendorClient {
             return nil
         }
         if let reason = refusal(lookUp.start, of: client) { return reason }
-        // An empty queue refuses no name.
+        // An empty queue never refuses a name, so the check is not needed.
         if queue.count > 0, let reason = queue.refusal(of: client) { return reason }
         let name = PendingName(question, wanted: wanted, route: route)
         name.lookUps.append(lookUp)
@@ -139,10 +139,10 @@ extension VendorClient {
         return obstacle
     }
 
-    /// Returns `clientBudget` if `client` must not use more of the budget; otherwise nil.
+    /// Returns `clientBudget` if `client` has used up its share of the budget; otherwise nil.
     ///
     /// While proven clients use the vendor, other clients must leave a part of the budget to them.
-    /// The only client, or the daemon itself (nil), has no such limit.
+    /// Neither the daemon itself (nil) nor a client that uses the vendor alone has such a limit.
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         guard settings.isBudgetStrict, let client, clients.hasOthers(than: client, now: now) else {
             return nil
@@ -200,7 +200,7 @@ extension VendorClient {
         }
     }
 
-    /// Maximum number of units for one call.
+    /// Maximum number of units that one call can cost.
     package var largestCost: UInt64 {
         let names = [Name](repeating: .root, count: gathersNames ? facts.maximumNames : 1)
         let units = price.total(VendorQuery(names: names, families: .both))
@@ -211,7 +211,7 @@ extension VendorClient {
 
     /// Starts or refuses calls for queued names, up to ``ClientLimits/batchesPerIteration``.
     func sendQueued() {
-        // A call that ends before `begin` returns must not start a nested loop.
+        // A call that ends before `begin` returns calls this function again, which must do nothing.
         guard !isSending else { return }
         isSending = true
         defer { isSending = false }
@@ -257,9 +257,9 @@ extension VendorClient {
 
     /// True if a reply would probably arrive after the deadline of the name.
     ///
-    /// Then a call would be billed, but help no client. A name with at least
-    /// ``VendorLimits/fairWait`` left is never too late, because one client with slow names
-    /// increases the median latency, and could otherwise prevent the calls of other clients.
+    /// A call for such a name would be billed, but would help no client. A name with at least
+    /// ``VendorLimits/fairWait`` left is never too late. Otherwise, a client that queries slow
+    /// names could increase the median latency so much that other clients get no calls.
     private func isTooLate(_ name: PendingName, _ now: Instant) -> Bool {
         guard let deadline = name.lastDeadline, deadline - now < VendorLimits.fairWait else {
             return false
@@ -270,7 +270,8 @@ extension VendorClient {
 
     /// Fails the lookups of a refused call.
     ///
-    /// If only the client of the call is refused, names for which other clients wait stay queued.
+    /// If the reason concerns only the client of the call, names for which other clients wait stay
+    /// queued.
     private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError, _ now: Instant) {
         var refused: [PendingName] = []
         for (question, others) in zip(batch.questions, batch.others) {
@@ -298,7 +299,7 @@ extension VendorClient {
         }
         let queued = pending.values.lazy.filter { $0.call == nil }
         let next = queued.compactMap(\.firstDeadline).min()
-        // Each search covers the whole queue, so deadlines close together share one search.
+        // Each search reads the whole queue, so one search handles all deadlines that are close.
         queueAlarm.set(next.map { max($0, now + ClientLimits.queueGrain) })
     }
 }

@@ -76,7 +76,8 @@ extension VendorClient {
         return underWay.count
     }
 
-    /// Sends a call again, at most ``ClientLimits/restarts`` times; then the call fails.
+    /// Sends a call again; fails a call that was already sent again ``ClientLimits/restarts``
+    /// times.
     private func reissue(_ call: VendorCall, _ now: Instant) {
         dropTries(of: call, now)
         guard case .servers(var order) = pool.order(now: now) else { return }

@@ -7,7 +7,7 @@ extension VendorClient {
         price(of: each).total(each.query)
     }
 
-    /// Sends a test call to the current server once, and charges the call to the budget.
+    /// Sends a test call once to the current server, and charges the call to the budget.
     ///
     /// The result does not change the recorded health of servers and account.
     package func prove(_ each: ProofCase) async -> ProofResult {
@@ -63,10 +63,10 @@ extension VendorClient {
         return SocketAddress(octets: pool.current.octets, port: facts.defaultPort) ?? pool.current
     }
 
-    /// Returns the price rules of a test call: those of the settings, otherwise of its vendor.
+    /// Returns the price rules of a test call.
     ///
-    /// If the settings have price rules, the higher of the two weights applies: that of the
-    /// settings or that of the vendor.
+    /// If the settings have price rules, these rules apply, with the weight of the settings or of
+    /// the vendor, whichever is higher. Otherwise, the rules of the vendor apply.
     private func price(of each: ProofCase) -> PriceModel {
         guard settings.price != nil else { return each.vendor.price }
         var model = price

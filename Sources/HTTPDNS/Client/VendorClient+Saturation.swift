@@ -4,7 +4,7 @@ internal import Net
 
 // MARK: - Vendors with a limit of concurrent calls
 
-/// Names that wait for the end of another call, because the vendor refused their call.
+/// Names whose call the vendor refused, and that wait for the end of another call.
 struct HeldNames: Sendable {
     fileprivate var names: [(name: PendingName, client: ClientNetwork?)] = []
     fileprivate var shares = CallShares(of: ClientLimits.heldNames)
@@ -17,7 +17,7 @@ struct HeldNames: Sendable {
         names.first { $0.name === name }.map { [$0.client] }
     }
 
-    /// Earliest time at which a fallback must answer one of the held names.
+    /// Earliest deadline of the lookups that wait for the held names.
     @ServiceLoop var firstDeadline: Instant? {
         names.compactMap { $0.name.firstDeadline }.min()
     }
@@ -26,10 +26,10 @@ struct HeldNames: Sendable {
 extension VendorClient {
     /// True if a limit of concurrent calls is the likely cause of a failure.
     ///
-    /// Other calls must have earlier requests to the server in flight. If the server were broken,
-    /// these requests would have failed first. The queried name can cause all failures except
-    /// failures to connect. After a failure that the name can cause, the server must also have
-    /// answered within ``ClientLimits/saturationEvidence``.
+    /// Other calls must have earlier requests to the server in flight: if the server were broken,
+    /// these requests would have failed first. After a failure that the queried name can cause (any
+    /// failure except a failure to connect), the server must also have sent an answer within the
+    /// last ``ClientLimits/saturationEvidence``.
     func isSaturation(
         _ error: VendorError,
         of server: SocketAddress,
@@ -56,13 +56,14 @@ extension VendorClient {
     /// Removes and returns the names of a failed call that are retried after another call ends.
     ///
     /// Returns no names if a limit of concurrent calls is not the likely cause of the failure, or
-    /// if a request failed for another reason, because then each retry could be billed. Never
-    /// returns a name that the next vendor gets (``PendingLookup/hasNext``).
+    /// if another request of the call failed for a different reason, because each retry could then
+    /// be billed. Never returns a name that the next vendor gets (``PendingLookup/hasNext``).
     ///
     /// If a limit is the likely cause, `shares.limit` is reduced to the number of other calls in
     /// flight, but only after a call that could not connect, or a probe that the vendor refused:
     ///
-    /// - A refused call does not reduce the limit, because its name can be the cause.
+    /// - A call that the vendor refused does not reduce the limit, because its name can be the
+    ///   cause.
     /// - A probe that could not connect does not reduce the limit, because idle connections of the
     ///   daemon can be the cause.
     func takeRetriable(from call: VendorCall) -> [PendingName] {
@@ -119,7 +120,7 @@ extension VendorClient {
 }
 
 extension VendorError {
-    /// Minimum number of other calls in flight for an error to show a limit of concurrent calls.
+    /// Minimum number of other calls in flight at which this error indicates a limit of such calls.
     ///
     /// A 429 with fewer calls in flight shows a rate limit, which needs a pause instead.
     fileprivate var callsOfSaturation: Int { if case .limited = self { 4 } else { 1 } }

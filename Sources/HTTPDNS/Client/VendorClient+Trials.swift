@@ -5,7 +5,8 @@ internal import Net
 // MARK: - Health probes
 
 extension VendorClient {
-    /// True if the vendor does not reply; a query with another source should skip the vendor.
+    /// True if the vendor does not reply; the resolver should then use another source, if there is
+    /// one.
     package var isSilent: Bool { silence.isSilent }
 
     /// True if the vendor responds, and if calls are permitted now.
@@ -18,9 +19,9 @@ extension VendorClient {
 
     /// Starts a health probe if one is due and permitted.
     ///
-    /// The probe uses new connections. It queries the current server first (or the primary server
-    /// if its check is due), then the other servers. The rate limit does not refuse probes.
-    /// Otherwise, a flood of names could prevent probes.
+    /// The probe uses new connections. It queries the servers whose check is due first, then the
+    /// current server, then the other servers. The rate limit never refuses a probe: otherwise, a
+    /// flood of names could prevent all probes.
     ///
     /// - Parameter client: the client to which the probe is charged; nil for the daemon itself.
     package func beginTrial(of client: ClientNetwork? = nil) {
@@ -61,7 +62,7 @@ extension VendorClient {
         max(settings.timeout / 2, min(settings.timeout, VendorLimits.fairWait))
     }
 
-    /// Lets a health probe begin early if names wait for the calls in flight.
+    /// Brings forward the health probe for calls without a reply, because names wait for their end.
     func suspectCalls() {
         guard hasQueuedFallback, suspectedCalls != callsBegun else { return }
         suspectedCalls = callsBegun
@@ -78,7 +79,8 @@ extension VendorClient {
         if !silence.hasReceived(since: call.start) { beginTrial(of: call.client) }
     }
 
-    /// Records the answer to a probe; counts a failure if another server failed before the answer.
+    /// Records the answer to a probe; counts a failure if another server failed in this probe
+    /// before.
     func trialAnswered(_ call: VendorCall) {
         if call.failed.isEmpty { trials.answered() } else { trials.failed() }
     }
@@ -106,8 +108,9 @@ extension VendorClient {
     ///   clients can occupy all calls with other names.
     /// - If this vendor is protected and the fallback is not, a queued name waits until its
     ///   deadline, because the fallback would send the name in plain text.
-    /// - A queued name does not wait after a failed health probe. If the fallback is encrypted or
-    ///   this vendor is not, the name waits only ``ClientLimits/trialPatience`` for a probe.
+    /// - After a failed health probe, a queued name waits no longer. If the fallback is encrypted
+    ///   or this vendor is unprotected, the name waits at most ``ClientLimits/trialPatience`` for a
+    ///   probe.
     ///
     /// - Parameter isProtected: true if the next vendor or the upstreams are encrypted.
     package func waitEnd(
@@ -126,15 +129,16 @@ extension VendorClient {
         let mayLeave = isProtected || !facts.isProtected
         let end =
             mayLeave ? queuedAt + delay + ClientLimits.queuePatience : name.lastDeadline ?? now
-        // At its deadline, the name leaves the queue with an error, which decides about the fallback.
+        // At its deadline, the name fails with an error, by which the resolver selects the
+        // fallback.
         if !mayLeave, end <= now, name.lastDeadline != nil { return now + ClientLimits.queueGrain }
         guard end > now else { return nil }
         let check = min(end, now + ClientLimits.queueCheck)
         guard let oldest = counted.min(by: { $0.number < $1.number }) else {
             return mayLeave ? nil : check
         }
-        // An expired call can be 2 s old. A reply since the start of this call does not show that
-        // the vendor still replies.
+        // An expired call can be 2 s old, so a reply since the start of this call does not show
+        // that the vendor still replies.
         let recent = max(oldest.start, now - ClientLimits.trialPatience)
         if silence.hasReceived(since: recent) { return check }
         // If the client of the oldest call may not spend more, the probe is charged to the daemon.

@@ -87,8 +87,8 @@ extension VendorClient {
             if isCurrentLate, !call.isTrial { beginTrial(of: call.client) }
         case .failure(.unauthorized(let status, let code))
         where pool.isScheduled(running.attempt.server):
-            // The list of scheduled servers can be old or forged: only a configured server can
-            // refuse the account.
+            // The list of scheduled servers can be old or forged, so only the refusal of a
+            // configured server counts as a refusal of the account.
             failed(number, running, .serverStatus(status, code: code), of: call)
         case .failure(let error):
             failed(number, running, error, of: call)
@@ -147,7 +147,7 @@ extension VendorClient {
         }
         perform(move, of: call, call.isTrial ? .fresh : .next)
         let isSuspicion = outcome == .suspected && pool.isCurrentSuspected
-        // While the server is paused, a probe has already been refused.
+        // A paused server has already refused a probe, so a further probe is not needed.
         let isRefusal = isOfAccount && pool.openUntil(server).map { $0 <= now } ?? true
         if !call.isTrial, isSuspicion || isSaturation || isRefusal || error.kind == .limited {
             beginTrial(of: call.client)
@@ -156,7 +156,8 @@ extension VendorClient {
 
     /// Time for which a server that refuses the account gets no call.
     ///
-    /// Without TLS, the time is short: the refusal can be forged, or from a captive portal.
+    /// Without TLS, the time is short, because an attacker or a captive portal can send the
+    /// refusal.
     private var refusalPause: Duration {
         facts.usesTLS ? ClientLimits.refusalPause : VendorLimits.maximumUnauthenticatedRetryAfter
     }
@@ -237,8 +238,8 @@ extension VendorError {
 
     /// Returns the effect of a failed attempt on the health of its server.
     ///
-    /// - A failure to connect, or of a health probe, counts immediately.
-    /// - Another failure of the server counts only if a later health probe also fails.
+    /// - A failure to connect and a failure in a health probe count immediately.
+    /// - Any other failure of the server counts only if a later health probe also fails.
     /// - A timeout does not count if the server had less time than ``VendorLimits/fairWait``.
     /// - A timeout or a lost connection does not count if a retry on a new connection follows.
     /// - A 429 counts only in a health probe, because in a call, the queried name may be the cause.

@@ -49,8 +49,8 @@ extension VendorClient {
 
     /// Returns the reason why a name did not get a call.
     ///
-    /// `clientBusy` means that a client without calls would get a call now. Either a call is free,
-    /// or a client of the name has calls in flight, and so comes after a client without calls.
+    /// `clientBusy` means that a name of a client without calls would get a call now. Either a call
+    /// is free, or a client of this name has calls in flight, and clients without calls come first.
     ///
     /// - Parameters:
     ///   - clients: the waiting clients; nil if the name is held after a refused call.
@@ -62,7 +62,7 @@ extension VendorClient {
         return isOfClient ? .clientBusy : .busy
     }
 
-    /// Returns the failure of a name that gets no call for `reason`.
+    /// Returns the failure of a name that gets no call because of `reason`.
     ///
     /// - Parameters:
     ///   - clients: the clients of the name; nil if they are unknown.

@@ -48,7 +48,8 @@ package final class VendorClient {
 
     var demand = FamilyDemand()
 
-    /// Client address in the latest reply to a request that had the configured client subnet.
+    /// Client address that the vendor returned in its latest reply to a request with the configured
+    /// client subnet.
     var clientAddress: IPAddress?
 
     /// Counters of the servers in `pool`, and of removed servers with requests in flight.
@@ -56,7 +57,7 @@ package final class VendorClient {
         didSet { latestRecord = nil }
     }
 
-    /// Record that was used last; to compare its address is faster than a search in `records`.
+    /// Record that was used last; comparing its address is faster than a search in `records`.
     private var latestRecord: ServerRecord?
 
     func record(of server: SocketAddress) -> ServerRecord? {
@@ -159,11 +160,11 @@ package final class VendorClient {
             store: usage
         )
         pace = RateLimiter(perSecond: settings.callsPerSecond)
-        // One client can have half of the calls in flight.
+        // One client can have half of the calls in flight, and can hedge each of them.
         hedges = HedgeBudget(burst: (settings.concurrentCalls + 1) / 2)
         trials = TrialSchedule(burst: settings.retriesBeforeSwitch)
         // All scheduled servers count as one server, because after a failed scheduled server, a
-        // configured server is next (`EndpointPool.rotation`).
+        // configured server is queried next (`EndpointPool.rotation`).
         silence = VendorCircuitBreaker(
             limit: settings.retriesBeforeSwitch * (servers.count + (source == nil ? 0 : 1))
         )
@@ -233,7 +234,7 @@ extension VendorClient {
 
     package var shareOfNamesWithBothFamilies: Double { demand.shareOfBoth }
 
-    /// Returns true if clients want the family, or if a refresh of the family costs nothing more.
+    /// Returns true if clients want the family, or if a refresh of the family has no extra cost.
     package func isWorthRefreshing(_ name: Name, _ family: Families, _ choice: FamilyChoice?)
         -> Bool
     {
@@ -261,7 +262,7 @@ extension VendorClient {
 
         package var budget: Budget.Rule?
 
-        /// Price rules of the settings; nil for the vendor's price page.
+        /// Price rules of the settings; if nil, the rules of the vendor's price page apply.
         package var price: PriceModel?
 
         package var families = FamilyChoice.automatic
@@ -291,7 +292,8 @@ extension VendorClient {
         /// Names share a call only if they had to wait for a free call.
         case waiting
 
-        /// Names of one loop iteration share a call; saves calls, but one slow name delays all.
+        /// Names of one iteration of the service loop share a call; this saves calls, but one slow
+        /// name delays all names of its call.
         case together
     }
 
@@ -318,7 +320,8 @@ extension VendorClient {
 
         case refused(VendorError, pause: Duration)
 
-        /// Difference of the vendor's clock in seconds (positive: ahead), which exceeds `limit`.
+        /// Difference in seconds between the vendor's clock and the local clock (positive: the
+        /// vendor's clock is ahead), which exceeds `limit`.
         case clockRefused(Int64, limit: Int64)
 
         case budgetSpent(Budget.Rule)

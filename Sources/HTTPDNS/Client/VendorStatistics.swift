@@ -18,7 +18,7 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var tries: UInt64 = 0
 
-    /// Number of requests that were sent, and that the vendor did not refuse.
+    /// Number of requests that the daemon sent and the vendor did not refuse.
     package var billable: UInt64 = 0
 
     package var billableNames: UInt64 = 0
@@ -65,10 +65,11 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Number of names that joined the call of another name.
     package var batched: UInt64 = 0
 
-    /// Clock correction in use: time by which the vendor's clock is ahead.
+    /// Clock correction in use: time by which the vendor's clock is ahead of the local clock.
     package var clockSkew: Duration?
 
-    /// Refused clock correction, above the limit; nil after an accepted request.
+    /// Clock correction that is not used, because it is above the limit; nil after an accepted
+    /// request.
     package var refusedClockSkew: Duration?
 
     package var skewRepairs: UInt64 = 0
@@ -78,7 +79,7 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Use of the current UTC day and month; nil if the stored counts are unknown.
     package var usage: UsageRecord?
 
-    /// Reason why `usage` is unknown or only in memory; nil if there is none.
+    /// Reason why `usage` is unknown or only in memory; nil if there is no problem.
     package var usageProblem: String?
 
     package var isBudgetSpent = false
@@ -135,7 +136,7 @@ package struct ServerStatistics: Sendable, Hashable {
 
     package var failures: UInt64 = 0
 
-    /// Failed connections and probes since the latest answer, which a queried name cannot cause.
+    /// Failures since the latest answer that a queried name cannot cause: connections and probes.
     package var failuresInRow: UInt64 = 0
 
     package var lastError: VendorError?

@@ -4,8 +4,8 @@ import COpenSSL
 /// Symmetric cipher of OpenSSL with one key, and with its own library context.
 ///
 /// A sealed text is the initialisation vector, the ciphertext, and the authentication tag of GCM.
-/// In the process-wide context, the legacy provider (DES) would disable the default provider, which
-/// libcurl needs for TLS.
+/// Loading the legacy provider (DES) into the process-wide context would disable the default
+/// provider, which libcurl needs for TLS.
 // SAFETY: the pointers are set in init and freed in deinit. Between the two, OpenSSL only reads the
 // objects, which OSSL_LIB_CTX(3) and EVP_CIPHER_fetch(3) allow from any thread.
 @safe
@@ -115,7 +115,7 @@ extension Cipher {
     /// Decrypts a ciphertext of the vendor; throws `undecryptable` for a wrong length, key or tag.
     package func open(_ sealed: [UInt8]) throws(VendorError) -> [UInt8] {
         let text = sealed.dropFirst(vectorOctets).dropLast(kind.tagOctets)
-        // With padding, an empty text also has a block (RFC 5652 §6.3).
+        // With padding, even the ciphertext of an empty text has one block (RFC 5652 §6.3).
         guard sealed.count >= vectorOctets + max(kind.tagOctets, 1),
             text.count.isMultiple(of: blockOctets), !text.isEmpty || blockOctets == 1
         else { throw .undecryptable }

@@ -135,7 +135,8 @@ private struct Chain {
         /// Record data as text, such as an address.
         let data: JSONValue
 
-        /// - Parameter name: the probable owner name; an equal name needs no parsing.
+        /// - Parameter name: the expected owner name; if the record has this name, it is not
+        ///   parsed.
         init(_ element: JSONValue, _ name: Name) throws(VendorError) {
             guard let owner = element["name"]?.name(or: name) else {
                 throw .unreadable(.member("name"))

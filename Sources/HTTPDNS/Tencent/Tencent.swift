@@ -70,7 +70,7 @@ extension Tencent {
             }
         }
 
-        /// Returns the documented servers of a channel, primary first.
+        /// Returns the documented servers of a channel; the first is the primary server of Tencent.
         package func servers(for channel: Channel) -> [String] {
             switch (self, channel) {
             case (.cn, .https): ["119.29.29.99", "119.28.28.99"]
@@ -80,7 +80,7 @@ extension Tencent {
             }
         }
 
-        /// Returns the servers that answer `/conf` for a channel, from the SDKs.
+        /// Returns the servers that answer `/conf` for a channel, according to the SDKs.
         package func startUpServers(for channel: Channel) -> [String] {
             switch (self, channel) {
             case (.cn, .https): ["119.29.29.89", "119.28.28.89"]

@@ -102,8 +102,8 @@ extension JSONReader {
 
     /// Records the latest string as key number `count`; returns false for a duplicate key.
     ///
-    /// For small objects, comparing keys is faster than hashing. `marks` has the marks of the
-    /// object's keys; a key with a new mark needs no comparison.
+    /// For small objects, comparing keys is faster than hashing. `marks` contains the marks of the
+    /// object's earlier keys (``mark(of:)``); a key with a new mark needs no comparison.
     private mutating func insertKey(of object: Int, _ count: Int, _ marks: inout UInt64) -> Bool {
         let latest = nodes.count - 1
         guard count > Self.comparedKeys else {
@@ -121,7 +121,8 @@ extension JSONReader {
 
     private static let comparedKeys = 16
 
-    /// Returns a number with one bit set, chosen by the length, first and last octet of the key.
+    /// Returns a value with one bit set; the length, first and last octet of the key select the
+    /// bit.
     private func mark(of key: Int) -> UInt64 {
         let range = nodes[key].range
         guard !range.isEmpty else { return 1 }

@@ -94,7 +94,7 @@ package struct VendorFacts: Sendable, Hashable {
 }
 
 extension VendorFacts {
-    /// Returns true if a call with `count` names of `octets` octets can also have `name`.
+    /// Returns true if a call can contain `name` after `count` names of `octets` octets in total.
     ///
     /// If true, adds the octets of `name` to `octets`.
     func canCarry(_ name: Name, after count: Int, _ octets: inout Int) -> Bool {

@@ -80,7 +80,7 @@ extension VendorError {
         /// The server refuses the account; another server may accept the account.
         case accountRefused
 
-        /// The error is local, or the request was rejected.
+        /// The error is local, or the vendor rejected the request; another server would not help.
         case notTheServer
     }
 
@@ -98,7 +98,7 @@ extension VendorError {
         }
     }
 
-    /// True if a wrong time may be the cause (also of a 401 or 403); a corrected clock may help.
+    /// True if a wrong local clock may be the cause of this error, for example of a 401 or 403.
     package var mayBeClockSkew: Bool {
         switch self {
         case .wrongTime: true
