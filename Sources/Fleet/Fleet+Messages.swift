@@ -26,14 +26,14 @@ extension Fleet {
 
     func take(_ key: FleetKey, _ sealed: [UInt8]) throws(FleetRejection) {
         guard let subject = names[key] else {
-            // This machine did not use the name recently, so it only checks that the value is
+            // This host did not use the name recently, so it only checks that the value is
             // authentic.
             _ = try seal.open(sealed, for: key.digest)
             return
         }
         let known = subject.fetchedAt
-        // Redis also delivers the messages that this machine itself published. The time of this
-        // machine's own message is `known`, so the message is skipped.
+        // Redis also delivers the messages that this host itself published. The time of this
+        // host's own message is `known`, so the message is skipped.
         guard let value = open(sealed, key, subject.name), value.fetchedAt != known, let now else {
             return
         }
@@ -48,7 +48,7 @@ extension Fleet {
         }
     }
 
-    /// Applies the stored flushes that this machine missed while it was stopped or disconnected.
+    /// Applies the stored flushes that this host missed while it was stopped or disconnected.
     ///
     /// - Parameter list: the stored flushes, newest first.
     func takeStored(_ list: [[UInt8]]) {
@@ -73,7 +73,7 @@ extension Fleet {
         onFlush?(flush, .milliseconds(max(0, now - flush.at)))
     }
 
-    /// Sends a flush to all machines, which then reject shared answers from before the flush.
+    /// Sends a flush to all hosts, which then reject shared answers from before the flush.
     ///
     /// - Parameter completion: receives true if Redis confirmed the flush.
     package func flush(

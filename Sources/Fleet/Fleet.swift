@@ -2,20 +2,21 @@
 package import DNSWire
 package import Net
 
-/// Client of the fleet, in which machines share the answers of vendors through a Redis server.
+/// Client of the fleet, in which hosts share the answers of vendors through a Redis server.
 ///
 /// `Fleet.md` describes the protocol. If Redis fails, the caller calls the vendor, as without a
 /// fleet.
 @ServiceLoop
 package final class Fleet {
-    /// Question to a vendor; the machines share the answer.
+    /// Question to a vendor; the hosts share the answer.
     package struct Question: Sendable {
         package var name: Name
 
-        /// Address families of the vendor call that this machine would make.
+        /// Address families of the vendor call that this host would make.
         package var families: Families
 
-        /// Other facts on which the answer depends, such as the account; see ``FleetKey``.
+        /// Text of all other facts on which the answer depends, such as the account; see
+        /// ``FleetKey``.
         package var view: String
 
         /// Longest time that a client waits for the answer of the fleet; nil if no client waits.
@@ -30,22 +31,23 @@ package final class Fleet {
     }
 
     package enum Answer: Sendable {
-        /// Answer that another machine shared, and its age in seconds.
+        /// Answer that another host shared, and its age in seconds.
         case value(FleetValue, age: UInt32)
 
-        /// This machine must call the vendor; with a ticket, the caller then calls ``end(_:_:)``.
+        /// This host must call the vendor; after a call with a ticket, the caller must call
+        /// ``end(_:_:)``.
         ///
         /// `stale` is a shared answer with an expired TTL, for use if no server answers.
         case call(Ticket?, stale: (value: FleetValue, age: UInt32)? = nil)
     }
 
-    /// Vendor call of this machine, for which other machines may wait.
+    /// Vendor call of this host, for which other hosts may wait.
     package struct Ticket: Sendable {
         let key: FleetKey
         let number: UInt64
     }
 
-    /// Receives answers from other machines, for names that this machine used recently.
+    /// Receives answers from other hosts, for names that this host used recently.
     package var onPush: (@ServiceLoop (FleetValue, Name, _ view: String, _ age: UInt32) -> Void)?
 
     /// Applies a flush to cached answers that are at least `age` old.
@@ -54,13 +56,13 @@ package final class Fleet {
     package var observer: (@ServiceLoop (FleetNotice) -> Void)?
     package var statistics = FleetStatistics()
 
-    /// Name under which other machines show this machine.
+    /// Name of this host in the statistics of the other hosts.
     package nonisolated let machine: MachineName
 
-    /// Percentage of the TTL (0...9) by which this machine refreshes earlier than configured.
+    /// Percentage of the TTL (0...9) by which this host refreshes earlier than configured.
     ///
-    /// The percentage depends on the name of the machine. So usually, one machine refreshes an
-    /// answer first, and sends the new answer to the other machines before these machines refresh
+    /// The percentage depends on the name of the host. So usually, one host refreshes an
+    /// answer first, and sends the new answer to the other hosts before these hosts refresh
     /// the answer themselves.
     package nonisolated var refreshSpread: UInt32 {
         UInt32(machine.text.utf8.reduce(UInt64(7)) { ($0 &* 31 &+ UInt64($1)) % 1_000_003 } % 10)
@@ -69,7 +71,7 @@ package final class Fleet {
     /// Seconds for which Redis stores an answer after the end of the TTL.
     package var staleWindow: UInt32 = 0
 
-    /// Longest time for which a client waits for the vendor call of another machine.
+    /// Longest time for which a client waits for the vendor call of another host.
     package nonisolated let wait: Duration
 
     private let timeout: Duration
@@ -85,12 +87,12 @@ package final class Fleet {
     private var reported: Set<FleetRejection> = []
     let flushKey: [UInt8]
 
-    /// Vendor budgets that the machines share.
+    /// Vendor budgets that the hosts share.
     package let budget: FleetBudget
 
     /// Creates the client; `start` connects to Redis.
     ///
-    /// - Parameter identifier: random octets that distinguish machines with the same name.
+    /// - Parameter identifier: random octets that distinguish hosts with the same name.
     package init(
         _ access: EngineAccess,
         _ seal: FleetSeal,
@@ -174,7 +176,7 @@ package final class Fleet {
 
     // MARK: - Lookups
 
-    /// Returns a shared answer, or `call` if this machine must call the vendor.
+    /// Returns a shared answer, or `call` if this host must call the vendor.
     package func ask(_ question: Question, _ completion: consuming Completion<Answer>) {
         guard link.isUsable else { return completion(.call(nil)) }
         let key = FleetKey(question.name, question.families, view: question.view, seal)
@@ -208,14 +210,14 @@ package final class Fleet {
         take(.callEnded(hasValue: lookUp.value != nil), lookUp)
     }
 
-    /// Shares the answer of a vendor call for which this machine got no ticket.
+    /// Shares the answer of a vendor call for which this host got no ticket.
     package func publish(_ question: Question, _ value: FleetValue) {
         guard link.isUsable, let value = stamped(value, at: now) else { return }
         let key = FleetKey(question.name, question.families, view: question.view, seal)
         publish(value, key, question.name, question.view)
     }
 
-    /// Returns the answer with `time` and the name of this machine; nil if the time is unknown.
+    /// Returns the answer with `time` and the name of this host; nil if the time is unknown.
     ///
     /// - Parameter time: start of the vendor call, so that a flush during the call covers the
     ///   answer.

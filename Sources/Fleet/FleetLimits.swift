@@ -5,7 +5,7 @@ package enum FleetLimits {
     /// Maximum octets of a value and of a message.
     package static let valueOctets = 4_096
 
-    /// Maximum octets of a machine's name; longer names are cut.
+    /// Maximum octets of a host's name; longer names are cut.
     package static let machineOctets = 64
 
     /// Maximum octets of a string that is read and discarded, because it is too long for a value.
@@ -25,10 +25,10 @@ package enum FleetLimits {
     /// Maximum octets that wait to be written on a connection.
     static let outboxOctets = 512 << 10
 
-    /// Maximum octets of messages that a machine reads per second.
+    /// Maximum octets of messages that a host reads per second.
     static let messageRate = 4 << 20
 
-    /// Maximum octets of messages that a machine reads in a burst.
+    /// Maximum octets of messages that a host reads in a burst.
     static let messageBurst = 1 << 20
 
     /// Octets that the rate limit adds to each message, because short messages also cost time.
@@ -60,26 +60,26 @@ package enum FleetLimits {
 
     /// Maximum milliseconds by which an answer can be older than a known answer with the same key.
     ///
-    /// Answers that are even older count as replays. The limit is not 0, because machines that call
+    /// Answers that are even older count as replays. The limit is not 0, because hosts that call
     /// the vendor at the same time share their answers in any order.
     static let disorder: Int64 = 4_000
 
-    /// Time between the heartbeats of a machine.
+    /// Time between the heartbeats of a host.
     static let heartbeat: Duration = .seconds(20)
 
     /// Time from the start of a connection to the second heartbeat.
     ///
-    /// The first heartbeat is immediate. The reply to the second heartbeat also counts machines
+    /// The first heartbeat is immediate. The reply to the second heartbeat also counts hosts
     /// that connected at the same time.
     static let secondHeartbeat: Duration = .seconds(1)
 
-    /// Seconds for which a machine counts as a member after the last heartbeat.
+    /// Seconds for which a host counts as a member after the last heartbeat.
     static let memberSeconds: Int64 = 60
 
-    /// Lifetime of the lease of the machine that calls the vendor; a call takes at most 3 s.
+    /// Lifetime of the lease of the host that calls the vendor; a call takes at most 3 s.
     package static let lease: Duration = .seconds(4)
 
-    /// Longest wait for the answer of another machine if no client waits for the answer.
+    /// Longest wait for the answer of another host if no client waits for the answer.
     package static let refreshWait: Duration = .seconds(1)
 
     /// Maximum milliseconds by which the time of a value or flush can be ahead of the Redis clock.
@@ -91,10 +91,10 @@ package enum FleetLimits {
     /// Seconds for which an answer without addresses is shared.
     package static let negativeSeconds: UInt32 = 5
 
-    /// Maximum number of recently used names for which this machine accepts messages.
+    /// Maximum number of recently used names for which this host accepts messages.
     package static let names = 4_096
 
-    /// Maximum number of flushes that Redis and a machine store.
+    /// Maximum number of flushes that Redis and a host store.
     static let flushes = 64
 
     /// Seconds for which Redis stores flushes: the longest TTL plus the longest stale window.
@@ -103,21 +103,21 @@ package enum FleetLimits {
     /// Maximum age in milliseconds of a flush message; older messages are rejected as replays.
     static let flushAge: Int64 = 60_000
 
-    /// Minimum number of calls that a machine claims in advance, if the budget has enough left.
+    /// Minimum number of calls that a host claims in advance, if the budget has enough left.
     static let callsOfBlock: UInt64 = 64
 
     /// Pause before another claim of a budget that is fully claimed.
     static let claimPause: Duration = .seconds(1)
 
-    /// Interval at which a machine confirms its claims of a budget.
+    /// Interval at which a host confirms its claims of a budget.
     static let confirmation: Duration = .seconds(60)
 
     /// Time from the start of a connection to the first confirmation.
     static let firstConfirmation: Duration = .seconds(3)
 
-    /// Highest number of machines in a calculation; limits a larger number from Redis.
+    /// Highest number of hosts in a calculation; limits a larger number from Redis.
     package static let mostMembers = 1_000_000
 
-    /// Maximum number of machines that the statistics of a vendor list by name.
+    /// Maximum number of hosts that the statistics of a vendor list by name.
     package static let machines = 256
 }

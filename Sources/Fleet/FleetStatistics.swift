@@ -10,19 +10,19 @@ package struct FleetStatistics: Sendable, Hashable {
 
     package var notFound: UInt64 = 0
 
-    /// Number of vendor calls for which this machine had the lease.
+    /// Number of vendor calls for which this host had the lease.
     package var led: UInt64 = 0
 
-    /// Number of waits for the vendor call of another machine.
+    /// Number of waits for the vendor call of another host.
     package var waited: UInt64 = 0
 
-    /// Number of waits for another machine that ended without an answer.
+    /// Number of waits for another host that ended without an answer.
     package var waitedInVain: UInt64 = 0
 
-    /// Number of answers that this machine sent to Redis and to the other machines.
+    /// Number of answers that this host sent to Redis and to the other hosts.
     package var published: UInt64 = 0
 
-    /// Number of messages of other machines that contained a usable answer.
+    /// Number of messages of other hosts that contained a usable answer.
     package var received: UInt64 = 0
 
     /// Number of groups of commands that Redis did not answer in time.
@@ -49,7 +49,7 @@ package struct FleetState: Sendable, Hashable {
 
     package var lastError: String?
 
-    /// Number of machines that sent a heartbeat in the last minute; while connected, at least 1.
+    /// Number of hosts that sent a heartbeat in the last minute; while connected, at least 1.
     package var members: Int
 }
 
@@ -57,7 +57,7 @@ package struct FleetState: Sendable, Hashable {
 package enum FleetNotice: Sendable, Hashable {
     case connected(SocketAddress, after: EngineError?)
 
-    /// Redis is not used because of this error: each machine calls the vendors itself.
+    /// Redis is not used because of this error: each host calls the vendors itself.
     case alone(EngineError)
 
     /// A value or a message was ignored; reported once for each reason.

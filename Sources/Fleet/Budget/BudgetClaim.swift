@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State machine for the part of a shared budget that this machine can use.
+/// State machine for the part of a shared budget that this host can use.
 ///
-/// A machine claims a part of each limit at Redis before it uses that part. Without Redis, a
-/// machine can use its claim and its share, which is the unclaimed amount divided by the number of
-/// machines. The share is increased if claim and share together are less than the limit divided by
-/// the number of machines, because the sum of the claims can be wrong or old. At the beginning of a
-/// day, a machine can use a quarter of its equal part until Redis replies. The state machine uses no
-/// clock and no network.
+/// A host claims a part of each limit at Redis before it uses that part. Without Redis, a host can
+/// use its claim and its *share*: the unclaimed amount divided by the number of hosts. Claim and
+/// share together are at least the *equal part*: the limit divided by the number of hosts. This
+/// minimum exists because the sum of the claims can be wrong or old. At the beginning of a day, a
+/// host can use a quarter of its equal part until Redis replies. The state machine uses no clock
+/// and no network.
 package struct BudgetClaim: Sendable, Hashable {
     static let monthly = 2
 
     package struct Limit: Sendable, Hashable {
         package let most: UInt64
 
-        /// Amount that this machine has claimed, and that Redis has confirmed.
+        /// Amount that this host has claimed, and that Redis has confirmed.
         package var claimed: UInt64 = 0
 
-        /// Sum of the claims of all machines in the latest reply of Redis.
+        /// Sum of the claims of all hosts in the latest reply of Redis.
         package var total: UInt64 = 0
 
         /// Amount allowed beyond the claim; zero after a reply of Redis for the same day or month.
@@ -25,9 +25,9 @@ package struct BudgetClaim: Sendable, Hashable {
 
         package init(most: UInt64) { self.most = most }
 
-        /// Returns the advance: the amount to claim beyond the amount that this machine has used.
+        /// Returns the advance: the amount to claim beyond the amount that this host has used.
         ///
-        /// The advance shrinks towards the end of the budget, so that idle machines claim little
+        /// The advance shrinks towards the end of the budget, so that idle hosts claim little
         /// budget that they do not need.
         ///
         /// - Parameters:
@@ -47,8 +47,8 @@ package struct BudgetClaim: Sendable, Hashable {
 
         /// Permits a quarter of an equal part of the limit.
         ///
-        /// These parts of all machines are a quarter of the limit. Therefore, they exceed the
-        /// limit only if some machines spend three quarters of it before another machine has
+        /// All hosts together can thus use a quarter of the limit without a claim. They exceed the
+        /// limit only if some hosts spend more than three quarters of it before another host has
         /// confirmed its first claim.
         fileprivate mutating func beginDay(_ members: Int) {
             share = most / UInt64(4 * members)
@@ -61,7 +61,7 @@ package struct BudgetClaim: Sendable, Hashable {
     /// Calls per day, units per day, units per month; nil if the budget has no such limit.
     package private(set) var limits: [Limit?]
 
-    /// Number of machines when Redis last answered.
+    /// Number of hosts when Redis last answered.
     package private(set) var members: Int
 
     /// True while Redis is unreachable.
@@ -69,7 +69,7 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Creates a claim of zero.
     ///
-    /// - Parameter members: last known number of machines. A machine that has never reached Redis
+    /// - Parameter members: last known number of hosts. A host that has never reached Redis
     ///   passes 1, so its share is the whole budget.
     package init(_ most: [UInt64?], day: Int64, month: Int64, members: Int) {
         limits = most.map { most in most.map { Limit(most: $0) } }
@@ -97,7 +97,7 @@ package struct BudgetClaim: Sendable, Hashable {
         min(max(1, members), FleetLimits.mostMembers)
     }
 
-    /// Total amount of each limit that this machine can use; nil if there is no such limit.
+    /// Total amount of each limit that this host can use; nil if there is no such limit.
     package var allowed: [UInt64?] {
         limits.map { $0.map { $0.claimed + min($0.share, .max - $0.claimed) } }
     }
@@ -106,7 +106,7 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Begins a new day; resets the daily claims, and in a new month the monthly claim.
     ///
-    /// With Redis, this machine can then use a quarter of its equal part until Redis confirms a claim.
+    /// With Redis, this host can then use a quarter of its equal part until Redis confirms a claim.
     package mutating func begin(day: Int64, month: Int64) {
         guard day != self.day else { return }
         let isSameMonth = month == self.month
@@ -121,9 +121,9 @@ package struct BudgetClaim: Sendable, Hashable {
         }
     }
 
-    /// Returns the amount of each limit that is left for this machine; nil for a missing limit.
+    /// Returns the amount of each limit that is left for this host; nil for a missing limit.
     ///
-    /// With Redis, this is the unused part of the claim, plus the amount that no machine has
+    /// With Redis, this is the unused part of the claim, plus the amount that no host has
     /// claimed. Without Redis, it is the unused part of the claim, plus the share.
     package func left(_ use: [UInt64]) -> [UInt64?] {
         zip(limits, use).map { limit, used in
@@ -137,11 +137,11 @@ package struct BudgetClaim: Sendable, Hashable {
         }
     }
 
-    /// Returns true if this machine should claim more of a limit.
+    /// Returns true if this host should claim more of a limit.
     ///
-    /// The machine should claim more if half of the advance (``block``) is used, or if the claim
-    /// does not cover another call. Exception: if all machines together have claimed the whole
-    /// limit, the machine claims more only after it has used more than its claim.
+    /// The host should claim more if half of the advance (``block``) is used, or if the claim
+    /// does not cover another call. Exception: if all hosts together have claimed the whole
+    /// limit, the host claims more only after it has used more than its claim.
     ///
     /// - Parameter costs: maximum amount for one call, for each limit.
     func isShort(_ use: [UInt64], _ costs: [UInt64]) -> Bool {
@@ -162,9 +162,9 @@ package struct BudgetClaim: Sendable, Hashable {
     /// Stores the reply of Redis.
     ///
     /// - Parameters:
-    ///   - members: number of machines; 0 if not known.
+    ///   - members: number of hosts; 0 if not known.
     ///   - isSettled: false in the first minute of a connection, when Redis possibly does not know
-    ///     all machines and claims. In that time, neither `members` nor a sum of claims decreases.
+    ///     all hosts and claims. In that time, neither `members` nor a sum of claims decreases.
     mutating func take(
         _ reply: [(claimed: UInt64, total: UInt64)?],
         members: Int,
@@ -184,7 +184,7 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Starts to use shares, because Redis is unreachable.
     ///
-    /// - Parameter members: number of machines now; 0 if not known. A number below that of the
+    /// - Parameter members: number of hosts now; 0 if not known. A number below that of the
     ///   latest reply is ignored.
     mutating func lose(members: Int) {
         guard !isAlone else { return }

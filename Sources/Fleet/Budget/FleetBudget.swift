@@ -2,13 +2,13 @@
 internal import DNSWire
 package import Net
 
-/// Budgets of vendor accounts that all machines of the fleet share.
+/// Budgets of vendor accounts that all hosts of the fleet share.
 ///
-/// Redis has a hash for each account, limit and period, with the claim of each machine and the sum
+/// Redis has a hash for each account, limit and period, with the claim of each host and the sum
 /// of the claims (field `*`). One script compares the sum with the limit, and changes the claim.
 @ServiceLoop
 package final class FleetBudget {
-    /// Budget of one vendor on this machine.
+    /// Budget of one vendor on this host.
     package struct Account {
         /// Text that identifies the account and its budget.
         package let identity: String
@@ -19,7 +19,7 @@ package final class FleetBudget {
         /// Maximum cost of one call, for each element of `limits`.
         package let costs: [UInt64]
 
-        /// Returns the day, the month, and the use by this machine for each limit; nil if unknown.
+        /// Returns the day, the month, and the use by this host for each limit; nil if unknown.
         package let use: @ServiceLoop () -> (day: Int64, month: Int64, amounts: [UInt64])?
 
         package init(
@@ -94,9 +94,9 @@ package final class FleetBudget {
         if link.isUsable { connected() }
     }
 
-    /// Returns the claim of this machine; nil if the budget is not shared.
+    /// Returns the claim of this host; nil if the budget is not shared.
     ///
-    /// - Parameter use: amounts that this machine has used or reserved.
+    /// - Parameter use: amounts that this host has used or reserved.
     package func claim(_ vendor: String, day: Int64, month: Int64, use: [UInt64]) -> BudgetClaim? {
         guard entries[vendor] != nil else { return nil }
         entries[vendor]?.claim.begin(day: day, month: month)
@@ -107,7 +107,7 @@ package final class FleetBudget {
 
     func connected() {
         for vendor in entries.keys { askForUse(vendor) }
-        // Other machines may connect at the same time. The first confirmation also reads their
+        // Other hosts may connect at the same time. The first confirmation also reads their
         // claims.
         alarm.set(clocks.now() + FleetLimits.firstConfirmation)
     }
@@ -119,10 +119,10 @@ package final class FleetBudget {
         }
     }
 
-    /// Updates all claims of this machine.
+    /// Updates all claims of this host.
     ///
-    /// Gives back the parts of claims that this machine does not need, reads the sums of all
-    /// machines, and restores claims that Redis has lost.
+    /// Gives back the parts of claims that this host does not need, reads the sums of all
+    /// hosts, and restores claims that Redis has lost.
     private func confirm() {
         alarm.set(clocks.now() + FleetLimits.confirmation)
         for vendor in entries.keys { askForUse(vendor) }
@@ -182,19 +182,20 @@ package final class FleetBudget {
             let amounts = Self.amounts(list, entry.account.limits, indices, use)
         else { return }
         entries[vendor]?.claim.take(amounts, members: link.members, isSettled: link.isSettled)
-        // A late reply: `lost` was called before, and is not called again if the server stays away.
+        // This reply came after `lost`, which is not called again while the server is unreachable.
         if !link.isUsable { entries[vendor]?.claim.lose(members: link.members) }
         guard let claim = entries[vendor]?.claim else { return }
-        // If no limit is completely claimed, this machine can claim more without a pause.
+        // If no limit is completely claimed, this host can claim more without a pause.
         if claim.limits.allSatisfy({ $0.map { $0.total < $0.most } ?? true }) {
             entries[vendor]?.nextAsk = nil
         }
         onChange?(vendor, claim)
     }
 
-    /// Returns claim and sum of claims for each limit; nil if the script cannot return the reply.
+    /// Returns claim and sum of claims for each limit; nil for a reply that the script cannot
+    /// return.
     ///
-    /// - Parameter use: amounts that this machine had used when it called the script.
+    /// - Parameter use: amounts that this host had used when it called the script.
     static func amounts(
         _ replies: [RedisReply],
         _ limits: [UInt64?],
@@ -210,7 +211,7 @@ package final class FleetBudget {
                 case .integer(let total) = numbers[2 * place + 1],
                 claimed >= 0, UInt64(claimed) >= use[index], total >= claimed
             else { return nil }
-            // A claim can exceed the limit: while Redis is unreachable, a machine can use more
+            // A claim can exceed the limit: while Redis is unreachable, a host can use more
             // than the limit, and later claims the used amount.
             amounts[index] = (min(UInt64(claimed), limits[index] ?? 0), UInt64(total))
         }
@@ -225,11 +226,11 @@ package final class FleetBudget {
         return Array("\(FleetKeys.prefix){\(tag)}:\(name):\(period)".utf8)
     }
 
-    /// Script that updates the claim of this machine; returns claim and sum of claims of each key.
+    /// Script that updates the claim of this host; returns claim and sum of claims of each key.
     ///
-    /// The first argument is the machine. Four arguments for each key follow: USED, WANTED, LIMIT
+    /// The first argument is the host. Four arguments for each key follow: USED, WANTED, LIMIT
     /// and the seconds to live. A claim is never below USED. A key that is not a hash is replaced.
-    /// The time of the script does not depend on the number of machines.
+    /// The run time of the script does not depend on the number of hosts.
     private static let script = """
         local r={} \
         for i,k in ipairs(KEYS) do \

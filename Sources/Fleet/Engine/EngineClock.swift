@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Estimate of the Redis clock; all machines use the Redis clock instead of their own.
+/// Estimate of the Redis clock; all hosts use the Redis clock instead of their own.
 struct EngineClock: Sendable, Hashable {
     /// Milliseconds since 1970 at `instant`.
     private let milliseconds: Int64
@@ -29,14 +29,14 @@ struct EngineClock: Sendable, Hashable {
         milliseconds + (other - instant).clampedNanoseconds / 1_000_000
     }
 
-    /// Returns the seconds by which the clock went back, if too many; nil if the new time is valid.
+    /// Returns the seconds by which the clock went too far back; nil if the new time is valid.
     ///
     /// A step back can make expired answers valid again. Therefore, the new time must be at most
     /// ``FleetLimits/clockStep`` behind the highest accepted time.
     ///
-    /// Exception: the highest accepted time was ahead of this machine's clock, and the new time is
-    /// closer to this machine's clock (a correction). Then the new time must be at most
-    /// ``FleetLimits/clockStep`` behind this machine's clock.
+    /// Exception: the highest accepted time was ahead of this host's clock, and the new time is
+    /// closer to this host's clock (a correction). Then the new time must be at most
+    /// ``FleetLimits/clockStep`` behind this host's clock.
     mutating func falseStep(from former: Self, at now: Instant, wallSeconds: Int64) -> Int64? {
         let old = former.milliseconds(at: now) + former.ahead
         let new = milliseconds(at: now)

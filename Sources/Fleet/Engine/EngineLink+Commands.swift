@@ -65,7 +65,7 @@ extension EngineLink {
         )
     }
 
-    /// Sends the heartbeat, and reads the clock and the number of machines.
+    /// Sends the heartbeat, and reads the clock and the number of hosts.
     func beat() {
         guard let commands, let messages else { return }
         heartbeat.set(clocks.now() + FleetLimits.heartbeat)

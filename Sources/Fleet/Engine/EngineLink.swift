@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Connections to Redis: one for commands, one for the messages of other machines.
+/// Connections to Redis: one for commands, one for the messages of other hosts.
 ///
 /// Both connections are to the same server. If one fails, both are replaced. A new server must
 /// accept a write before it is used, because a replica or a full server refuses writes.
@@ -33,7 +33,7 @@ final class EngineLink {
     /// Redis clock; nil before the first connection.
     var clock: EngineClock?
 
-    /// Number of machines that sent a heartbeat in the last minute.
+    /// Number of hosts that sent a heartbeat in the last minute.
     var members = 0
 
     private let access: EngineAccess
@@ -116,7 +116,7 @@ final class EngineLink {
             becomeAlone(reason)
             let pause = Waiter()
             self.pause = pause
-            // A random wait spreads the attempts of machines that lost the server at the same time.
+            // A random wait spreads the attempts of hosts that lost the server at the same time.
             let factor = Double.random(in: 0.5...1)
             let end = clocks.now() + wait * factor
             if await pause.wait(until: end, clocks) == .ready {
@@ -158,7 +158,7 @@ final class EngineLink {
         (self.commands, self.messages) = (commands, messages)
         breaker = EngineBreaker()
         onFlushes?(flushes)
-        // `becomeConnected` claims budgets, and a claim needs the number of machines. Therefore,
+        // `becomeConnected` claims budgets, and a claim needs the number of hosts. Therefore,
         // `beat`, which reads this number, comes first.
         beat()
         heartbeat.set(clocks.now() + FleetLimits.secondHeartbeat)
@@ -285,7 +285,7 @@ final class EngineLink {
         onChange?(reason)
     }
 
-    /// True if the other machines had enough time to connect to the current Redis server.
+    /// True if the other hosts had enough time to connect to the current Redis server.
     var isSettled: Bool {
         guard case .connected = state else { return false }
         return clocks.now() - since >= .seconds(FleetLimits.memberSeconds)

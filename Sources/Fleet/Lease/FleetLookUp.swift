@@ -13,16 +13,16 @@ final class FleetLookUp {
 
     var machine = LeaseMachine()
 
-    /// Value that was read, that another machine sent, or that the vendor returned to this machine.
+    /// Value that was read, that another host sent, or that the vendor returned to this host.
     var value: FleetValue?
 
     /// Value that was read after the end of its TTL.
     var stale: FleetValue?
 
-    /// Start of the vendor call of this machine, by the Redis clock in milliseconds.
+    /// Start of the vendor call of this host, by the Redis clock in milliseconds.
     var calledAt: Int64?
 
-    /// Time at which this machine stops waiting and calls the vendor.
+    /// Time at which this host stops waiting and calls the vendor.
     private(set) var waitEnd: Instant
 
     /// Random value of the lease, which identifies this lookup as the owner.
@@ -49,7 +49,7 @@ final class FleetLookUp {
 
     var keys: [FleetKey] { [key] + others }
 
-    /// True until this machine uses a value or calls the vendor.
+    /// True while the lookup reads the value, claims the lease, or waits for another host.
     var waits: Bool {
         switch machine.phase {
         case .reading, .claiming, .waiting: true

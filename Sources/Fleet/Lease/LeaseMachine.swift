@@ -2,18 +2,18 @@
 
 /// State machine of one lookup of a shared answer, which uses no clock and no network.
 ///
-/// A machine reads the value, then claims a lease in Redis. The machine that gets the lease is the
-/// *leader*: it calls the vendor, stores the answer and releases the lease. The other machines wait
-/// for the leader's message. If the message does not arrive before the end of the wait, they call
-/// the vendor themselves. The time limit of the wait also covers the read and the claim, so that a
-/// slow Redis server does not prolong a lookup.
+/// Each host reads the shared answer (the *value*), then claims a lease in Redis. The host that
+/// gets the lease is the *leader*: it calls the vendor, stores the answer, sends the answer to the
+/// other hosts, and releases the lease. The other hosts wait for this message. If the message does
+/// not arrive before the end of the wait, they call the vendor themselves. The time limit of the
+/// wait also covers the read and the claim, so that a slow Redis server does not prolong a lookup.
 struct LeaseMachine: Hashable, Sendable {
     enum Phase: Hashable, Sendable {
         case reading
         case claiming
         case waiting
 
-        /// This machine calls the vendor, with the lease or without it.
+        /// This host calls the vendor, with the lease or without it.
         case calling(isLeader: Bool)
 
         case done
@@ -27,7 +27,7 @@ struct LeaseMachine: Hashable, Sendable {
 
         case engineFailed
 
-        /// A message of another machine contained a usable value.
+        /// A message of another host contained a usable value.
         case received
 
         case waitEnded
@@ -40,7 +40,7 @@ struct LeaseMachine: Hashable, Sendable {
         case use
         case call
 
-        /// Store the value and send it to the other machines.
+        /// Store the value and send it to the other hosts.
         case publish
 
         case release
@@ -48,7 +48,7 @@ struct LeaseMachine: Hashable, Sendable {
 
     private(set) var phase = Phase.reading
 
-    /// True if Redis may have given the lease to this machine.
+    /// True if Redis may have given the lease to this host.
     private(set) var mayHold = false
 
     static let first = Action.read
@@ -89,14 +89,15 @@ struct LeaseMachine: Hashable, Sendable {
         }
     }
 
-    /// Ends the lookup with an action, and releases the lease if this machine may have the lease.
+    /// Ends the lookup with `action`; also releases the lease if Redis may have given it to this
+    /// host.
     private mutating func end(with action: Action?) -> [Action] {
         phase = .done
         defer { mayHold = false }
         return [action].compactMap(\.self) + (mayHold ? [.release] : [])
     }
 
-    /// Releases a lease that is granted too late, so that the lease does not block other machines.
+    /// Releases a lease that is granted too late, so that the lease does not block other hosts.
     private func lateActions(_ event: Event) -> [Action] {
         if case .claimed(isWon: true, _) = event { [.release] } else { [] }
     }

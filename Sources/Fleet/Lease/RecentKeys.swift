@@ -7,7 +7,7 @@ struct RecentKeys {
         let name: Name
         let view: String
 
-        /// Time of the newest value that this machine accepted; older values are ignored.
+        /// Time of the newest value that this host accepted; older values are ignored.
         var fetchedAt: Int64?
     }
 

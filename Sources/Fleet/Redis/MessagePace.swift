@@ -14,7 +14,7 @@ struct MessagePace {
 
     /// Returns the time to wait before the next read.
     mutating func pause(at now: Instant) -> Duration {
-        // The limit of 60 s prevents an overflow: the clock also runs while the machine is
+        // The limit of 60 s prevents an overflow: the clock also runs while the host is
         // suspended, and `passed` can be very long.
         let passed = min(now - updated, .seconds(60))
         let microseconds = Int(passed / .microseconds(1))

@@ -33,6 +33,6 @@ package struct FleetKey: Hashable, Sendable {
 enum FleetKeys {
     static let prefix = "httpdnsd:"
 
-    /// Channel of all machines, including machines with another secret.
+    /// Channel of all hosts, including hosts with another secret.
     static let channel = "httpdnsd:messages"
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Flush: machines reject shared answers that were fetched before ``at``.
+/// Flush: hosts reject shared answers that were fetched before ``at``.
 package struct FleetFlush: Sendable, Hashable {
     package enum Scope: Sendable, Hashable {
         case all
@@ -21,7 +21,7 @@ package struct FleetFlush: Sendable, Hashable {
 
     package var scope: Scope
 
-    /// True if the machines mark their cached answers stale instead of removing them.
+    /// True if the hosts mark their cached answers stale instead of removing them.
     package var isSoft: Bool
 
     /// Time of the flush by the Redis clock, in milliseconds since 1970.
@@ -63,7 +63,7 @@ package struct FleetFlush: Sendable, Hashable {
     }
 }
 
-/// Message to all machines, with encrypted content.
+/// Message to all hosts, with encrypted content.
 enum FleetMessage {
     case value(FleetKey, [UInt8])
     case flush([UInt8])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Answer of a vendor, in the form that machines share.
+/// Answer of a vendor, in the form that hosts share.
 package struct FleetValue: Sendable, Hashable {
     package struct Addresses: Sendable, Hashable {
         package var addresses: [IPAddress]
@@ -32,7 +32,7 @@ package struct FleetValue: Sendable, Hashable {
     private var serverAddress: [UInt8] = []
     private var serverPort: UInt16 = 0
 
-    /// Name of the machine that called the vendor.
+    /// Name of the host that called the vendor.
     package var machine = ""
 
     package init() {}
@@ -104,7 +104,7 @@ extension FleetValue {
     }
 }
 
-/// Name of a machine, with printable ASCII characters only and without a slash.
+/// Name of a host, with printable ASCII characters only and without a slash.
 package struct MachineName: Sendable, Hashable {
     package let text: String
 
