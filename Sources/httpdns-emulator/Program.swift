@@ -82,7 +82,7 @@ struct Program: AsyncParsableCommand {
     // MARK: - Running
 
     static func main() async {
-        // Swift reads the arguments from /proc.
+        // Swift reads the arguments from /proc; without /proc, the list is empty.
         guard !CommandLine.arguments.isEmpty else {
             Emulator.complain(
                 "cannot read the arguments, because /proc is not mounted: mount /proc"
@@ -140,7 +140,8 @@ struct Program: AsyncParsableCommand {
             Alibaba(account: account, manner: try alibaba.manner(at: own)),
             AlibabaAPI(account: account, bill: bill),
             Baidu(account: account),
-            // Volcengine checks the parameters of `/resolve`, and must precede DNSJSON.
+            // Volcengine recognizes its requests to `/resolve` by their parameters. It must precede
+            // DNSJSON, which accepts all other requests to this path.
             Volcengine(account: account),
             DNSJSON(account: account, manner: json.manner),
         ]
@@ -210,7 +211,7 @@ private struct Signals {
     /// Sources of the signals; libdispatch stops a source that has no reference.
     private let sources: [any DispatchSourceSignal]
 
-    /// Returns when all signals are registered, because libdispatch loses earlier signals.
+    /// Returns when all signals are registered: libdispatch loses signals that arrive before.
     init(_ numbers: [Int32]) async {
         let (stream, continuation) = AsyncStream<Int32>.makeStream()
         var sources: [any DispatchSourceSignal] = []

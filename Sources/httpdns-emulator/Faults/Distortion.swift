@@ -86,7 +86,7 @@ struct Damage: Sendable {
                 reply.response = Response(status: 302)
                 reply.response.headers.append(("Location", url))
             case .zeroAddress, .ttl, .wrongName, .wrongKey, .badPadding, .error:
-                break  // Applied to the answer already.
+                break  // The vendor has already applied these faults to the answer.
             }
         }
         return reply

@@ -23,7 +23,7 @@ struct Request: Sendable {
 // MARK: - Reading
 
 extension Request {
-    /// Status of the reply.
+    /// Reason why a request is rejected; the raw value is the status of the reply.
     enum Failure: Int, Error {
         /// Malformed request line, field or length.
         case malformed = 400

@@ -78,7 +78,8 @@ extension Alibaba {
         }
     }
 
-    /// Returns the parameters of the lookup, which are in plain text or in `enc`.
+    /// Returns the parameters of the lookup, which the call has in plain text or encrypted in
+    /// `enc`.
     private func asked(_ parameters: Parameters, _ mode: Mode) throws(Code) -> Parameters {
         guard let cipher = mode.cipher else {
             guard parameters["enc"] == nil else { throw .missingArgument }

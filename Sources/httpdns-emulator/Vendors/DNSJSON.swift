@@ -164,7 +164,7 @@ struct DNSJSON: Vendor {
         }
     }
 
-    /// Checks the signature; returns false for an unsigned call, if calls may be unsigned.
+    /// Checks the signature; returns false for an unsigned call, and throws if a key is required.
     private func checkKey(
         _ parameters: Parameters,
         _ name: String,

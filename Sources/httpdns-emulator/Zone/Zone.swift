@@ -5,7 +5,8 @@ struct Zone: Sendable {
     struct Record: Sendable, Equatable {
         var address: Address
         var ttl: Int
-        /// Subnet of clients that get the address; if nil, clients in no subnet of other records.
+        /// Clients in this subnet get the address; if nil, clients that are in no other record's
+        /// subnet.
         var subnet: Subnet?
     }
 
