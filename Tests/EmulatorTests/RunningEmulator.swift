@@ -6,7 +6,7 @@ import Testing
 
 @testable import httpdns_emulator
 
-/// Lock for the start of a child, which must not inherit another child's pipes.
+/// Lock for the start of a child process, so that no child inherits the pipes of another child.
 private let spawning = Mutex(())
 
 struct Child {

@@ -34,7 +34,7 @@ struct FleetValueTests {
         return value
     }
 
-    @Test("a value that was written is read back unchanged")
+    @Test("an encoded value is decoded unchanged")
     func roundTrip() throws {
         var values = [try Self.value(), FleetValue()]
         values[1].v4 = .init([], ttl: 0)
@@ -53,7 +53,7 @@ struct FleetValueTests {
         }
     }
 
-    @Test("the age is rounded up and never negative; the TTL is the shortest TTL of the value")
+    @Test("the age of a value is rounded up and never negative; its TTL is the shortest of all")
     func age() throws {
         let value = try Self.value()
         #expect(value.ttl == 30)
@@ -63,7 +63,7 @@ struct FleetValueTests {
     }
 
     @Test(
-        "a time is unreadable if its sums could overflow",
+        "a value or flush is unreadable if calculations with its time could overflow",
         arguments: [.min, .min + 1, -1, 1 << 62, .max] as [Int64]
     )
     func time(_ time: Int64) throws {
@@ -99,7 +99,7 @@ struct FleetValueTests {
         }
     }
 
-    @Test("a key depends on name, families, view and secret, but not on the case of the name")
+    @Test("a key depends on name, families, view and secret, but not on the name's letter case")
     func keys() throws {
         let name = try Name("www.example.com")
         let key = FleetKey(name, .v4, view: "v", testSeal())
@@ -114,7 +114,7 @@ struct FleetValueTests {
         #expect(text.hasPrefix("httpdnsd:{") && text.hasSuffix("}:v") && !text.contains("example"))
     }
 
-    @Test("a flush removes earlier answers; a full list may remove more answers, never fewer")
+    @Test("a flush covers earlier answers; a full list of flushes may cover more, never fewer")
     func flushes() throws {
         let (name, other) = (try Name("www.example.com"), try Name("www.example.org"))
         var list = FlushList()
@@ -131,7 +131,7 @@ struct FleetValueTests {
         #expect(list.covers(name, fetchedAt: 100, now: 200))
         #expect(!list.covers(name, fetchedAt: 101, now: 200))
         #expect(!list.covers(other, fetchedAt: 100, now: 200))
-        // After a fail-over, the Redis clock is behind the time of the flush.
+        // After a failover, the Redis clock is behind the time of the flush.
         #expect(!list.covers(name, fetchedAt: 100, now: 100 - 2_001))
         for index in 0..<FleetLimits.flushes {
             list.add(
@@ -158,7 +158,7 @@ struct FleetValueTests {
         #expect(try FleetFlush(octets: flush.octets) == flush)
     }
 
-    @Test("a soft flush of all names does not hide a stored flush that removes answers")
+    @Test("a known soft flush of all names does not hide a stored hard flush")
     func storedFlushes() throws {
         let name = FleetFlush(.name(try Name("www.example.com")), isSoft: false, at: 100)
         let soft = FleetFlush(.name(try Name("www.example.org")), isSoft: true, at: 110)

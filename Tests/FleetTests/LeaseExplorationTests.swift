@@ -25,7 +25,7 @@ private struct World {
         /// True if Redis has given the lease to the machine.
         var holds = false
 
-        /// The state as a number.
+        /// The state, encoded as one integer.
         var code: UInt64 {
             var code: UInt64 = isCrashed ? 1 : 0
             func add(_ value: Int, bits: UInt64) { code = code << bits | UInt64(value) }
@@ -72,7 +72,7 @@ private struct World {
 
     var holder: Int? { machines.firstIndex(where: \.holds) }
 
-    /// The state as numbers; the order of the machines does not matter.
+    /// The state, encoded as integers; the order of the machines has no effect.
     var key: [UInt64] {
         machines.map(\.code).sorted() + [
             (hasValue ? 1 : 0) | (isLate ? 2 : 0) | (isDisturbed ? 4 : 0)

@@ -31,7 +31,7 @@ struct MessagePaceTests {
         #expect(time > expected * 0.99 && time < expected * 1.01)
     }
 
-    @Test("a pause of a year, such as in a suspended machine, only empties the token bucket")
+    @Test("if a year passes without messages (a suspended machine), the next read does not wait")
     func longPause() {
         var pace = MessagePace(at: Clock.now)
         pace.note(100 << 20)

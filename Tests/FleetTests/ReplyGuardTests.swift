@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fleet
 
-@Suite("Replies of the engine")
+@Suite("Replies of the Redis server")
 struct ReplyGuardTests {
     private static func read(_ text: String, inParts size: Int = .max) throws -> [RedisReply] {
         let reader = ReplyReader()
@@ -18,7 +18,10 @@ struct ReplyGuardTests {
         return replies
     }
 
-    @Test("all types of RESP2 are read, in any division into reads", arguments: [1, 2, 7, .max])
+    @Test(
+        "replies of all RESP2 types are parsed, however the stream is divided into reads",
+        arguments: [1, 2, 7, .max]
+    )
     func types(_ size: Int) throws {
         #expect(RedisCodec.load() == nil)
         let text =
@@ -36,7 +39,7 @@ struct ReplyGuardTests {
     }
 
     @Test(
-        "a reply beyond the limits is refused before its content is read",
+        "a reply beyond the limits is rejected before its content is read",
         arguments: [
             "$1048577\r\n", "$99999999999\r\n", "*257\r\n", "*2147483647\r\n", "*200\r\n*100\r\n",
             "$-2\r\n", "$\r\n", "$1 \r\n", "*-\r\n", "$+1\r\n", "%1\r\n", "x",

@@ -31,7 +31,7 @@ struct AbandonedCallTests {
         ]
     }
 
-    @Test("a call counts against the limit until the vendor has answered")
+    @Test("a call counts against `concurrent-calls` until the vendor has answered")
     @ServiceLoop
     func limit() async throws {
         let load = Load()
@@ -55,7 +55,7 @@ struct AbandonedCallTests {
         #expect(occupied(client) == [0, 0, 0, 0, 0, 0])
     }
 
-    @Test("a client with expired calls leaves calls for other clients")
+    @Test("a client whose calls have expired leaves free calls for other clients")
     @ServiceLoop
     func shares() async throws {
         world.script = { request in
@@ -78,7 +78,10 @@ struct AbandonedCallTests {
         case hedged, networkChanged, networkChangedLate, resumed, invalid
     }
 
-    @Test("a call that has ended does not count against the limit", arguments: Ending.allCases)
+    @Test(
+        "a call that has ended does not count against `concurrent-calls`",
+        arguments: Ending.allCases
+    )
     @ServiceLoop
     private func places(_ ending: Ending) async throws {
         let late = Simulation.Step.silence()
@@ -114,7 +117,7 @@ struct AbandonedCallTests {
         _ = try await world.lookUp(client, of: network(3))
     }
 
-    @Test("after a network change, the vendor is called for the queued names")
+    @Test("after a network change, the daemon calls the vendor for the queued names")
     @ServiceLoop
     func networkChange() async throws {
         world.script = { _ in .silence() }
@@ -130,7 +133,7 @@ struct AbandonedCallTests {
         #expect(reply.duration < .milliseconds(250))
     }
 
-    @Test("a silent vendor is detected even if expired calls use the whole limit")
+    @Test("the daemon detects a silent vendor even if expired calls use up `concurrent-calls`")
     @ServiceLoop
     func silence() async throws {
         world.servers([:])
@@ -152,7 +155,7 @@ struct AbandonedCallTests {
     }
 
     @Test(
-        "expired slow names of one client cause no failure for another client",
+        "if lookups of one client expire, the lookups of another client do not fail",
         arguments: [503, 429]
     )
     @ServiceLoop

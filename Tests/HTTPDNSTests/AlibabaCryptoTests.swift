@@ -60,7 +60,7 @@ struct DigestTests {
         #expect(try zero.open(block) == [UInt8](repeating: 0, count: 16))
     }
 
-    @Test("any changed octet prevents decryption")
+    @Test("a ciphertext with any changed octet is rejected")
     func authenticated() throws {
         ERR_clear_error()
         let cipher = try Cipher(.aesGCM, key: Secret("0123456789abcdef"))
@@ -81,7 +81,7 @@ struct DigestTests {
         #expect(ERR_peek_error() == 0)
     }
 
-    @Test("a key of invalid length is refused", arguments: [0, 15, 17, 32])
+    @Test("a key of invalid length is rejected", arguments: [0, 15, 17, 32])
     func keyLength(count: Int) {
         #expect(throws: CipherError.keyLength(expected: 16, found: count)) {
             try Cipher(.aesGCM, key: Secret([UInt8](repeating: 1, count: count)))

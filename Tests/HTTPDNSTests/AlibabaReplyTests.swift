@@ -34,7 +34,7 @@ struct AlibabaReplyTests {
         #expect(answer.denial == nil)
     }
 
-    @Test("a plain reply may lack the encryption mode")
+    @Test("an unencrypted reply is accepted without an encryption mode")
     func plain() throws {
         let data = AlibabaVectors.plainData
         try expectKnown(read(#"{"code":"success","mode":"0","data":\#(data)}"#))
@@ -50,7 +50,7 @@ struct AlibabaReplyTests {
         try expectKnown(read(#"{"code":"success","mode":"2","data":"\#(gcm)"}"#, .gcm))
     }
 
-    @Test("a reply must have the request's encryption mode")
+    @Test("a reply is accepted only if it has the encryption mode of the request")
     func downgrade() throws {
         let plain = AlibabaVectors.plainData
         for body in [
@@ -69,7 +69,7 @@ struct AlibabaReplyTests {
         }
     }
 
-    @Test("a batch's answers have the order of the names")
+    @Test("the answers to a batch have the order of the names in the request")
     func batch() throws {
         let names = try lookup("a.example.com", "b.example.com", "c.example.com")
         let answers = try alibaba().answers(
@@ -91,7 +91,7 @@ struct AlibabaReplyTests {
     }
 
     @Test(
-        "an undocumented code does not prove that a family has no address",
+        "a family with an undocumented `no_ip_code` does not count as empty",
         arguments: [
             (#","no_ip_code":"RRNotExist""#, true), (#","no_ip_code":"DomainNotExist""#, true),
             ("", true), (#","no_ip_code":"SomethingElse""#, false),
@@ -107,7 +107,7 @@ struct AlibabaReplyTests {
         #expect(answer.v4?.addresses.count == 1)
     }
 
-    @Test("a family must be an object", arguments: ["v4", "v6"])
+    @Test("a reply in which a family is not a JSON object is unreadable", arguments: ["v4", "v6"])
     func familyOfAnotherForm(key: String) {
         #expect(throws: VendorError.unreadable(.member(key))) {
             try read(
@@ -116,7 +116,7 @@ struct AlibabaReplyTests {
         }
     }
 
-    @Test("an empty reply is not NXDOMAIN")
+    @Test("a reply without addresses does not mean NXDOMAIN")
     func neverNXDomain() throws {
         let empty = #"{"ips":[],"ttl":60,"no_ip_code":"DomainNotExist"}"#
         let answer = try read(
@@ -127,7 +127,7 @@ struct AlibabaReplyTests {
         #expect(answer.v4?.reason == .noDomain)
     }
 
-    @Test("v1: both families have one TTL")
+    @Test("v1: both families of a reply have the same TTL")
     func v1() throws {
         let answers = try read1(
             #"""
@@ -147,7 +147,7 @@ struct AlibabaReplyTests {
         #expect(try read1(body, lookup("www.aliyun.com"))[0].v6 == nil)
     }
 
-    @Test("v1: a batch has one record per family")
+    @Test("v1: the reply to a batch has one record per name and family")
     func v1Batch() throws {
         let names = try lookup("www.aliyun.com", "www.taobao.com", "c.example.com")
         let answers = try read1(
@@ -204,7 +204,7 @@ struct RefusalCase: Sendable, CustomTestStringConvertible {
 }
 
 extension AlibabaReplyTests {
-    @Test("every error code has the same meaning in all APIs", arguments: RefusalCase.all)
+    @Test("each error code has the same meaning in v1 and v2", arguments: RefusalCase.all)
     func codes(_ refusal: RefusalCase) throws {
         let reply = HTTPReply(refusal.status, #"{"code":"\#(refusal.code)"}"#)
         for api in Alibaba.API.allCases {
@@ -222,7 +222,7 @@ extension AlibabaReplyTests {
         }
     }
 
-    @Test("a reply with HTTP status 200 may be a refusal", arguments: RefusalCase.all)
+    @Test("an error code in a reply with HTTP status 200 is an error", arguments: RefusalCase.all)
     func codesInBody(_ refusal: RefusalCase) throws {
         let error = try #require(throws: VendorError.self) {
             try read(#"{"code":"\#(refusal.code)","mode":"0"}"#)

@@ -66,7 +66,7 @@ struct AlibabaRequestTests {
     }
 
     @Test(
-        "a route's parameters replace those of the vendor",
+        "the parameters of a route replace the parameters in the vendor's settings",
         arguments: [
             (subnet: nil, sdns: ["tier": "gold"], "cip=192.0.2.7&sdns-tier=gold"),
             ("203.0.113.7", nil, "cip=203.0.113.7&sdns-city=hangzhou"),
@@ -87,7 +87,7 @@ struct AlibabaRequestTests {
         #expect(v1 == "/100000/d?host=www.aliyun.com&query=4&" + historical)
     }
 
-    @Test("a parameter is signed raw and sent escaped")
+    @Test("a parameter is signed without percent-encoding, and sent with percent-encoding")
     func escaped() throws {
         let path = try path(alibaba(parameters: ["k": "a=b"]), lookup("www.aliyun.com"))
         #expect(path.contains("&sdns-k=a%3Db&"))
@@ -136,7 +136,7 @@ struct AlibabaRequestTests {
         )
     }
 
-    @Test("client address and custom parameters are encrypted")
+    @Test("the client address and the custom parameters are encrypted")
     func sealedParameters() throws {
         var question = try lookup("www.aliyun.com")
         question.clientSubnet = try address("2001:db8::1")
@@ -157,7 +157,7 @@ struct AlibabaRequestTests {
         #expect(!path.contains("aliyun"))
     }
 
-    @Test("v1 has the signature of the document")
+    @Test("the v1 signature equals the example in the vendor's document")
     func v1() throws {
         let secret = Secret("IAmASecret")
         #expect(
@@ -178,7 +178,7 @@ struct AlibabaRequestTests {
         )
     }
 
-    @Test("v1 has four paths; only names are signed")
+    @Test("v1 requests have one of four paths, and sign only the names")
     func v1Paths() throws {
         let one = try lookup("a.example.com", families: .v6)
         let two = try lookup("a.example.com", "b.example.com", families: .v4)
@@ -196,7 +196,7 @@ struct AlibabaRequestTests {
         )
     }
 
-    @Test("after a TLS failure, the next call uses the other certificate name")
+    @Test("after a TLS failure, the next call expects the vendor's other certificate name")
     func tlsNames() throws {
         let first = try Alibaba(account: "1")
         let url = { (vendor: any Vendor) in
@@ -218,7 +218,7 @@ struct AlibabaRequestTests {
         #expect(try alibaba().alternative(after: tls) == nil)
     }
 
-    @Test("with `tls-name`, the other certificate name is never used")
+    @Test("with `tls-name`, a call never expects another certificate name")
     func saidName() throws {
         for name in Alibaba.tlsNames + ["dns.example.com"] {
             let vendor = try Alibaba(account: "1", tlsName: name)
@@ -226,14 +226,14 @@ struct AlibabaRequestTests {
         }
     }
 
-    @Test("only host names are sent")
+    @Test("a name that is not a host name is not sent to the vendor")
     func noHostname() throws {
         #expect(throws: VendorError.unusableName) {
             try path(alibaba(), lookup("www.aliyun.com", #"a\"b.example.com"#))
         }
     }
 
-    @Test("a failing random generator aborts the request")
+    @Test("if the random generator fails, no request is created")
     func noEntropy() throws {
         let empty = Entropy { (_) throws(VendorError) in throw .cipher(.noEntropy) }
         #expect(throws: VendorError.cipher(.noEntropy)) {
@@ -248,7 +248,7 @@ struct AlibabaRequestTests {
 }
 
 extension AlibabaRequestTests {
-    @Test("the constants are those of the documents")
+    @Test("the properties of the vendor agree with the documents")
     func facts() throws {
         let facts = try Alibaba(account: "1").facts
         #expect(facts.kind == "alibaba")
@@ -263,7 +263,7 @@ extension AlibabaRequestTests {
         }
     }
 
-    @Test("inconsistent settings are refused")
+    @Test("invalid settings are rejected")
     func refusedSettings() {
         func error(_ make: () throws(AlibabaSetupError) -> Alibaba) -> AlibabaSetupError? {
             do throws(AlibabaSetupError) { _ = try make() } catch { return error }
@@ -321,7 +321,7 @@ extension AlibabaRequestTests {
         )
     }
 
-    @Test("no text form shows keys")
+    @Test("no textual description of the vendor shows a key")
     func secrets() throws {
         let vendor = try alibaba(.gcm)
         var dumped = ""
@@ -331,7 +331,7 @@ extension AlibabaRequestTests {
         #expect("\(vendor)" == "alibaba v2 over http, encryption gcm")
     }
 
-    @Test("number and length of names limit a batch")
+    @Test("the number and the total length of the names in a batch are limited")
     func batches() throws {
         let facts = try Alibaba(account: "1").facts
         let long = try Name(

@@ -65,7 +65,9 @@ struct AlibabaScheduleTests {
         )
     }
 
-    @Test("http permits only the default port and the scheduler's port")
+    @Test(
+        "over HTTP, a server may have only the default port or the port of the scheduling service"
+    )
     func unprotectedPorts() throws {
         let body = #"""
             {"service_ip":["203.107.1.97","203.107.1.98","203.107.1.99"],
@@ -76,7 +78,7 @@ struct AlibabaScheduleTests {
         #expect(own.servers.map(\.description) == ["203.107.1.97:80", "203.107.1.98:8080"])
     }
 
-    @Test("https permits other ports")
+    @Test("over HTTPS, a server may have any port")
     func ports() throws {
         let read = { (body: String) in
             let scheduler = try server("203.107.1.1:443")
@@ -95,7 +97,7 @@ struct AlibabaScheduleTests {
     }
 
     @Test(
-        "unusable addresses and invalid text are left out",
+        "unusable addresses and invalid text in the list of servers are ignored",
         arguments: [
             #""0.0.0.0""#, #""127.0.0.1""#, #""224.0.0.1""#, #""::1""#, #""x""#, "1", "null",
             #""203.107.1.1:80""#, #""2001:db8::1""#,
@@ -109,7 +111,7 @@ struct AlibabaScheduleTests {
         }
     }
 
-    @Test("a local service may return local servers")
+    @Test("a scheduling service with a local address may return local servers")
     func local() throws {
         let told = try read(#"{"service_ip":["127.0.0.2"]}"#, from: "127.0.0.1:80")
         #expect(told.servers.map(\.description) == ["127.0.0.2:80"])
@@ -121,7 +123,7 @@ struct AlibabaScheduleTests {
         #expect(try read(#"{"service_ip":[\#(list)]}"#).servers.count == 8)
     }
 
-    @Test("a disabled account is a refusal")
+    @Test("`service_status: disable` counts as a refusal of the account")
     func disabled() {
         #expect(throws: VendorError.unauthorized(status: 200, code: .disable)) {
             try read(#"{"service_status":"disable","service_ip":["203.107.1.97"]}"#)

@@ -22,7 +22,7 @@ struct BaiduTests {
         ).url
     }
 
-    @Test("the request is signed as in the example", arguments: [Families.v4, .v6, .both])
+    @Test("the request is signed as in the vendor's example", arguments: [Families.v4, .v6, .both])
     func request(families: Families) throws {
         let type =
             switch families {
@@ -37,7 +37,7 @@ struct BaiduTests {
         )
     }
 
-    @Test("ten names and a client address are sent")
+    @Test("a request can contain ten names and a client address")
     func batch() throws {
         var question = try lookup("b.example.com", "A.example.com")
         question.clientSubnet = try address("2001:db8::1")
@@ -50,7 +50,7 @@ struct BaiduTests {
         }
     }
 
-    @Test("the answers are returned by name")
+    @Test("each name of a batch gets its answer")
     func answers() throws {
         let answers = try vendor.answers(
             to: lookup("a.example.com", "b.example.com", "c.example.com"),
@@ -83,7 +83,7 @@ struct BaiduTests {
         #expect(error.mayBeClockSkew)
     }
 
-    @Test("other error texts are classified by status")
+    @Test("the HTTP status determines the error for an unknown error text")
     func words() throws {
         let code = try #require(VendorCode("Account not found"))
         let expected: [(Int, VendorError)] = [
@@ -100,7 +100,7 @@ struct BaiduTests {
         }
     }
 
-    @Test("a reply with other names, or a name twice, is refused")
+    @Test("a reply with a name that was not requested, or with a name twice, is rejected")
     func names() throws {
         let entry = #"{"ipv4":{"ip":["192.0.2.1"],"ttl":9}}"#
         #expect(throws: VendorError.unreadable(.member("data"))) {
@@ -119,7 +119,7 @@ struct BaiduTests {
         }
     }
 
-    @Test("inconsistent settings are refused")
+    @Test("invalid settings are rejected")
     func settings() {
         #expect(throws: AccountError.account) { try Baidu(account: "1&2", secret: Secret("1")) }
         #expect(throws: AccountError.secret) { try Baidu(account: "1", secret: Secret("")) }

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPDNS
 
 extension BatchQueue {
-    /// Returns the next call, which may have `most` names.
+    /// Returns the next call, which contains at most `most` names.
     fileprivate mutating func nextBatch(
         _ shares: CallShares,
         now: Instant = Instant(nanoseconds: 0),
@@ -23,7 +23,7 @@ extension BatchQueue {
     }
 }
 
-@Suite("The queue of names waiting for a call")
+@Suite("Queue of names that wait for a call")
 struct BatchQueueTests {
     private func question(
         _ name: String,
@@ -39,7 +39,7 @@ struct BatchQueueTests {
         batch?.questions.map { $0.name.text }
     }
 
-    @Test("a call has the oldest name, and other names with the same families")
+    @Test("a call contains the oldest name, and other names with the same families")
     func order() throws {
         var queue = BatchQueue()
         for (name, families) in [("a", Families.v4), ("b", .v6), ("c", .v4), ("d", .v6)] {
@@ -52,7 +52,7 @@ struct BatchQueueTests {
         #expect(queue.nextBatch(idle) == nil)
     }
 
-    @Test("if the oldest name has waited too long, the next call has the newest names")
+    @Test("if the oldest name has waited too long, the next call contains the newest names")
     func newest() throws {
         var queue = BatchQueue()
         let start = Instant(nanoseconds: 0)
@@ -87,7 +87,7 @@ struct BatchQueueTests {
         #expect(queue.refusal(of: network(1)) == nil)
     }
 
-    @Test("clients alternate and share no call")
+    @Test("clients take turns, and no call contains names of two clients")
     func turns() throws {
         var queue = BatchQueue()
         for number in 1...6 { queue.add(try question("a\(number)"), of: network(1)) }
@@ -121,7 +121,7 @@ struct BatchQueueTests {
         #expect(order == [["a", "d"], ["b", "e"], ["c"], ["f"], ["g"]])
     }
 
-    @Test("clients take turns, whatever the parameters of their names")
+    @Test("clients take turns even if their names have different parameters")
     func turnsOfParameters() throws {
         var queue = BatchQueue()
         for number in 1...3 {
@@ -151,7 +151,9 @@ struct BatchQueueTests {
         #expect(names(queue.nextBatch(shares)) == ["a"])
     }
 
-    @Test("clients keep their order while clients with fewer calls go first")
+    @Test(
+        "clients with equally many calls keep their order while clients with fewer calls go first"
+    )
     func keptTurns() throws {
         var queue = BatchQueue()
         var shares = CallShares(of: 64)
@@ -170,7 +172,7 @@ struct BatchQueueTests {
         #expect(queue.lineCount == 0)
     }
 
-    @Test("a name of several clients is sent once")
+    @Test("a name for which several clients wait is sent once")
     func common() throws {
         var queue = BatchQueue()
         var shares = CallShares(of: 4)
@@ -188,7 +190,7 @@ struct BatchQueueTests {
         #expect(queue.nextBatch(shares) == nil)
     }
 
-    @Test("one client gets half of the calls, and the next client half of the remaining calls")
+    @Test("one client can use half of the calls, and the next client half of the remaining calls")
     func shares() {
         for (calls, expected) in [
             (1, [1, 0, 0]), (2, [1, 1, 0]), (4, [2, 1, 1]), (32, [16, 8, 4]),
@@ -207,7 +209,7 @@ struct BatchQueueTests {
         }
     }
 
-    @Test("clients without a proven address get half of the calls together, if others need calls")
+    @Test("if proven clients need calls, all other clients together can use half of the calls")
     func reserve() {
         for (calls, expected) in [(1, 1), (2, 1), (4, 2), (32, 16)] {
             var shares = CallShares(of: calls)
@@ -224,7 +226,7 @@ struct BatchQueueTests {
         }
     }
 
-    @Test("clients without a proven address together take every second turn")
+    @Test("all clients that are not proven together get every second call")
     func groupTurns() throws {
         var queue = BatchQueue()
         for number in 1...100 { queue.add(try question("f\(number)"), of: unproven(number)) }
@@ -235,7 +237,7 @@ struct BatchQueueTests {
         #expect(order == ["a1", "f1", "d", "f2", "a2", "f3", "a3", "f4", "f5"])
     }
 
-    @Test("names from forged addresses cannot fill the queue")
+    @Test("clients with forged addresses cannot fill the queue")
     func reservedQueue() throws {
         var queue = BatchQueue()
         queue.isReserved = true
@@ -253,7 +255,7 @@ struct BatchQueueTests {
         #expect(queue.nextBatch(idle, most: 1)?.client == network(1))
     }
 
-    @Test("removed names use no memory, and do not delay later names")
+    @Test("names that were removed from the queue use no memory, and do not delay later names")
     func manyClients() throws {
         var queue = BatchQueue()
         for number in 0..<20_000 {
@@ -283,7 +285,7 @@ struct BatchQueueTests {
         #expect(queue.count == 0)
     }
 
-    @Test("a call has only as many names as its maximum length allows")
+    @Test("the number of names in a call is limited by the maximum length of the call")
     func tooLong() throws {
         var queue = BatchQueue()
         let facts = try plainTencent().facts
@@ -296,7 +298,7 @@ struct BatchQueueTests {
         #expect(sizes == [5, 3])
     }
 
-    @Test("additions and removals do not grow the queue")
+    @Test("the memory of the queue does not grow if a name is added and removed repeatedly")
     func bounded() throws {
         var queue = BatchQueue()
         let question = try question("a")

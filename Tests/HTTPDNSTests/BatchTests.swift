@@ -33,7 +33,7 @@ struct BatchTests {
     }
 
     @Test(
-        "names of one loop iteration share calls up to the batch limit"
+        "names that arrive in one iteration of the service loop share calls, up to the batch limit"
     )
     @ServiceLoop
     func sameTurn() async throws {
@@ -65,7 +65,7 @@ struct BatchTests {
         #expect(answers[2].answer.isEmpty)
     }
 
-    @Test("a failed call fails all its names")
+    @Test("if a call fails, all its names fail")
     @ServiceLoop
     func failure() async throws {
         world.script = { _ in .fail(.connect("refused")) }
@@ -80,7 +80,7 @@ struct BatchTests {
         #expect(world.sent.count == 2)
     }
 
-    @Test("a queued name fails at its deadline")
+    @Test("a name that is still queued at its deadline fails")
     @ServiceLoop
     func queuedTooLong() async throws {
         let client = try world.client { $0.concurrentCalls = 1 }
@@ -91,7 +91,7 @@ struct BatchTests {
         #expect(world.elapsed == .milliseconds(201))
     }
 
-    @Test("a name in flight is not sent again")
+    @Test("a lookup for a name in flight joins the call in flight")
     @ServiceLoop
     func merged() async throws {
         world.servers([:])
@@ -107,7 +107,7 @@ struct BatchTests {
         #expect(client.statistics.successes == 3)
     }
 
-    @Test("each lookup ends at its own deadline")
+    @Test("each of several lookups for one name ends at its own deadline")
     @ServiceLoop
     func deadlines() async throws {
         world.servers([1: .reply(ok("www.example.com.:192.0.2.9,60-0"), after: .milliseconds(200))])
@@ -120,7 +120,7 @@ struct BatchTests {
         #expect(world.sent.count == 1)
     }
 
-    @Test("a cancelled lookup leaves the queue; a call that was sent continues")
+    @Test("a cancelled lookup leaves the queue, but does not end a call that was already sent")
     @ServiceLoop
     func cancelling() async throws {
         world.servers([:])

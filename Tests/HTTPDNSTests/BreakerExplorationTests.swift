@@ -116,7 +116,7 @@ struct BreakerExplorationTests {
         #expect(state.breaker.admits(at: until) == waiting.isEmpty)
     }
 
-    @Test("429: eight events in any order break no invariant")
+    @Test("breaker of a server: eight events in any order break no invariant")
     func server() {
         #expect(explore(from: Server(), ServerEvent.self, follow) > 1_000)
     }
@@ -128,7 +128,7 @@ struct BreakerExplorationTests {
         case minute, fiveMinutes, network, pause, resume
     }
 
-    /// State of an account; `underWay` has the calls in flight, true for a probe.
+    /// State of an account; `underWay` has an element for each call in flight: true for a probe.
     private struct Account: Hashable {
         var gate = AccountBreaker()
         var underWay: [Bool] = []
@@ -136,7 +136,7 @@ struct BreakerExplorationTests {
 
         /// True while a probe from before a network change or a resume is in flight.
         ///
-        /// One more call may then be admitted.
+        /// While this property is true, the breaker may admit one more call.
         var isBlurred = false
     }
 
@@ -199,7 +199,7 @@ struct BreakerExplorationTests {
         if !state.underWay.contains(true) { #expect(gate.refusal(now: until) == nil) }
     }
 
-    @Test("refusal: eight events in any order break no invariant")
+    @Test("breaker of an account: eight events in any order break no invariant")
     func account() {
         #expect(explore(from: Account(), AccountEvent.self, follow) > 1_000)
     }

@@ -4,11 +4,11 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("After 429 (RFC 6585 §4)")
+@Suite("Circuit breaker of a server that returned 429 (RFC 6585 §4)")
 struct BreakerTests {
     private let epoch = Instant(nanoseconds: 0)
 
-    @Test("without Retry-After, pauses double from 1 s to 1 min until an answer")
+    @Test("without Retry-After, the pause after each 429 doubles from 1 s to 1 min until an answer")
     func doubling() {
         var breaker = Breaker()
         var now = epoch
@@ -28,14 +28,14 @@ struct BreakerTests {
         #expect(breaker == Breaker())
     }
 
-    @Test("the server's Retry-After takes precedence")
+    @Test("the Retry-After of a 429 replaces the default pause")
     func retryAfter() {
         var breaker = Breaker()
         breaker.limited(1, retryAfter: .seconds(600), last: 1, now: epoch)
         #expect(breaker.openUntil == epoch + .seconds(600))
     }
 
-    @Test("concurrent 429s count once, with the longest pause")
+    @Test("several 429s of concurrent calls count as one 429, with the longest pause")
     func together() {
         var breaker = Breaker()
         for number: UInt64 in 1...20 {

@@ -47,7 +47,9 @@ struct BudgetTests {
         #expect(notices == [.budgetSpent(rule), .budgetSpent(rule)])
     }
 
-    @Test("with unknown counts, a budget allows no call, which is reported once")
+    @Test(
+        "if the stored counts are unknown, a budget allows no call, and the log reports this once"
+    )
     @ServiceLoop
     func unknown() async throws {
         world.servers([:])
@@ -65,7 +67,7 @@ struct BudgetTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("a budget that only warns counts the calls beyond the limit")
+    @Test("a budget with `on-exceeded: warn` allows and counts calls beyond the limit")
     @ServiceLoop
     func warn() async throws {
         world.servers([:])
@@ -77,7 +79,7 @@ struct BudgetTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("requests that fail to connect are not charged")
+    @Test("a request for which no connection was opened is not charged")
     @ServiceLoop
     func hedges() async throws {
         world.servers([1: .silence()])
@@ -129,7 +131,7 @@ struct BudgetTests {
         if !usesTLS { #expect(usage.callsToday == count && count <= 10) }
     }
 
-    @Test("calls that end while connecting are free")
+    @Test("calls that end before a connection is open are not charged")
     @ServiceLoop
     func unsent() async throws {
         world.script = { _ in .silence(whileConnecting: true) }
@@ -148,7 +150,7 @@ struct BudgetTests {
         #expect(client.costliestNames(9).isEmpty)
     }
 
-    @Test("calls above the rate use the fallback")
+    @Test("lookups above `calls-per-second` fail, so that the fallback answers")
     @ServiceLoop
     func pace() async throws {
         world.servers([:])
@@ -170,7 +172,7 @@ struct BudgetTests {
         #expect(world.sent.count == 9)
     }
 
-    @Test("hedged requests and retries count toward the rate")
+    @Test("hedged requests and retries count toward `calls-per-second`")
     @ServiceLoop
     func pacedHedges() async throws {
         world.servers([1: .silence()])
@@ -193,7 +195,7 @@ struct BudgetTests {
         _ = try await world.lookUp(other)
     }
 
-    @Test("the most expensive names are listed")
+    @Test("the daemon lists the names with the most billed requests")
     @ServiceLoop
     func costliest() async throws {
         world.servers([:])
@@ -209,7 +211,7 @@ struct BudgetTests {
         #expect(client.statistics.billableNames == 6)
     }
 
-    @Test("each name is charged to its route")
+    @Test("each name of a call is charged to its own route")
     @ServiceLoop
     func routes() async throws {
         world.servers([:])
@@ -258,7 +260,7 @@ struct BudgetCountTests {
         #expect(budget.exceeded == 1)
     }
 
-    @Test("a monthly limit ends with the month")
+    @Test("a monthly limit is reset at the start of the next month")
     func month() {
         var budget = budget(Budget.Rule(unitsPerMonth: 20), cheapest: 5)
         #expect(spendAll(&budget, units: 5, at: midnight) == 4)
@@ -266,7 +268,7 @@ struct BudgetCountTests {
         #expect(spendAll(&budget, units: 5, at: midnight + 16 * day) == 4)
     }
 
-    @Test("a clock that is set back gives no second budget")
+    @Test("if the clock is set back, the budget does not start again")
     func setBack() {
         var budget = budget(Budget.Rule(callsPerDay: 1))
         #expect(budget.spend(units: 1, wallSeconds: midnight) != nil)
@@ -308,7 +310,7 @@ struct BudgetCountTests {
         #expect(budget.spend(units: 1, wallSeconds: midnight) == nil)
     }
 
-    @Test("a clock that returns to the day of the counts does not give a second budget")
+    @Test("if a wrong clock returns to the day of the counts, the budget does not start again")
     func returningClock() {
         for wrong in [0, midnight - 1, midnight + 10_000 * day] {
             let store = UsageMemory()
@@ -330,7 +332,7 @@ struct BudgetCountTests {
         }
     }
 
-    @Test("after a start with a wrong clock, the counts of the day continue")
+    @Test("if the daemon started with a wrong clock, the counts of the day continue")
     func wrongClockAtStart() {
         for wrong in [midnight + day, midnight + 20 * day, midnight + 400 * day] {
             var budget = ownBudget(Budget.Rule(callsPerDay: 10, unitsPerMonth: 100))
@@ -348,7 +350,7 @@ struct BudgetCountTests {
     }
 
     @Test(
-        "a clock that is behind at each boot gives no second budget",
+        "if the clock is behind at each boot, the budget does not start again",
         arguments: [1, 100],
         [0, 3]
     )
@@ -376,7 +378,9 @@ struct BudgetCountTests {
         #expect(budget.usage(wallSeconds: midnight + 3 * day)?.unitsThisMonth == UInt64(total))
     }
 
-    @Test("a clock that was ahead once, and is behind at each boot, gives no second budget")
+    @Test(
+        "if the clock was ahead once, and is behind at each boot, the budget does not start again"
+    )
     func clockAheadAndBehind() {
         var budget = ownBudget(Budget.Rule(callsPerDay: 10))
         var total = spendAll(&budget, at: midnight)
@@ -390,7 +394,7 @@ struct BudgetCountTests {
     }
 
     @Test(
-        "a clock that was once ahead, then behind at each boot, gives no new budget at each boot",
+        "if the clock was ahead at first, then behind at each boot, no boot starts a new budget",
         arguments: [
             ([1_000], -100), ([0, 1_000], -100), ([-100, 1_000], -100), ([1], -1), ([0, 1], -1),
             ([0, 1, 0, 1], -1),
@@ -408,7 +412,7 @@ struct BudgetCountTests {
         #expect(total == 20)
     }
 
-    @Test("a clock that was once ahead, then behind at each boot, loses no count")
+    @Test("if the clock was ahead once, and is behind at each boot, no count is lost")
     func clockAheadLosesNothing() {
         var budget = ownBudget(Budget.Rule(callsPerDay: 20, unitsPerMonth: 40))
         _ = budget.usage(wallSeconds: midnight + 1_000 * day)
@@ -424,7 +428,7 @@ struct BudgetCountTests {
         Budget(rule, vendor: "v", cheapest: 1, store: UsageMemory())
     }
 
-    @Test("a clock that jumps between two days gives each day one budget")
+    @Test("if the clock jumps between two days, each day has one budget")
     func jumpingClock() {
         var budget = ownBudget(Budget.Rule(callsPerDay: 10))
         var total = spendAll(&budget, at: midnight)
@@ -454,7 +458,7 @@ struct BudgetCountTests {
         #expect(spendAll(&budget, at: midnight) == 2)
     }
 
-    @Test("an amount that cannot be stored is not spent")
+    @Test("if a charge cannot be stored, the budget does not allow the request")
     func fullDisk() {
         var budget = Budget(
             Budget.Rule(unitsPerDay: 10),
@@ -468,7 +472,7 @@ struct BudgetCountTests {
         #expect(budget.exceeded == 5)
     }
 
-    @Test("with counts in memory only, a budget allows no call unless it only warns")
+    @Test("with counts in memory only, a budget allows calls only with `on-exceeded: warn`")
     func ephemeral() {
         let store = FaultyUsage(.noFile)
         func budget(_ excess: Budget.Excess) -> Budget {
@@ -486,7 +490,7 @@ struct BudgetCountTests {
         #expect(warning.exceeded == 1)
     }
 
-    @Test("an amount that was not stored is not refunded from stored counts")
+    @Test("a refund for a charge that was not stored does not reduce the stored counts")
     func unstoredRefund() throws {
         let store = FaultyUsage()
         var budget = Budget(nil, vendor: "v", cheapest: 1, store: store)
@@ -500,7 +504,7 @@ struct BudgetCountTests {
         #expect(try #require(stored).unitsToday >= 50)
     }
 
-    @Test("without a limit every call is counted and allowed")
+    @Test("without a limit, the budget counts and allows every call")
     func unlimited() {
         var budget = budget(nil)
         for _ in 0..<1_000 { #expect(budget.spend(units: 5, wallSeconds: midnight) != nil) }
@@ -510,7 +514,7 @@ struct BudgetCountTests {
     }
 
     @Test(
-        "the stored counts exceed the use by at most one reserved block of each limit",
+        "the stored counts exceed the real use by at most one reservation for each limit",
         arguments: [
             Budget.Rule(unitsPerMonth: 10_000_000),
             Budget.Rule(callsPerDay: 10_000, unitsPerMonth: 10_000_000),
@@ -535,7 +539,7 @@ struct BudgetCountTests {
         }
     }
 
-    @Test("a late call of a replaced vendor client leaves no units reserved")
+    @Test("a late call of a vendor client that a reload replaced leaves no reservation")
     func releasedReservation() throws {
         let rule = Budget.Rule(callsPerDay: 100_000, unitsPerMonth: 10_000_000)
         var old = budget(rule)
@@ -551,7 +555,7 @@ struct BudgetCountTests {
         #expect(other.usage(wallSeconds: midnight)?.unitsThisMonth == 2)
     }
 
-    @Test("after a crash the count is too high by at most 0.1 % or 10 units")
+    @Test("after a crash, the stored count is too high by at most 0.1 % of the limit, or 10 units")
     func crash() {
         for (rule, block) in [
             (Budget.Rule(unitsPerDay: 500_000), 500), (Budget.Rule(unitsPerDay: 100), 0),
@@ -574,7 +578,7 @@ struct BudgetCountTests {
         }
     }
 
-    @Test("a busy budget without limit reserves the units of a tenth of a second")
+    @Test("without a limit, a reservation is a tenth of the units of the second before")
     func busy() throws {
         let store = UsageMemory()
         var budget = Budget(nil, vendor: "v", cheapest: 1, store: store)
@@ -613,7 +617,7 @@ struct BudgetCountTests {
         #expect(stored == UInt64(spent))
     }
 
-    @Test("with unknown counts, the budget counts as exhausted until a reset")
+    @Test("while the stored counts are unknown, the budget counts as spent, until a reset")
     func damaged() throws {
         let store = FaultyUsage(.damage)
         var budget = Budget(Budget.Rule(unitsPerDay: 10), vendor: "v", cheapest: 1, store: store)
@@ -631,13 +635,13 @@ struct BudgetCountTests {
 @ServiceLoop
 private final class FaultyUsage: UsageStore {
     enum Fault {
-        /// Nothing can be read or changed.
+        /// The stored counts can be neither read nor changed.
         case damage
 
-        /// The counts can be read only.
+        /// The stored counts can be read, but not changed.
         case fullDisk
 
-        /// The counts end with the process.
+        /// The counts are only in memory.
         case noFile
     }
 
@@ -692,7 +696,7 @@ struct CostTableTests {
     }
 
     @Test(
-        "counts are exact within the reported error; no expensive name is missing"
+        "each count is exact within the reported error, and no expensive name is missing"
     )
     func bounds() throws {
         var generator = SeededGenerator(state: 7)

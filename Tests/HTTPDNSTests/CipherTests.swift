@@ -15,7 +15,10 @@ struct CipherTests {
         des = try Cipher(.desECB, key: Secret(TencentVectors.desKey))
     }
 
-    @Test("known texts have the expected ciphertexts", arguments: TencentVectors.requests)
+    @Test(
+        "the texts of known requests have the expected ciphertexts",
+        arguments: TencentVectors.requests
+    )
     func seals(_ text: SealedText) throws {
         let plain = [UInt8](text.plain.utf8)
         let vector = TencentVectors.requestVector
@@ -23,7 +26,10 @@ struct CipherTests {
         #expect(try aes.seal(plain, vector: vector).hexadecimal == text.aes)
     }
 
-    @Test("known replies have the expected ciphertexts", arguments: TencentVectors.replies)
+    @Test(
+        "the texts of known replies have the expected ciphertexts",
+        arguments: TencentVectors.replies
+    )
     func sealsReplies(_ text: SealedText) throws {
         let plain = [UInt8](text.plain.utf8)
         let vector = TencentVectors.replyVector
@@ -44,7 +50,7 @@ struct CipherTests {
 
     /// The keys of the sources are longer; DES uses their first eight characters.
     @Test(
-        "test vectors of other sources agree",
+        "the ciphertexts agree with test vectors of other sources",
         arguments: [
             ("dnspodpa", "www.dnspod.cn", "87ae992c1321f299da3c0210a9900ae7"),
             ("weijianl", "www.google.com", "cd52888ecabcac455a14ddbac7f03d97"),
@@ -68,7 +74,7 @@ struct CipherTests {
         #expect(try aes.open(try aes.seal(plain, vector: try Entropy.system.octets(16))) == plain)
     }
 
-    @Test("an impossible ciphertext length is refused", arguments: [0, 1, 7, 9, 15, 17, 31])
+    @Test("a ciphertext of impossible length is rejected", arguments: [0, 1, 7, 9, 15, 17, 31])
     func badLengths(count: Int) {
         let octets = [UInt8](repeating: 0, count: count)
         #expect(throws: VendorError.undecryptable) { try des.open(octets) }
@@ -97,7 +103,7 @@ struct CipherTests {
         #expect(throws: VendorError.undecryptable) { try cipher.open(sealed) }
     }
 
-    @Test("a key of invalid length is refused", arguments: [0, 1, 7, 9, 15, 17, 24, 32])
+    @Test("a key of invalid length is rejected", arguments: [0, 1, 7, 9, 15, 17, 24, 32])
     func keyLengths(count: Int) {
         let key = Secret([UInt8](repeating: 0x41, count: count))
         #expect(throws: CipherError.keyLength(expected: 16, found: count)) {
@@ -108,7 +114,7 @@ struct CipherTests {
         }
     }
 
-    @Test("the error for a missing legacy module names its packages")
+    @Test("the error for a missing legacy provider names the packages that contain it")
     func missingModule() throws {
         let error = try #require(throws: CipherError.self) {
             try Cipher(.desECB, key: Secret("testkey1"), modules: "/nonexistent")
@@ -134,7 +140,7 @@ struct CipherTests {
         #expect(ERR_peek_error() == 0)
     }
 
-    @Test("random octets have the requested number and differ")
+    @Test("the random generator returns the requested number of octets, which differ each time")
     func entropy() throws {
         let first = try Entropy.system.octets(16)
         #expect(first.count == 16)
@@ -152,7 +158,10 @@ struct HexadecimalTests {
         #expect(Hexadecimal.decode([]) == [])
     }
 
-    @Test("other text is refused", arguments: ["0", "abc", "0g", "0x00", " 00", "00\n", "é"])
+    @Test(
+        "text that is not hexadecimal is rejected",
+        arguments: ["0", "abc", "0g", "0x00", " 00", "00\n", "é"]
+    )
     func refused(text: String) {
         #expect(Hexadecimal.decode([UInt8](text.utf8)[...]) == nil)
     }
@@ -166,7 +175,7 @@ struct SecretTests {
         return "\(value)" + String(reflecting: value) + dumped
     }
 
-    @Test("no text form shows a secret")
+    @Test("no textual description shows a secret")
     func secret() {
         let secret = Secret("hunter2hunter2hu")
         #expect(!texts(of: secret).contains("hunter2"))

@@ -67,7 +67,7 @@ struct ClientAddressTests {
         ),
     ]
 
-    @Test("the client address is found in the replies of all vendors", arguments: cases)
+    @Test("the daemon finds the client address in the replies of all vendors", arguments: cases)
     func parsed(_ each: Case) throws {
         let answers = try each.vendor().answers(to: lookup("www.example.com"), in: ok(each.body))
         #expect(answers.map { $0.client.map { "\($0)" } } == [each.expected])
@@ -75,7 +75,7 @@ struct ClientAddressTests {
         #expect(text.contains("for client") == (each.expected != nil))
     }
 
-    @Test("Tencent's batch has the client address in the last line only")
+    @Test("the daemon finds the client address in the last line of Tencent's reply to a batch")
     func batch() throws {
         let answers = try plainTencent().answers(
             to: lookup("a.example.com", "b.example.com", families: .v4),
@@ -94,7 +94,7 @@ struct ClientAddressTests {
         }
     }
 
-    @Test("the latest address is kept until the network changes")
+    @Test("the latest client address is stored until the network changes")
     @ServiceLoop
     func latest() async throws {
         let client = try world.client()

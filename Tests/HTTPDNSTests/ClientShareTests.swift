@@ -32,7 +32,7 @@ struct ClientShareTests {
     }
 
     @Test(
-        "unanswered names of two clients do not delay a third client",
+        "two clients that query unanswered names do not delay a third client",
         arguments: [4, 32],
         VendorClient.Batching.allCases
     )
@@ -57,7 +57,10 @@ struct ClientShareTests {
         for one in burst { _ = try await world.value(of: one).get() }
     }
 
-    @Test("slow names from forged addresses do not delay a proven client", arguments: [4, 32])
+    @Test(
+        "slow names that clients with forged addresses query do not delay a proven client",
+        arguments: [4, 32]
+    )
     @ServiceLoop
     func forged(calls: Int) async throws {
         deadNames()
@@ -75,7 +78,7 @@ struct ClientShareTests {
         #expect(client.statistics.inFlight == calls / 2)
     }
 
-    @Test("the full queue of one client does not delay another client")
+    @Test("a client that has filled its part of the queue does not delay another client")
     @ServiceLoop
     func pinned() async throws {
         deadNames()
@@ -104,7 +107,7 @@ struct ClientShareTests {
         #expect(client.statistics.queued == 498 || client.statistics.queued == 499)
     }
 
-    @Test("a queued name of a limited client fails at its deadline")
+    @Test("a queued name of a client that has used up its calls fails at its deadline")
     @ServiceLoop
     func deadline() async throws {
         deadNames()
@@ -115,7 +118,7 @@ struct ClientShareTests {
         #expect(world.elapsed == .milliseconds(200))
     }
 
-    @Test("if other clients use all calls, the failure names the vendor's limit, not the client's")
+    @Test("if other clients use all calls, the error is `busy`, not `clientBusy`")
     @ServiceLoop
     func allCalls() async throws {
         deadNames()
@@ -129,7 +132,7 @@ struct ClientShareTests {
     }
 
     @Test(
-        "a few calls of other clients, or of the daemon, are not the reason that a name gets no call",
+        "a client that has used up its own calls is not crowded by a few calls of others",
         arguments: [[2], [2, 3], [nil], [nil, nil, nil, 2]] as [[UInt32?]]
     )
     @ServiceLoop
@@ -145,7 +148,7 @@ struct ClientShareTests {
         #expect(failure == VendorFailure(reason: .clientBusy))
     }
 
-    @Test("if other clients together have more calls, a name gets no call because of these clients")
+    @Test("a client is crowded if it has many calls, but all other clients together have more")
     @ServiceLoop
     func manyCallsOfOthers() async throws {
         deadNames()
@@ -156,7 +159,7 @@ struct ClientShareTests {
         #expect(failure == VendorFailure(reason: .clientBusy, isCrowded: true))
     }
 
-    @Test("a client may spend three quarters of the budget")
+    @Test("one of several clients may spend three quarters of the budget")
     @ServiceLoop
     func budget() async throws {
         world.servers([:])
@@ -183,7 +186,7 @@ struct ClientShareTests {
         _ = try await world.lookUp(client, "next.example.com", of: network(1))
     }
 
-    @Test("in a shared budget, a client's limit depends on the whole budget")
+    @Test("in a shared budget, the limit of a client depends on the budget of all machines")
     @ServiceLoop
     func sharedBudget() async throws {
         world.servers([:])
@@ -227,7 +230,7 @@ struct ClientShareTests {
         }
     }
 
-    @Test("a budget that only warns has no limit per client")
+    @Test("a budget with `on-exceeded: warn` has no limit per client")
     @ServiceLoop
     func warns() async throws {
         world.servers([:])
@@ -238,7 +241,7 @@ struct ClientShareTests {
         for one in try begin("n", 30, of: 1, client) { _ = try await world.value(of: one).get() }
     }
 
-    @Test("a queued name of a limited client is sent if another client also queries the name")
+    @Test("if a client has spent its budget, its queued name is sent for another client that waits")
     @ServiceLoop
     func spentWhileQueued() async throws {
         world.script = { request in
@@ -268,7 +271,7 @@ struct ClientShareTests {
         _ = try await world.value(of: common).get()
     }
 
-    @Test("probes count against the limit of the client that causes the probes")
+    @Test("a probe counts against the budget of the client that causes the probe")
     @ServiceLoop
     func probes() async throws {
         deadNames()
@@ -283,7 +286,7 @@ struct ClientShareTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("the table of clients has a limit")
+    @Test("the number of clients in the budget's table is limited")
     @ServiceLoop
     func manyClients() throws {
         var budget = Budget(
@@ -333,7 +336,7 @@ struct ClientShareTests {
         #expect(spendAll(&budget, of: network(1), onDay: 31) == 750)
     }
 
-    @Test("a client may use its daily limit on each day, below its monthly limit")
+    @Test("a client may use its daily limit on each day until it reaches its monthly limit")
     @ServiceLoop
     func dayAndMonth() {
         var budget = Budget(
@@ -372,7 +375,7 @@ struct ClientShareTests {
         #expect(answered > 120 && answered < 180, "\(answered) calls in 10 s")
     }
 
-    @Test("a single client may use the whole rate")
+    @Test("a single client may use all of `calls-per-second`")
     @ServiceLoop
     func wholeRate() async throws {
         world.servers([:])

@@ -19,7 +19,7 @@ struct EndpointPoolAttemptPlanTests {
         )
     }
 
-    @Test("a plan has a timer for each hedged request")
+    @Test("a plan sets a timer for each hedged request")
     func wakes() {
         var course = course()
         #expect(course.begin(now: epoch) != nil)
@@ -30,7 +30,7 @@ struct EndpointPoolAttemptPlanTests {
         #expect(course.wake == nil)
     }
 
-    @Test("without hedged requests, the next server is called after a failure")
+    @Test("a plan without hedged requests queries the next server after a failure")
     func stoppedHedging() {
         var course = course()
         _ = course.begin(now: epoch)
@@ -40,7 +40,7 @@ struct EndpointPoolAttemptPlanTests {
         #expect(course.failed(0, .server, now: epoch + .milliseconds(400)) != nil)
     }
 
-    @Test("after an error, the delay of the next hedged request starts again")
+    @Test("after a failure, the delay before the next hedged request starts again")
     func errorThenHedge() {
         var course = course()
         _ = course.begin(now: epoch)
@@ -49,7 +49,7 @@ struct EndpointPoolAttemptPlanTests {
         #expect(course.wake == later + .milliseconds(300))
     }
 
-    @Test("an error of the daemon itself ends a call without other attempts")
+    @Test("a local error of the daemon ends a call without further attempts")
     func ours() {
         var course = course()
         _ = course.begin(now: epoch)
@@ -58,7 +58,7 @@ struct EndpointPoolAttemptPlanTests {
         #expect(course.failed(0, .ours, now: epoch + .milliseconds(302)) == .end)
     }
 
-    @Test("a client that joins a call can extend the deadline of the call")
+    @Test("a lookup that joins a call can extend the deadline of the call")
     func extending() {
         var course = course(within: .milliseconds(100))
         _ = course.begin(now: epoch)
@@ -79,7 +79,7 @@ struct EndpointPoolAttemptPlanTests {
         }
     }
 
-    @Test("a plan calls at most the given number of servers, not counting failed connections")
+    @Test("a plan queries at most `maximumServers` servers; a failed connection does not count")
     func maximumServers() {
         var course = AttemptPlan(
             order: Self.servers,
@@ -163,7 +163,7 @@ struct EndpointPoolAttemptPlanTests {
         return state
     }
 
-    @Test("eight events in any order break no invariant")
+    @Test("the plan: eight events in any order break no invariant")
     func explore() {
         var start = State(course: course())
         apply(start.course.begin(now: epoch), to: &start)

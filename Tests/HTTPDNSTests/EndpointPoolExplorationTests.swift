@@ -53,7 +53,8 @@ struct EndpointPoolExplorationTests {
     }
 
     private struct Look: Hashable {
-        /// The number of an operation is a position among the attempts in flight; -1 is an ended attempt.
+        /// An attempt is represented by its position among the attempts in flight, or -1 after its
+        /// end.
         private struct Endpoint: Hashable {
             let address: SocketAddress
             let failuresInRow: Int
@@ -328,7 +329,7 @@ struct EndpointPoolExplorationTests {
         }
     }
 
-    @Test("seven events in any order keep the invariants")
+    @Test("seven events in any order break no invariant")
     func explore() {
         let start = State(
             pool: EndpointPool(servers: Self.servers, failuresBeforeSwitch: Self.limit)

@@ -57,7 +57,9 @@ struct EndpointPoolTests {
         #expect(EndpointPool(servers: twice).servers.count == 2)
     }
 
-    @Test("address families alternate from the current server on")
+    @Test(
+        "the order of the servers alternates between IPv4 and IPv6, with the current server first"
+    )
     func families() throws {
         let servers = try ["192.0.2.1", "192.0.2.2", "192.0.2.3", "[2001:db8::4]", "[2001:db8::5]"]
             .map { try server("\($0):443") }
@@ -97,7 +99,7 @@ struct EndpointPoolTests {
         #expect(pool.current == pool.primary)
     }
 
-    @Test("concurrent failures cause one switch")
+    @Test("many failures at the same time cause only one switch")
     func together() throws {
         var pool = try pool(2)
         let server = pool.primary
@@ -119,7 +121,7 @@ struct EndpointPoolTests {
         #expect(try attempt(&single, 1, .failed, times: 10).isEmpty)
     }
 
-    @Test("failures of clients' names count only if a later probe fails")
+    @Test("a failed call for a client's name counts only if a later probe fails")
     func suspicions() throws {
         var pool = try pool(2)
         let early = try begin(&pool, pool.primary)
@@ -136,7 +138,7 @@ struct EndpointPoolTests {
         )
     }
 
-    @Test("unanswered names cause no switch while probes are answered")
+    @Test("calls for names without an answer cause no switch while the server answers probes")
     func deadNames() throws {
         var pool = try pool(2)
         for _ in 1...50 {
@@ -150,7 +152,7 @@ struct EndpointPoolTests {
         #expect(order(pool) == "12")
     }
 
-    @Test("when the check of the first server is due, one probe at a time tests the server")
+    @Test("when the check of the first server is due, one probe at a time is sent to it first")
     func probe() throws {
         var pool = try pool(3, failuresBeforeSwitch: 1)
         try attempt(&pool, 1, .failed)
@@ -224,7 +226,7 @@ struct EndpointPoolTests {
         #expect(order(pool) == "12")
     }
 
-    @Test("a scheduled server that answers a probe becomes current, even if another one is silent")
+    @Test("a scheduled server that answers a probe becomes current, even if another is silent")
     func secondScheduled() throws {
         var pool = try pool(1)
         try pool.schedule(scheduled(7, 8, 9), now: now)
@@ -234,7 +236,7 @@ struct EndpointPoolTests {
         #expect(order(pool) == "8197")
     }
 
-    @Test("while a list is silent, each check probes two other servers of the list")
+    @Test("while all scheduled servers are silent, each check probes the next two of them")
     func silentList() throws {
         var pool = try pool(2)
         try pool.schedule(scheduled(6, 7, 8, 9), now: now)
@@ -247,7 +249,7 @@ struct EndpointPoolTests {
         }
     }
 
-    @Test("after a scheduled server has failed, a configured server is current, and a check is due")
+    @Test("if a scheduled server fails a probe, a configured server is current, and a check is due")
     func deadScheduled() throws {
         var pool = try pool(2)
         try pool.schedule(scheduled(7, 8), now: now)
@@ -286,7 +288,7 @@ struct EndpointPoolTests {
         #expect(pool.isReturnDue(now + .seconds(7_200)))
     }
 
-    @Test("a server that was removed from the list gets no attempts")
+    @Test("a server that the scheduling service no longer lists gets no attempts")
     func gone() throws {
         var pool = try pool(1)
         let other = try server("192.0.2.7:443")

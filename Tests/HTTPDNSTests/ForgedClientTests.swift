@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Forged clients that share a vendor with proven clients")
+@Suite("Clients with forged addresses that share a vendor with proven clients")
 struct ForgedClientTests {
     let world = Simulation()
 
@@ -26,7 +26,7 @@ struct ForgedClientTests {
         return answered
     }
 
-    @Test("a quarter of the budget for the rest of the day is reserved for proven clients")
+    @Test("proven clients have a reservation: a quarter of the budget for the rest of the day")
     @ServiceLoop
     func budget() async throws {
         world.servers([:])
@@ -44,7 +44,7 @@ struct ForgedClientTests {
         #expect(try await flood(client, 200, 2) == 4)
     }
 
-    @Test("a quarter of the budget for the rest of the month is reserved for proven clients")
+    @Test("proven clients have a reservation: a quarter of the budget for the rest of the month")
     @ServiceLoop
     func month() {
         var budget = Budget(
@@ -68,7 +68,7 @@ struct ForgedClientTests {
         }
     }
 
-    @Test("one client without a proven address leaves a part of the budget and the rate to others")
+    @Test("a client that is not proven must leave a part of the budget and the rate to others")
     @ServiceLoop
     func oneUnproven() async throws {
         world.servers([:])
@@ -84,13 +84,15 @@ struct ForgedClientTests {
         }
         let client = try world.client { $0.budget = Budget.Rule(callsPerDay: 100) }
         _ = try await world.lookUp(client, "first.example.com", of: network(1))
-        // About three quarters of the 75 calls that are not reserved.
+        // The client gets about three quarters of the 75 calls that are not reserved.
         let spent = try await spend(client, of: unproven(1))
         #expect((50...58).contains(spent), "\(spent)")
         #expect(try await spend(client, of: unproven(2)) > 0)
     }
 
-    @Test("without proven clients, other clients may spend the whole budget and rate")
+    @Test(
+        "while no proven client uses the vendor, other clients may spend the whole budget and rate"
+    )
     @ServiceLoop
     func alone() async throws {
         world.servers([:])
@@ -110,7 +112,7 @@ struct ForgedClientTests {
         #expect(try await flood(client, 200) == 100)
     }
 
-    @Test("forged clients leave a quarter of each burst, and may use the whole rate on average")
+    @Test("clients that are not proven get 3/4 of each burst, but the whole rate on average")
     @ServiceLoop
     func rate() async throws {
         world.servers([:])

@@ -11,7 +11,7 @@ import Testing
 struct HedgingTests {
     let world = Simulation()
 
-    /// Makes each server answer after its time in milliseconds.
+    /// Makes server n answer after `times[n - 1]` milliseconds.
     private func answer(after times: [Int]) {
         world.script = { .reply(good($0), after: .milliseconds(times[digit($0) - 1])) }
     }
@@ -36,13 +36,13 @@ struct HedgingTests {
     }
 
     @Test(
-        "a faster server becomes current after three probes; then no name costs two calls",
+        "after three probes, a faster server becomes current; then calls are not hedged",
         arguments: [800, 1_200, 1_500, 1_900]
     )
     func slowCurrent(milliseconds: Int) async throws {
         answer(after: [milliseconds, 20])
         let client = try world.client()
-        // Three hedged requests, and three probes of two servers.
+        // The extra requests are three hedged requests, and three probes of two servers.
         #expect(try await extraRequests(client, 100) == 3 + 3 * 2)
         #expect(client.statistics.servers[1].isCurrent)
         #expect(client.statistics.switches == 1)
@@ -64,7 +64,7 @@ struct HedgingTests {
         #expect(world.trials.isEmpty)
     }
 
-    @Test("if all servers are slow, a burst of names causes no probe without a hedged call")
+    @Test("if all servers are slow, a burst of names causes no probe after the hedges are used up")
     func slowBursts() async throws {
         answer(after: [400, 400])
         let client = try world.client()
@@ -75,7 +75,7 @@ struct HedgingTests {
         #expect(world.trials.count == probes)
     }
 
-    @Test("earlier hedged requests no longer count after some time, or after a network change")
+    @Test("the limit of hedged requests recovers with time, and after a network change")
     func expiry() async throws {
         answer(after: [400, 400])
         let client = try world.client()
@@ -94,7 +94,7 @@ struct HedgingTests {
         #expect(hedges() == 16)
     }
 
-    @Test("of three servers, the fastest becomes current")
+    @Test("the fastest of three servers becomes current")
     func fastest() async throws {
         answer(after: [900, 700, 20])
         let client = try world.client(servers: 3)
@@ -103,7 +103,7 @@ struct HedgingTests {
         #expect(try await extraRequests(client, 100) == 0)
     }
 
-    @Test("slow names change neither the current server nor the hedged requests of other clients")
+    @Test("a client's slow names change neither the current server nor the hedges of other clients")
     func slowNames() async throws {
         world.script = { request in
             let isSlow = digit(request) == 1 && namesAsked(request)[0].hasPrefix("n")
@@ -122,7 +122,7 @@ struct HedgingTests {
         )
     }
 
-    @Test("all clients without a proven address have one limit")
+    @Test("all clients that are not proven share one limit of hedged requests")
     func unprovenClients() {
         var budget = HedgeBudget(burst: 2)
         func take(_ client: ClientNetwork?) -> Bool { budget.take(for: client, now: world.now) }

@@ -51,7 +51,7 @@ struct JSONAPITests {
         #expect(six.url == start + "name=www.example.com&type=AAAA")
     }
 
-    @Test("the URL's placeholders are filled")
+    @Test("the request replaces the placeholders in the configured URL")
     func templates() throws {
         let names = try lookup("www.example.com", families: .v6)
         #expect(
@@ -68,7 +68,7 @@ struct JSONAPITests {
         )
     }
 
-    @Test("only the client's network is sent")
+    @Test("a request contains the network of the client, not its address")
     func clientSubnet() throws {
         var question = try lookup("www.example.com", families: .v4)
         question.clientSubnet = try address("192.0.2.77")
@@ -78,7 +78,7 @@ struct JSONAPITests {
         #expect(try url().hasSuffix("&edns_client_subnet=2001:db8:1:2300::%2F56"))
     }
 
-    @Test("an account signs each request")
+    @Test("with an account, each request is signed")
     func signed() throws {
         let account = DNSJSON.Account(id: "9999", keyID: "testak", secret: Secret("testsecret"))
         let url = try request(
@@ -99,7 +99,7 @@ struct JSONAPITests {
     }
 
     @Test(
-        "an unusable URL is refused",
+        "an unusable URL is rejected",
         arguments: [
             "", "dns.google", "ftp://dns.google/", "https://", "https:///resolve",
             "https://user@dns.google/", "https://dns.google/#x", "https://dns.google/ x",
@@ -112,7 +112,10 @@ struct JSONAPITests {
         #expect(throws: DNSJSONSetupError.url) { try DNSJSON(url: url) }
     }
 
-    @Test("an account has letters and digits only", arguments: ["", "a b", "a&b"])
+    @Test(
+        "an account with other characters than letters and digits is rejected",
+        arguments: ["", "a b", "a&b"]
+    )
     func badAccounts(text: String) {
         #expect(throws: DNSJSONSetupError.account) {
             try DNSJSON(
@@ -122,7 +125,7 @@ struct JSONAPITests {
         }
     }
 
-    @Test("an empty or too long secret is refused", arguments: [0, 129])
+    @Test("an empty or too long secret is rejected", arguments: [0, 129])
     func badSecrets(count: Int) {
         let secret = Secret([UInt8](repeating: 0x61, count: count))
         #expect(throws: DNSJSONSetupError.account) {
@@ -133,7 +136,7 @@ struct JSONAPITests {
         }
     }
 
-    @Test("the constants are those of a public resolver")
+    @Test("the properties are those of a public resolver")
     func facts() throws {
         let facts = try DNSJSON(url: "https://dns.google:8443/resolve").facts
         #expect(facts.kind == "json" && facts.maximumNames == 1)
@@ -196,7 +199,7 @@ extension JSONAPITests {
         #expect(answer.v4 == AddressSet(addresses: [try address("192.0.2.3")], ttl: 40))
     }
 
-    @Test("CNAME loops and too long chains are refused")
+    @Test("a reply with a CNAME loop or a too long CNAME chain is rejected")
     func aliasLoops() {
         let alias = { (from: String, to: String) in
             #"{"name":"\#(from).","type":5,"TTL":1,"data":"\#(to)."}"#
@@ -212,7 +215,7 @@ extension JSONAPITests {
         }
     }
 
-    @Test("NXDOMAIN and NODATA have the SOA's TTL")
+    @Test("NXDOMAIN and NODATA have the TTL of the SOA record")
     func denials() throws {
         let soa = #"""
             ,"Authority":[{"name":"example.com.","type":6,"TTL":1799,
@@ -228,7 +231,7 @@ extension JSONAPITests {
         #expect(try read(reply(question + #","Answer":[]"#, status: 3)).denial == Denial(.nxDomain))
     }
 
-    @Test("a CNAME to a missing name is NXDOMAIN")
+    @Test("a reply with a CNAME to a name that does not exist is NXDOMAIN")
     func aliasToNothing() throws {
         let answer = try read(
             reply(
@@ -253,7 +256,10 @@ extension JSONAPITests {
         #expect(answer.denial == Denial(.nxDomain))
     }
 
-    @Test("other response codes are failures", arguments: [1, 2, 4, 5, 9, 23, 65_535])
+    @Test(
+        "an RCODE other than NOERROR and NXDOMAIN is a failure",
+        arguments: [1, 2, 4, 5, 9, 23, 65_535]
+    )
     func responseCodes(status: UInt16) throws {
         let error = try #require(throws: VendorError.self) {
             try read(reply(question, status: Int(status)))
@@ -326,7 +332,7 @@ extension JSONAPITests {
         #expect(throws: VendorError.unreadable(.member(member))) { try read(body) }
     }
 
-    @Test("AliDNS's account errors are reported")
+    @Test("an account error of AliDNS is reported with its code")
     func codes() throws {
         let code = try #require(VendorCode("InvalidAccount"))
         let vendor = try DNSJSON(url: "https://223.5.5.5/resolve")

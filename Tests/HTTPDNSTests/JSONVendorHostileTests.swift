@@ -53,7 +53,7 @@ struct JSONVendorHostileTests {
     }
 
     @Test(
-        "the name may differ in case, final dot and escapes",
+        "the name in the reply may differ in letter case, final dot and escapes",
         arguments: HostileVendor.all
     )
     func sameName(_ vendor: HostileVendor) throws {
@@ -140,7 +140,7 @@ struct JSONVendorHostileTests {
     }
 
     @Test(
-        "bad addresses are dropped; a reply with only bad addresses is unreadable",
+        "invalid addresses are dropped; a reply with only invalid addresses is unreadable",
         arguments: HostileVendor.all
     )
     func addresses(_ vendor: HostileVendor) throws {
@@ -193,7 +193,7 @@ struct JSONVendorHostileTests {
     }
 
     @Test(
-        "redirects, errors and other statuses are no answers",
+        "a reply with a status other than 200 is not an answer",
         arguments: HostileVendor.all
     )
     func statuses(_ vendor: HostileVendor) throws {
@@ -209,7 +209,10 @@ struct JSONVendorHostileTests {
         }
     }
 
-    @Test("damaged replies are parsed within limits or refused", arguments: HostileVendor.all)
+    @Test(
+        "a damaged reply is either rejected or parsed within the limits",
+        arguments: HostileVendor.all
+    )
     func fuzz(_ hostile: HostileVendor) throws {
         let vendor = try hostile.make()
         let seeds = [

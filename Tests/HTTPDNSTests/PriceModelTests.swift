@@ -20,7 +20,7 @@ struct PriceModelTests {
         model.units(of: VendorQuery(names: names, families: .both), fate)
     }
 
-    @Test("each family with an address is billed")
+    @Test("for a vendor that bills families, each family with an address is billed")
     func families() {
         let model = PriceModel(.family, weight: 5, emptyIsFree: true)
         let answers = [answer(0, v4: full, v6: full), answer(1, v4: full, v6: AddressSet.none)]
@@ -31,7 +31,7 @@ struct PriceModelTests {
     }
 
     @Test(
-        "the maximum units of a call are the sum of the maximums of its names",
+        "the maximum cost of a call is the sum of the maximum costs of its names",
         arguments: [0, 1, 2],
         [Families.v4, .both]
     )
@@ -51,7 +51,7 @@ struct PriceModelTests {
         #expect(units(model, .answered([answer(0, v4: unusable)])) == [UnitRange(3), .zero])
     }
 
-    @Test("empty answers count in the upper bound if the price page omits them")
+    @Test("if the price page does not mention empty answers, they count only in the upper bound")
     func silentPage() {
         let ofNames = PriceModel(.name, weight: 5)
         let answers = [answer(0, v4: full), answer(1, v4: AddressSet.none)]
@@ -83,7 +83,7 @@ struct PriceModelTests {
         #expect(PriceModel.unknown.maximum(isEmpty: true) == 1)
     }
 
-    @Test("unanswered requests count in the upper bound, refused ones do not")
+    @Test("a request without a reply counts in the upper bound; a refused request does not")
     func fates() {
         let model = PriceModel(.family, weight: 8, emptyIsFree: true)
         let unknown = UnitRange(atLeast: 0, atMost: 16)
@@ -121,7 +121,7 @@ struct PriceModelTests {
 struct FamilyChoiceTests {
     let world = Simulation()
 
-    @Test("a vendor that bills families is called for the client's family")
+    @Test("a call to a vendor that bills families requests only the family of the client's query")
     @ServiceLoop
     func demand() throws {
         let name = try Name("a.example.com")
@@ -145,7 +145,7 @@ struct FamilyChoiceTests {
         #expect(try families(PriceModel(.request), .v6) == .v6)
     }
 
-    @Test("units of AAAA are counted separately if families are billed")
+    @Test("for a vendor that bills families, the units for AAAA are also counted separately")
     @ServiceLoop
     func unitsForV6() async throws {
         world.servers([:])

@@ -20,7 +20,7 @@ struct ProofCaseTests {
     }
 
     @Test(
-        "a call without a reply tests nothing",
+        "a test call without a reply has no result",
         arguments: [
             .transport(.connect("refused")), .transport(.timedOut(reused: false)),
             .transport(.cutOff(reused: true)), .transport(.exhausted("sockets")),
@@ -36,7 +36,7 @@ struct ProofCaseTests {
         }
     }
 
-    @Test("only a reply with a client address tests client-subnet")
+    @Test("the test of `client-subnet` has a result only if the reply has a client address")
     func client() throws {
         func answer(_ client: String?) throws -> VendorAnswer {
             VendorAnswer(
@@ -53,7 +53,7 @@ struct ProofCaseTests {
         }
     }
 
-    @Test("a wrong certificate or a reply that is not HTTP is a difference, unless expected")
+    @Test("an unexpected certificate error or non-HTTP reply is a difference")
     func transport() throws {
         let (tls, broken) = (
             VendorError.transport(.tls("no match")), VendorError.transport(.broken("no HTTP"))
@@ -65,7 +65,7 @@ struct ProofCaseTests {
     }
 
     @Test(
-        "an unexpected refusal is a difference, and so is an answer instead of an expected refusal"
+        "an unexpected refusal, or an answer instead of an expected refusal, is a difference"
     )
     func refusal() throws {
         let refused = VendorError.serverStatus(403, code: nil)

@@ -40,7 +40,10 @@ struct ReplyFuzzTests {
         }
     }
 
-    @Test("text is parsed within limits or refused", arguments: [Families.v4, .v6, .both])
+    @Test(
+        "damaged text is either rejected or parsed within the limits",
+        arguments: [Families.v4, .v6, .both]
+    )
     func plain(families: Families) throws {
         let vendor = try plainTencent()
         let lookups = [
@@ -63,7 +66,7 @@ struct ReplyFuzzTests {
     }
 
     @Test(
-        "encrypted text is parsed within bounds or refused",
+        "damaged encrypted text is either rejected or parsed within the limits",
         arguments: [Tencent.Channel.aes, .des]
     )
     func sealed(channel: Tencent.Channel) throws {

@@ -10,7 +10,7 @@ import Testing
 struct ResolveCountTests {
     private let call = AlibabaResolveCount(keyID: Secret("testid"), keySecret: Secret("testsecret"))
 
-    @Test("the signature equals the documentation's example")
+    @Test("the signature equals the example in the vendor's documentation")
     func documented() throws {
         let query = try call.query(
             [("Action", "DescribeRegions"), ("Format", "XML"), ("Version", "2014-05-26")],
@@ -20,7 +20,7 @@ struct ResolveCountTests {
         #expect(query.hasSuffix("&Signature=OLeaidS1JvxuMvnyHOwuJ%2BuX5qY%3D"))
     }
 
-    @Test("the request equals that of an independent implementation")
+    @Test("the request equals the request of an independent implementation")
     func request() throws {
         let zeros = Entropy { (count) throws(VendorError) in [UInt8](repeating: 0, count: count) }
         let request = try call.request(
@@ -49,7 +49,7 @@ struct ResolveCountTests {
         #expect(AlibabaResolveCount.timestamp(seconds) == text)
     }
 
-    @Test("a reply has counts as numbers or strings, and may lack some")
+    @Test("the counts in a reply may be numbers or strings, and some may be missing")
     func reply() throws {
         func count(_ body: String) throws -> ResolveCount { try call.count(in: ok(body)) }
         #expect(

@@ -23,7 +23,7 @@ struct SkewTests {
     }
 
     @Test(
-        "invalid IMF-fixdates and impossible days are refused",
+        "a date that is not an IMF-fixdate, or an impossible day, is rejected",
         arguments: [
             "", "now", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
             "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08:49:37 GMT ",
@@ -41,7 +41,7 @@ struct SkewTests {
     }
 
     @Test(
-        "a request is signed again if the clocks differ by over 2 s"
+        "a refused request is signed again only if the clocks differ by more than 2 s"
     )
     func repair() {
         #expect(repair(0, vendor: 1_002) == .none)
@@ -79,7 +79,7 @@ struct SkewTests {
         }
     }
 
-    @Test("after ten minutes, one call without a clock offset is tried")
+    @Test("after ten minutes, one request without the clock offset is sent")
     func retest() {
         let epoch = Instant(nanoseconds: 0)
         var skew = ClockSkew()
@@ -93,7 +93,7 @@ struct SkewTests {
         #expect(skew.offset == nil)
     }
 
-    @Test("a refused clock offset is reported once, and again only after an accepted request")
+    @Test("an offset above the limit is reported once, and again only after an accepted request")
     func refusedOffset() {
         var skew = ClockSkew()
         let news = [skew.refused(90_000), skew.refused(90_001)]
@@ -112,7 +112,7 @@ struct SkewTests {
         #expect(repair(0, vendor: .min, ours: 0) == .refused(.min))
     }
 
-    @Test("only an accepted request stores a clock offset")
+    @Test("a clock offset is stored only after the vendor has accepted a request with it")
     func kept() {
         var skew = ClockSkew()
         #expect(skew.offset == nil)

@@ -18,7 +18,7 @@ struct TencentBodyTests {
     }
 
     @Test(
-        "an encrypted reply needs name, TTL and client address",
+        "an encrypted reply is accepted only with a name, a TTL and a client address",
         arguments: ["S2", "S3", "S4", "S8", "S9"]
     )
     func incomplete(label: String) throws {
@@ -36,7 +36,7 @@ struct TencentBodyTests {
         #expect(throws: Never.self) { try plainTencent().answers(to: question, in: ok(text.plain)) }
     }
 
-    @Test("an encrypted empty text is an empty answer")
+    @Test("the ciphertext of an empty text is an empty answer")
     func sealedNothing() throws {
         let text = try TencentVectors.reply("S10")
         let question = try lookup("cloud.tencent.com")
@@ -44,7 +44,7 @@ struct TencentBodyTests {
         #expect(try sealedTencent(.aes).answers(to: question, in: ok(text.aes))[0].isEmpty)
     }
 
-    @Test("an empty body is an empty answer in every channel")
+    @Test("an empty body is an empty answer, over HTTPS and with AES or DES")
     func emptyBody() throws {
         let question = try lookup("cloud.tencent.com")
         for vendor in [try sealedTencent(.des), try sealedTencent(.aes), try plainTencent()] {
@@ -103,7 +103,7 @@ struct TencentBodyTests {
         }
     }
 
-    @Test("8 KiB are accepted, one more octet is refused")
+    @Test("a body of 8 KiB is accepted, one more octet is rejected")
     func bodyLimit() throws {
         let question = try lookup("example.com", families: .v4)
         let start = "example.com.:192.0.2.1,60|"
@@ -133,7 +133,7 @@ struct TencentBodyTests {
     }
 
     @Test(
-        "Retry-After applies, up to an hour",
+        "Retry-After is limited to an hour",
         arguments: [
             ("0", 0), ("30", 30), ("7200", 3600), ("99999999999999999999", 3600), ("-1", nil),
             ("", nil), ("soon", nil), ("Sat, 21 Nov 2026 03:00:00 GMT", nil),

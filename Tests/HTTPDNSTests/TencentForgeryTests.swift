@@ -45,7 +45,7 @@ struct TencentForgeryTests {
         (xor(heard.decrypted(0), first) + heard.ciphertext(0) + rest).hexadecimal
     }
 
-    @Test("one known block is not enough to forge an answer for another name")
+    @Test("an attacker who knows one block cannot forge an answer for another name")
     func oneBlock() throws {
         let heard = try Heard("known.example.com.:192.0.2.1,60-0|192.0.2.9")
         let vendor = try sealedTencent(.aes)
@@ -58,7 +58,7 @@ struct TencentForgeryTests {
         }
     }
 
-    @Test("chosen blocks around unknown text are refused")
+    @Test("a reply with chosen blocks around a block of unknown text is rejected")
     func chosenBlocks() throws {
         let heard = try Heard("known.example.com.:192.0.2.1,60-0|192.0.2.9")
         let vendor = try sealedTencent(.aes)
@@ -91,7 +91,7 @@ struct TencentForgeryTests {
         }
     }
 
-    @Test("an encrypted TTL may be up to a week")
+    @Test("an encrypted reply with a TTL above a week is rejected")
     func ttl() throws {
         let vendor = try sealedTencent(.aes)
         let question = try lookup("www.example.com", families: .v4)
@@ -104,7 +104,7 @@ struct TencentForgeryTests {
         }
     }
 
-    @Test("each vendor kind reports whether it detects forgery")
+    @Test("each kind of vendor reports if it detects forged replies")
     func protection() throws {
         let key = Secret(TencentVectors.aesKey)
         #expect(try plainTencent().facts.isProtected)

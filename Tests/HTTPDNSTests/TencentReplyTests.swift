@@ -36,7 +36,10 @@ struct TencentReplyTests {
         #expect(answer.dropped == 0)
     }
 
-    @Test("replies in the SDKs are parsed", arguments: TencentReplies.fromTheKits)
+    @Test(
+        "the replies in the source code and tests of the SDKs are parsed",
+        arguments: TencentReplies.fromTheKits
+    )
     func fromTheKits(_ reply: ReplyCase) throws {
         let answer = try readOne(reply.body, reply.families, name: reply.name)
         try expect(answer.v4, reply.v4)
@@ -44,7 +47,7 @@ struct TencentReplyTests {
         #expect(answer.dropped == 0)
     }
 
-    @Test("unusual forms of replies are accepted", arguments: TencentReplies.lenient)
+    @Test("replies in unusual forms are accepted", arguments: TencentReplies.lenient)
     func lenient(_ reply: ReplyCase) throws {
         let answer = try readOne(reply.body, reply.families, name: reply.name)
         try expect(answer.v4, reply.v4)
@@ -59,7 +62,7 @@ struct TencentReplyTests {
 }
 
 extension TencentReplyTests {
-    @Test("a batch's answers have the order of the names")
+    @Test("the answers to a batch have the order of the names in the request")
     func batch() throws {
         let body = try TencentVectors.reply("S6").plain
         let names = try lookup(
@@ -74,7 +77,7 @@ extension TencentReplyTests {
         #expect(answers.allSatisfy { $0.v4?.addresses.count == 3 && $0.v6 == nil })
     }
 
-    @Test("each line may have a client address")
+    @Test("each line of a reply may have a client address")
     func clientOnEveryLine() throws {
         let answers = try read(
             "domain1.com:1.1.1.1,60|1.2.3.4\ndomain2.com:2.2.2.2,120|5.6.7.8",
@@ -88,7 +91,7 @@ extension TencentReplyTests {
         )
     }
 
-    @Test("a name that is missing in the reply has no address")
+    @Test("a name that is missing in the reply gets an empty answer")
     func missing() throws {
         let answers = try read(
             "a.example.com.:192.0.2.1,60-0|1.2.3.4",
@@ -100,7 +103,7 @@ extension TencentReplyTests {
         #expect(answers[1].v6 == AddressSet.none)
     }
 
-    @Test("an invalid record does not affect the others")
+    @Test("an invalid record does not affect the other records of a batch")
     func garbled() throws {
         let answers = try read(
             "a.example.com.:192.0.2.1,60-0\nb.example.com.:what,60-is this",
@@ -110,14 +113,14 @@ extension TencentReplyTests {
         #expect(answers[1] == VendorAnswer(name: try Name("b.example.com")))
     }
 
-    @Test("a record without name is ignored in a batch")
+    @Test("in the reply to a batch, a record without a name is ignored")
     func unnamed() throws {
         #expect(throws: VendorError.unreadable(.noRecord)) {
             try read("192.0.2.1,60-0", lookup("a.example.com", "b.example.com"))
         }
     }
 
-    @Test("a record for another name invalidates the reply")
+    @Test("a record for a name that was not requested makes the reply invalid")
     func otherName() throws {
         #expect(throws: VendorError.wrongName) {
             try read(
@@ -130,7 +133,7 @@ extension TencentReplyTests {
 
 extension TencentReplyTests {
     @Test(
-        "another name in the reply is an error",
+        "a reply with another name than the requested name is an error",
         arguments: [
             "www.example.com.:192.0.2.1,60-0", "com.:192.0.2.1,60-0", "example.com..:192.0.2.1",
             "example-com:192.0.2.1,60-0", "1-2.example.com:192.0.2.1,60-0", "dead-beef:192.0.2.1",
@@ -153,7 +156,7 @@ extension TencentReplyTests {
         #expect(throws: VendorError.unreadable(.noRecord)) { try readOne(body, .v4) }
     }
 
-    @Test("a client address without record is an empty answer")
+    @Test("a reply with only a client address is an empty answer")
     func clientAddressOnly() throws {
         #expect(try readOne("|192.0.2.99").isEmpty)
     }
@@ -174,7 +177,7 @@ extension TencentReplyTests {
         #expect(answers[0].v4?.addresses == [try address("192.0.2.1")])
     }
 
-    @Test("only the invalid address is dropped")
+    @Test("if one address of a list is invalid, only this address is dropped")
     func oneBad() throws {
         let answer = try readOne("192.0.2.1;oops;2001:db8::1;192.0.2.2,60-0")
         #expect(answer.v4?.addresses == [try address("192.0.2.1"), try address("192.0.2.2")])

@@ -55,7 +55,7 @@ struct TencentRequestTests {
         )
     }
 
-    @Test("the id is optional with https")
+    @Test("the account number is optional over HTTPS")
     func httpsWithoutID() throws {
         let vendor = try Tencent(token: Secret("987654321"))
         let url = try url(vendor, lookup("www.qq.com"), at: "119.29.29.99:443")
@@ -63,7 +63,7 @@ struct TencentRequestTests {
     }
 
     @Test(
-        "a single family has its own type",
+        "each choice of address families has its own parameter `type`",
         arguments: [
             (Families.v4, "&query=1"), (.v6, "&query=1&type=aaaa"), (.both, "&query=1&type=addrs"),
         ]
@@ -91,7 +91,7 @@ struct TencentRequestTests {
         )
     }
 
-    @Test("with anti-theft protection, a request has an expiry time in ten minutes")
+    @Test("with anti-theft protection, a request expires after ten minutes")
     func expiry() throws {
         let names = try lookup("cloud.tencent.com", "www.qq.com", "www.dnspod.cn")
         let one = try #require(TencentVectors.requests.first { $0.label == "R4" })
@@ -107,7 +107,7 @@ struct TencentRequestTests {
     }
 
     @Test(
-        "a client subnet is encrypted unless plain text is configured",
+        "the client subnet is encrypted, except if the settings require plain text",
         arguments: [("1.2.3.4", "R6"), ("2402:4e00::1", "R7")]
     )
     func clientSubnet(text: String, label: String) throws {
@@ -137,7 +137,7 @@ struct TencentRequestTests {
         #expect(Set(sealed).count == 2)
     }
 
-    @Test("a failing random generator aborts the request")
+    @Test("if the random generator fails, no request is created")
     func noEntropy() throws {
         let empty = Entropy { (_) throws(VendorError) in throw .cipher(.noEntropy) }
         #expect(throws: VendorError.cipher(.noEntropy)) {
@@ -151,7 +151,7 @@ struct TencentRequestTests {
     }
 
     @Test(
-        "only host names are sent",
+        "a name that is not a host name is not sent to the vendor",
         arguments: [#"a\032b.example.com"#, "a+b.cn"]
     )
     func noHostname(text: String) throws {
@@ -162,7 +162,7 @@ struct TencentRequestTests {
     }
 
     @Test(
-        "the URL has the host, and a port other than the default",
+        "the URL contains the server's address, and its port if this is not the default port",
         arguments: [
             ("192.0.2.1:443", "https://192.0.2.1/d?"),
             ("192.0.2.1:8443", "https://192.0.2.1:8443/d?"),
@@ -175,7 +175,7 @@ struct TencentRequestTests {
         #expect(try url(plainTencent(), lookup("www.qq.com"), at: server).hasPrefix(start))
     }
 
-    @Test("a TLS name replaces the address in the URL, but not the port")
+    @Test("`tls-name` replaces the address in the URL, but not the port")
     func tlsName() throws {
         let vendor = try Tencent(token: Secret("1"), tlsName: try Name("httpdns.example.com"))
         #expect(
@@ -188,7 +188,7 @@ struct TencentRequestTests {
         )
     }
 
-    @Test("special characters of a value are escaped (RFC 3986 §2.1)")
+    @Test("special characters in a value are percent-encoded (RFC 3986 §2.1)")
     func escapes() {
         var query = QueryWriter()
         query.append("token", "a&b=c d%+#/?é")
@@ -196,7 +196,10 @@ struct TencentRequestTests {
         #expect(query.text == "token=a%26b%3Dc%20d%25%2B%23%2F%3F%C3%A9&dn=a-b_c.example,~;:")
     }
 
-    @Test("an id is positive and fits 32 bits", arguments: [0, -1, 2_147_483_648])
+    @Test(
+        "an account number that is not positive, or exceeds 32 bits, is rejected",
+        arguments: [0, -1, 2_147_483_648]
+    )
     func badID(id: Int) {
         #expect(throws: TencentSetupError.id) {
             try Tencent(token: Secret("1"), id: id)
@@ -206,7 +209,10 @@ struct TencentRequestTests {
         }
     }
 
-    @Test("a token has printable characters only", arguments: ["", "1 2", "12\n", "1\u{7F}", "é"])
+    @Test(
+        "an empty token, or a token with other than printable ASCII characters, is rejected",
+        arguments: ["", "1 2", "12\n", "1\u{7F}", "é"]
+    )
     func badToken(token: String) {
         #expect(throws: TencentSetupError.token) { try Tencent(token: Secret(token)) }
     }
@@ -217,7 +223,7 @@ struct TencentRequestTests {
         #expect(throws: TencentSetupError.token) { try Tencent(token: Secret(token)) }
     }
 
-    @Test("the constants are those of the documents")
+    @Test("the properties of the vendor agree with the documents")
     func facts() throws {
         let facts = try plainTencent().facts
         #expect(facts.kind == "tencent")
@@ -228,7 +234,7 @@ struct TencentRequestTests {
         #expect(try sealedTencent(.des).facts.defaultPort == 80)
     }
 
-    @Test("each region has servers for the channels of the region only")
+    @Test("each region has servers only for the channels that this region offers")
     func regions() {
         for region in Tencent.Region.allCases {
             for channel in Tencent.Channel.allCases {

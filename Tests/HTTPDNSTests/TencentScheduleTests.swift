@@ -13,7 +13,7 @@ struct TencentScheduleTests {
         try plainTencent().servers(in: ok(body), from: server(scheduler))
     }
 
-    @Test("each channel sends its account")
+    @Test("the request to the scheduling service identifies the account, in every channel")
     func requests() throws {
         let url = { (vendor: Tencent) in
             try vendor.scheduleRequest(at: try server("192.0.2.1:80"), now: 0, entropy: .system).url
@@ -34,7 +34,7 @@ struct TencentScheduleTests {
         #expect(told.validFor == .seconds(3600))
     }
 
-    @Test("channel https has its own port")
+    @Test("the listed servers get the port of the scheduling service")
     func https() throws {
         let told = try read(
             "log:0|domain:0|ip:119.29.29.99;119.28.28.99|ttl:60\r\n",
@@ -57,7 +57,7 @@ struct TencentScheduleTests {
         #expect(told.validFor == seconds.map { .seconds($0) })
     }
 
-    @Test("invalid, unusable and IPv6 addresses are left out")
+    @Test("invalid, unusable and IPv6 addresses in the list of servers are ignored")
     func addresses() throws {
         let told = try read("ip:0.0.0.0;127.0.0.1;x;2001:db8::1;192.0.2.1;192.0.2.1;|ttl:5")
         #expect(told.servers.map(\.description) == ["192.0.2.1:443"])
@@ -89,7 +89,7 @@ struct TencentScheduleTests {
         #expect(throws: VendorError.unreadable(.noRecord)) { try read(body) }
     }
 
-    @Test("there are at most 32 servers")
+    @Test("at most 32 servers of a list are used")
     func many() throws {
         let list = (0..<200).map { "192.0.2.\($0 + 1)" }.joined(separator: ";")
         #expect(try read("ip:\(list)|ttl:5").servers.count == VendorLimits.maximumServers)

@@ -10,7 +10,7 @@ struct VendorCircuitBreakerTests {
     private let epoch = Instant(nanoseconds: 0)
     private let world = Simulation()
 
-    @Test("timeouts of client queries count only if a later probe times out")
+    @Test("a timeout of a client's query counts only if a later probe also times out")
     func confirmed() {
         var silence = VendorCircuitBreaker(limit: 2)
         silence.lasted(since: epoch)
@@ -22,7 +22,7 @@ struct VendorCircuitBreakerTests {
         #expect(!silence.isSilent)
     }
 
-    @Test("a probe confirms earlier attempts only")
+    @Test("a failed probe confirms only the failures of earlier attempts")
     func order() {
         var silence = VendorCircuitBreaker(limit: 2)
         silence.confirmed(since: epoch + .seconds(1))
@@ -45,7 +45,7 @@ struct VendorCircuitBreakerTests {
         #expect(silence.isSilent)
     }
 
-    @Test("answered probes, and bursts of failed probes, pause the probing")
+    @Test("after an answered probe, or a burst of failed probes, the next probe must wait")
     func trials() {
         var trials = TrialSchedule(burst: 2)
         var begun: [Int] = []
@@ -58,7 +58,7 @@ struct VendorCircuitBreakerTests {
         #expect(begun == [0, 10, 11, 21, 31, 41])
     }
 
-    @Test("the breaker opens at `retries-before-switch` timeouts of each server")
+    @Test("the breaker opens after `retries-before-switch` timeouts of each server")
     @ServiceLoop
     func silent() async throws {
         world.script = { _ in .silence() }
@@ -91,7 +91,7 @@ struct VendorCircuitBreakerTests {
         #expect(!client.isSilent)
     }
 
-    @Test("names for which the server closes the connection open the breaker only if probes fail")
+    @Test("if the server closes connections for some names, the breaker opens only if probes fail")
     @ServiceLoop
     func cutOff() async throws {
         world.script = {
@@ -110,7 +110,7 @@ struct VendorCircuitBreakerTests {
         #expect(client.isSilent)
     }
 
-    @Test("one server that accepts connections keeps the breaker closed")
+    @Test("while one server accepts connections, the breaker stays closed")
     @ServiceLoop
     func connected() async throws {
         world.servers([1: .fail(.tls("expired")), 2: .fail(.broken("not HTTP"))])
@@ -119,7 +119,7 @@ struct VendorCircuitBreakerTests {
         #expect(!client.isSilent)
     }
 
-    @Test("a server that reports an error is responsive")
+    @Test("a server that returns an error counts as responsive")
     @ServiceLoop
     func loud() async throws {
         world.servers([1: .silence(), 2: .fail(.broken("not HTTP"))])

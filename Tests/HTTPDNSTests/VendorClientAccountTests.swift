@@ -21,7 +21,7 @@ struct VendorClientAccountTests {
         return .reply(reply, after: .zero)
     }
 
-    /// Makes the vendor accept only signatures of its own clock.
+    /// Makes the vendor accept only requests that are signed with the time of its own clock.
     @ServiceLoop
     private func strict(ahead: Int64) {
         world.script = { [self] request in
@@ -31,7 +31,7 @@ struct VendorClientAccountTests {
     }
 
     @Test(
-        "all servers refuse the account: the call fails",
+        "if all servers refuse the account, the call fails and is not billed",
         arguments: [401, 403]
     )
     @ServiceLoop
@@ -96,12 +96,14 @@ struct VendorClientAccountTests {
             #expect(world.hosts.count { $0 == "1" } == 2 * round, "one call and one probe")
             #expect(world.sent.count == round * (seconds + 3))
         }
-        // Over TLS, only the refusals are free.
+        // Refusals are free, but only over TLS.
         let refusals = usesTLS ? 2 * 3 : 0
         #expect(client.statistics.usage?.callsToday == UInt64(world.sent.count - refusals))
     }
 
-    @Test("a silent server does not let the refusal of another server stop the vendor")
+    @Test(
+        "a refusal by one server does not stop calls to the vendor while another server is silent"
+    )
     @ServiceLoop
     func refusedAndSilent() async throws {
         world.script = { [self] in digit($0) == 1 ? refusal() : .silence() }
@@ -117,7 +119,7 @@ struct VendorClientAccountTests {
         guard case .refused = client.statistics.state else { throw Unexpected(what: "open") }
     }
 
-    @Test("if one server refuses the account, and another returns 429, the state is the refusal")
+    @Test("if one server refuses the account and another returns 429, the vendor counts as refused")
     @ServiceLoop
     func refusedAndLimited() async throws {
         var limited = HTTPReply(status: 429, body: [])
@@ -135,7 +137,7 @@ struct VendorClientAccountTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("a wrong key costs at most three calls and one probe of each server in 5 min")
+    @Test("with a wrong key, at most three calls and one probe of each server are sent in 5 min")
     @ServiceLoop
     func wrongKey() async throws {
         world.script = { [self] _ in refusal() }
@@ -161,7 +163,7 @@ struct VendorClientAccountTests {
         #expect(world.sent.count == 6)
     }
 
-    @Test("without a clock offset, a refused call is not sent again")
+    @Test("if the clocks agree, a refused call is not sent again")
     @ServiceLoop
     func noSkew() async throws {
         world.script = { _ in self.refusal(ahead: 0) }
@@ -259,7 +261,7 @@ struct VendorClientAccountTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("a resume also ends a refusal")
+    @Test("`resume` also ends the pause after a refusal of the account")
     @ServiceLoop
     func resume() async throws {
         world.script = { _ in self.refusal() }

@@ -56,7 +56,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.billable == 2)
     }
 
-    @Test("with two of three servers unreachable, a call takes one hedging delay longer")
+    @Test("if two of three servers do not answer, a call takes one hedging delay longer")
     @ServiceLoop
     func twoDead() async throws {
         world.servers([1: .silence(), 2: Self.refused])
@@ -65,7 +65,7 @@ struct VendorClientFailoverTests {
         #expect(world.times == [0, 300, 300])
     }
 
-    @Test("no attempt exceeds its timeout or the deadline, and three servers get the call")
+    @Test("no attempt exceeds its timeout or the deadline, and three of five servers get the call")
     @ServiceLoop
     func deadline() async throws {
         let client = try world.client(servers: 5)
@@ -76,7 +76,7 @@ struct VendorClientFailoverTests {
         #expect(failure.reason == .transport(.timedOut(reused: false)))
     }
 
-    @Test("each server is tried once; the last error is the reason")
+    @Test("if all servers fail, each server was tried once, and the last error is the reason")
     @ServiceLoop
     func allFail() async throws {
         world.script = { .fail(digit($0) == 1 ? .connect("refused") : .tls("expired")) }
@@ -85,7 +85,7 @@ struct VendorClientFailoverTests {
         #expect(failure.reason == .transport(.tls("expired")))
     }
 
-    @Test("timeouts of hedged calls change the current server")
+    @Test("timeouts of the current server count even if a hedged request was answered")
     @ServiceLoop
     func silentSwitch() async throws {
         world.servers([1: .silence(reused: true)])
@@ -97,7 +97,7 @@ struct VendorClientFailoverTests {
     }
 
     @Test(
-        "after 10 min an answered probe switches back"
+        "after 10 min, the first server becomes current again if it answers a probe"
     )
     @ServiceLoop
     func returning() async throws {
@@ -136,7 +136,7 @@ struct VendorClientFailoverTests {
     }
 
     @Test(
-        "an attempt that begins less than 500 ms before the deadline is no failure of its server",
+        "a timeout counts only if the attempt began at least 500 ms before the deadline",
         arguments: [499, 500]
     )
     @ServiceLoop
@@ -158,7 +158,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.switches == 1)
     }
 
-    @Test("a server with three unanswered calls is called last")
+    @Test("a server with three unanswered requests is called last")
     @ServiceLoop
     func silentToSeveral() async throws {
         world.servers([1: .silence()])
@@ -174,7 +174,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.switches == 1)
     }
 
-    @Test("a slow server goes first again after its answer")
+    @Test("a slow server is called first again after it has answered")
     @ServiceLoop
     func slowToSeveral() async throws {
         world.script = {
@@ -191,7 +191,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.servers[0].failures == 0)
     }
 
-    @Test("a burst of names waits for one timeout only")
+    @Test("if the current server fails, a burst of names waits for only one timeout")
     @ServiceLoop
     func fewCalls() async throws {
         world.servers([1: .silence(), 2: Self.refused])
@@ -208,7 +208,7 @@ struct VendorClientFailoverTests {
         #expect(waits.max().map { $0 <= .milliseconds(400) } == true)
     }
 
-    @Test("the number of requests that outlive their calls is limited")
+    @Test("the number of requests that continue after the end of their call is limited")
     @ServiceLoop
     func lingering() async throws {
         world.servers([1: .silence()])

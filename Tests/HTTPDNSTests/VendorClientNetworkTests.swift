@@ -10,7 +10,7 @@ import Testing
 struct VendorClientNetworkTests {
     let world = Simulation()
 
-    /// Vendor with a service for server addresses; URLs of its second API contain `other`.
+    /// Vendor with a scheduling service; the URLs of its second API variant contain `other`.
     private struct Serving: Vendor, AddressScheduling {
         let plain: Tencent
         var way = ""
@@ -84,7 +84,7 @@ struct VendorClientNetworkTests {
     }
 
     @Test(
-        "attempts aborted by a network change are no failures",
+        "an attempt that a network change aborts does not count as a failure",
         arguments: [true, false]
     )
     @ServiceLoop
@@ -230,7 +230,7 @@ struct VendorClientNetworkTests {
 
     private func isListed(_ request: HTTPRequest) -> Bool { request.server.host.count == 11 }
 
-    @Test("a list of silent servers delays no name, and each name gets one call")
+    @Test("if all scheduled servers are silent, no name is delayed, and each name gets one call")
     @ServiceLoop
     func silentList() async throws {
         let client = try await longList { isListed($0) ? .silence() : nil }
@@ -245,7 +245,7 @@ struct VendorClientNetworkTests {
     }
 
     @Test(
-        "if all scheduled servers go silent, names are answered after one hedging delay, for 3 s",
+        "if all scheduled servers become silent, names take one hedging delay longer, for 3 s",
         arguments: [50, 1_000]
     )
     @ServiceLoop
@@ -274,7 +274,7 @@ struct VendorClientNetworkTests {
         #expect(names.values.allSatisfy { $0.count <= 2 })
     }
 
-    @Test("if only scheduled servers answer, they get the calls")
+    @Test("if only scheduled servers answer, the scheduled servers get the calls")
     @ServiceLoop
     func silentConfigured() async throws {
         let client = try await longList { isListed($0) ? nil : .silence() }
@@ -284,7 +284,7 @@ struct VendorClientNetworkTests {
         }
     }
 
-    @Test("if only one scheduled server answers, names are answered after a few probes")
+    @Test("if only one of all servers answers, a few probes find this server")
     @ServiceLoop
     func oneAnswers() async throws {
         let client = try await longList { $0.server.host == "192.0.2.109" ? nil : .silence() }
@@ -417,7 +417,7 @@ struct VendorClientNetworkTests {
         return .reply(ok(#"{"host":"\#(host)","ips":["192.0.2.10"],"ttl":60}"#))
     }
 
-    @Test("after a refusal for this account, the scheduling service and the next server are called")
+    @Test("after `ServiceLevelDeny`, the client calls the next server and the scheduling service")
     @ServiceLoop
     func denied() async throws {
         var isDenied = false
@@ -450,7 +450,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("a failed scheduling service is called again after 1 min to 1 h")
+    @Test("after each failure of the scheduling service, the pause doubles from 1 min to 1 h")
     func backOff() {
         let epoch = Instant(nanoseconds: 0)
         var schedule = AddressSchedule()
@@ -468,7 +468,7 @@ struct VendorClientNetworkTests {
         #expect(pauses == [1, 2, 4, 8, 16, 32, 60, 60])
     }
 
-    @Test("an answer from before a network change is dropped")
+    @Test("an answer of the scheduling service to a request before a network change is dropped")
     func stale() {
         let epoch = Instant(nanoseconds: 0)
         var schedule = AddressSchedule()

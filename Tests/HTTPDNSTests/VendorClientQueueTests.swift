@@ -92,7 +92,7 @@ struct VendorClientQueueTests {
         #expect(client.shares.count == 0 && client.pending.isEmpty)
     }
 
-    @Test("a name gets no call if the vendor is usually slower than the time that is left")
+    @Test("a name gets no call if the vendor usually needs more time than the name has left")
     @ServiceLoop
     func tooLate() async throws {
         let world = Simulation()
@@ -111,7 +111,7 @@ struct VendorClientQueueTests {
         #expect(world.asked.count == 3 && client.statistics.billable == 3)
     }
 
-    @Test("a lookup that begins when a late name fails does not exceed the limit of calls")
+    @Test("a lookup that starts because another name failed does not exceed the limit of calls")
     @ServiceLoop
     func nested() async throws {
         let world = Simulation()

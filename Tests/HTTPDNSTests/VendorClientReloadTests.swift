@@ -58,7 +58,7 @@ struct VendorClientReloadTests {
         #expect(new.predecessor == nil)
     }
 
-    @Test("a renamed route keeps its costs")
+    @Test("after a route was renamed, its costs are listed under the new name")
     @ServiceLoop
     func routes() async throws {
         world.servers([:])

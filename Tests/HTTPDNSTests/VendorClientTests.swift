@@ -10,7 +10,7 @@ import Testing
 struct VendorClientTests {
     let world = Simulation()
 
-    @Test("an answer names its source")
+    @Test("a reply contains the address of the server that sent it")
     @ServiceLoop
     func provenance() async throws {
         world.script = { .reply(good($0)) }
@@ -23,7 +23,7 @@ struct VendorClientTests {
         #expect(reply.duration == .milliseconds(20))
     }
 
-    @Test("the settings are part of the request")
+    @Test("the client passes its settings to the request")
     @ServiceLoop
     func settings() async throws {
         world.servers([:])
@@ -44,7 +44,7 @@ struct VendorClientTests {
         #expect(request.url.hasSuffix("&ip=203.0.113.7"))
     }
 
-    @Test("a call past its deadline sends nothing")
+    @Test("a lookup whose deadline has passed sends no request")
     @ServiceLoop
     func tooLate() async throws {
         let client = try world.client()
@@ -55,7 +55,7 @@ struct VendorClientTests {
         #expect(client.statistics.billable == 0)
     }
 
-    @Test("only host names are sent")
+    @Test("a name that is not a host name is not sent to the vendor")
     @ServiceLoop
     func unusableName() async throws {
         let client = try world.client()
@@ -107,7 +107,7 @@ struct VendorClientTests {
         #expect(statistics.inFlight == 0)
     }
 
-    @Test("failures show no token, name or URL")
+    @Test("the text of a failure contains no token, name or URL")
     @ServiceLoop
     func noSecrets() async throws {
         world.script = { _ in .reply(HTTPReply(status: 403, body: [])) }

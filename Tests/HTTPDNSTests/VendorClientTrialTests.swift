@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("The daemon's own probes")
+@Suite("Health probes of a vendor")
 struct VendorClientTrialTests {
     let world = Simulation()
 
@@ -64,7 +64,7 @@ struct VendorClientTrialTests {
     }
 
     @Test(
-        "failing names neither disable a vendor nor switch its server",
+        "names for which calls fail neither disable the vendor nor switch its current server",
         arguments: bad
     )
     @ServiceLoop
@@ -120,21 +120,23 @@ struct VendorClientTrialTests {
         return nil
     }
 
-    @Test("a name that waits behind a dead name is answered by the vendor, not by an upstream")
+    @Test("a name that is queued behind an unanswered name is answered by the vendor")
     @ServiceLoop
     func queuedName() async throws {
         deadNames(.silence())
         #expect(try await queueTime() == nil)
     }
 
-    @Test("a name that waits behind a dead name goes to an encrypted upstream after 800 ms")
+    @Test(
+        "a name that is queued behind an unanswered name goes to an encrypted upstream after 800 ms"
+    )
     @ServiceLoop
     func queuedNameOfProtected() async throws {
         deadNames(.silence())
         #expect(try await queueTime(isProtected: true) == .milliseconds(800))
     }
 
-    @Test("a name that waits for a vendor without encryption goes to an upstream after 800 ms")
+    @Test("a name that is queued for a vendor without encryption goes to an upstream after 800 ms")
     @ServiceLoop
     func queuedNameOfPlain() async throws {
         deadNames(.silence())
@@ -142,7 +144,7 @@ struct VendorClientTrialTests {
         #expect(try await queueTime(vendor: vendor) == .milliseconds(800))
     }
 
-    @Test("a name that waits for a silent vendor goes to an upstream")
+    @Test("a name that is queued for a silent vendor goes to an upstream")
     @ServiceLoop
     func queuedSilence() async throws {
         world.script = { _ in .silence() }
@@ -151,7 +153,7 @@ struct VendorClientTrialTests {
         #expect(time == .milliseconds(1_400))
     }
 
-    @Test("a name that waits for a slow vendor does not go in the clear while a probe is in flight")
+    @Test("a queued name does not go to a plain upstream while a probe is in flight")
     @ServiceLoop
     func queuedSlowness() async throws {
         world.script = {
@@ -178,7 +180,7 @@ struct VendorClientTrialTests {
         #expect(waitEnd(isProtected: true) == nil)
     }
 
-    @Test("a name waits although the client of the call in flight has spent its part of the budget")
+    @Test("a name stays queued even if the client of the call in flight has spent its budget")
     @ServiceLoop
     func queuedBehindSpentClient() async throws {
         deadNames(.silence())
@@ -210,11 +212,12 @@ struct VendorClientTrialTests {
         #expect(client.silence.hasReceived(since: world.now - .milliseconds(50)), "by a probe")
         world.script = { _ in .silence() }
         let time = try #require(try await queueTime(of: client))
-        // After the calls for the dead names, the name gets a call, and waits 400 ms for an answer.
+        // After the calls for unanswered names, the name gets a call, and waits 400 ms for an
+        // answer.
         #expect(time <= .milliseconds(2_500))
     }
 
-    @Test("without fallback-after, names in the queue cause no probe")
+    @Test("without `fallback-after`, queued names cause no probe")
     @ServiceLoop
     func queuedWithoutFallback() async throws {
         world.script = { .reply(good($0), after: .milliseconds(400)) }
@@ -224,7 +227,7 @@ struct VendorClientTrialTests {
         #expect(world.trials.isEmpty)
     }
 
-    @Test("failing names cause at most one probe per second while the probes are answered")
+    @Test("failed calls cause at most one probe per second while the probes are answered")
     @ServiceLoop
     func rate() async throws {
         deadNames(.reply(HTTPReply(status: 502, body: []), after: .zero))
@@ -259,7 +262,7 @@ struct VendorClientTrialTests {
         #expect(client.isSilent)
     }
 
-    @Test("names that use up the call rate do not prevent a probe")
+    @Test("names that use up `calls-per-second` do not prevent a probe")
     @ServiceLoop
     func unpaced() async throws {
         world.script = { _ in Self.tooMany() }
@@ -331,7 +334,7 @@ struct VendorClientTrialTests {
         #expect(notices.first == .clockRefused(2_402_444_800, limit: 86_400))
     }
 
-    @Test("a clock correction ends when a call without it is accepted")
+    @Test("a clock correction ends when the vendor accepts a request without the correction")
     @ServiceLoop
     func clockIsRight() async throws {
         var ahead: Int64 = 3_600

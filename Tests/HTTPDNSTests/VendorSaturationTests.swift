@@ -58,7 +58,7 @@ struct VendorSaturationTests {
     }
 
     @Test(
-        "slow names of one client fail no names of another client",
+        "if slow names of one client use up the vendor's limit, no name of another client fails",
         arguments: refusals,
         [1, 2]
     )
@@ -81,7 +81,7 @@ struct VendorSaturationTests {
         #expect(client.statistics.servers.allSatisfy { $0.failuresInRow == 0 })
     }
 
-    @Test("the number of calls decreases to the limit, and increases while names wait")
+    @Test("the limit of calls decreases to the vendor's limit, and increases while names wait")
     @ServiceLoop
     func number() async throws {
         limit(8, .fail(.connect("refused")))
@@ -129,7 +129,7 @@ struct VendorSaturationTests {
         #expect(reply.duration > .seconds(1) && reply.duration < .milliseconds(1_200))
     }
 
-    @Test("if the vendor refuses calls after each increase, increases become rare")
+    @Test("if the vendor refuses calls after each increase of the limit, increases become rare")
     func increases() {
         var shares = CallShares(of: 32)
         let start = Instant(nanoseconds: 0)
@@ -165,7 +165,7 @@ struct VendorSaturationTests {
     }
 
     @Test(
-        "names that the vendor refuses do not limit the calls of other names",
+        "names that the vendor refuses do not reduce the limit of calls for other names",
         arguments: [503, 429]
     )
     @ServiceLoop
@@ -189,7 +189,7 @@ struct VendorSaturationTests {
         #expect(requests <= 40 * (1 + ClientLimits.saturationRetries))
     }
 
-    @Test("if one of two servers refuses connections, a name failing at the other is called once")
+    @Test("a name that fails at one server is not called again because another refuses connections")
     @ServiceLoop
     func otherServer() async throws {
         world.script = { request in
@@ -217,7 +217,7 @@ struct VendorSaturationTests {
         #expect(requests == 1)
     }
 
-    @Test("a name that waits for the end of another call fails at its deadline")
+    @Test("a name that waits until the end of another call fails at its own deadline")
     @ServiceLoop
     func heldName() async throws {
         limit(1, Self.refused)
@@ -235,7 +235,7 @@ struct VendorSaturationTests {
         #expect(world.now - start <= .milliseconds(1_020))
     }
 
-    /// Lets calls wait in order, as a vendor with `workers` workers does; a slow name takes 1.5 s.
+    /// Makes the vendor process at most `workers` calls at a time; a slow name takes 1.5 s.
     @ServiceLoop
     private func queue(_ workers: Int) {
         var ends = [Instant](repeating: world.now, count: workers)
@@ -243,7 +243,7 @@ struct VendorSaturationTests {
             let isSlow = namesAsked(request).contains { $0.hasPrefix("slow") }
             let first = ends.indices.min { ends[$0] < ends[$1] } ?? 0
             let begin = max(ends[first], world.now)
-            // The worker notices that the daemon has closed the connection.
+            // The daemon has closed the connection by then, so the vendor skips the call.
             guard begin - world.now < .seconds(2) else { return .silence() }
             let end = begin + .milliseconds(isSlow ? 1_500 : 20)
             ends[first] = min(end, world.now + .seconds(2))
@@ -275,7 +275,7 @@ struct VendorSaturationTests {
         #expect(client.shares.limit == 32)
     }
 
-    @Test("if a vendor suddenly becomes slow, all names are still sent to the vendor and answered")
+    @Test("if a vendor suddenly becomes slow, the vendor still gets and answers all names")
     @ServiceLoop
     func slowVendor() async throws {
         var latency = Duration.milliseconds(20)
@@ -299,7 +299,7 @@ struct VendorSaturationTests {
     }
 
     @Test(
-        "a vendor that stops is detected, whatever calls are in flight",
+        "the daemon detects that a vendor stopped, even if calls are in flight",
         arguments: [Self.status(503), refused]
     )
     @ServiceLoop

@@ -22,7 +22,7 @@ struct VolcengineTests {
         )
     }
 
-    @Test("the signature is that of the document")
+    @Test("the signature equals the example in the vendor's document")
     func signature() throws {
         #expect(
             try vendor.signature(of: ["1566808387000", "1023", "www.a.com,www.b.com", "", ""])
@@ -30,7 +30,7 @@ struct VolcengineTests {
         )
     }
 
-    @Test("the request has an expiry in milliseconds")
+    @Test("the request contains its expiry time in milliseconds")
     func request() throws {
         var question = try lookup("www.a.com")
         let make = {
@@ -53,7 +53,7 @@ struct VolcengineTests {
         #expect(try make().hasSuffix("&sign=\(other)&timestamp=1566808387000&ip=192.0.2.7"))
     }
 
-    @Test("addresses are separated by family")
+    @Test("the addresses in a reply are divided by family")
     func mixed() throws {
         let body = #"""
             {"cip":"192.0.2.99","host":"www.example.com",
