@@ -106,7 +106,7 @@ package enum FleetLimits {
     /// Minimum number of calls that a host claims in advance, if the budget has enough left.
     static let callsOfBlock: UInt64 = 64
 
-    /// Pause before another claim of a budget that is fully claimed.
+    /// Pause before a host claims again from a budget that is already fully claimed.
     static let claimPause: Duration = .seconds(1)
 
     /// Interval at which a host confirms its claims of a budget.
@@ -115,7 +115,7 @@ package enum FleetLimits {
     /// Time from the start of a connection to the first confirmation.
     static let firstConfirmation: Duration = .seconds(3)
 
-    /// Highest number of hosts in a calculation; limits a larger number from Redis.
+    /// Number of hosts with which the daemon calculates if Redis reports an even larger number.
     package static let mostMembers = 1_000_000
 
     /// Maximum number of hosts that the statistics of a vendor list by name.

@@ -3,7 +3,7 @@ internal import Net
 
 /// Estimate of the Redis clock; all hosts use the Redis clock instead of their own.
 struct EngineClock: Sendable, Hashable {
-    /// Milliseconds since 1970 at `instant`.
+    /// Time of the Redis clock at `instant`, in milliseconds since 1970.
     private let milliseconds: Int64
     private let instant: Instant
 

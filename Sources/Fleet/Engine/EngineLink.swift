@@ -21,7 +21,8 @@ final class EngineLink {
     /// Latest failure; kept after a recovery.
     private(set) var lastError: EngineError?
 
-    /// Called with nil after connecting, or with an error after a loss or the first failed attempt.
+    /// Called with nil when the link has connected, and with the error when the connection is lost
+    /// or the first attempt fails.
     var onChange: (@ServiceLoop (EngineError?) -> Void)?
 
     /// Called after each new connection; the argument is the list of flushes that Redis stores.

@@ -8,7 +8,8 @@ final class FleetLookUp {
     let question: Fleet.Question
     let number: UInt64
 
-    /// Keys of other values that can answer the question: for one family, the key of both families.
+    /// Keys of further values that answer the question: for a question for one family, the key of
+    /// the value with both families.
     var others: [FleetKey] = []
 
     var machine = LeaseMachine()

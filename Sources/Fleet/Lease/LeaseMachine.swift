@@ -79,12 +79,13 @@ struct LeaseMachine: Hashable, Sendable {
             phase = .calling(isLeader: false)
             return [.call]
         case (.calling, .claimed(let isWon, _)):
-            // The reply to the claim came after the end of the wait.
+            // The reply to the claim came after the end of the wait, so this host already calls the
+            // vendor.
             mayHold = isWon
             return []
         case (.calling, .callEnded(let hasValue)):
             return end(with: hasValue ? .publish : nil)
-        // Late replies, and events that have no effect in the phase.
+        // Late replies, and events that have no effect in this phase, cause no action.
         case (.calling, _), (.reading, _), (.claiming, _), (.waiting, _): return []
         }
     }

@@ -27,7 +27,7 @@ package struct UsageRecord: Sendable, Hashable {
         }
     }
 
-    /// Maximum number of earlier days.
+    /// Maximum number of elements of ``former``.
     package static let mostFormer = 3
 
     /// Days since 1970-01-01 (UTC).

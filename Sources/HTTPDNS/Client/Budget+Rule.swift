@@ -120,7 +120,7 @@ extension Budget {
 extension Budget.Rule {
     /// Returns the seconds until a spent budget starts again.
     ///
-    /// This is the end of the month if the monthly limit is reached, otherwise the end of the day.
+    /// It starts at the end of the month if the monthly limit is reached, otherwise of the day.
     static func secondsSpent(
         _ rule: Self?,
         _ record: UsageRecord?,

@@ -10,7 +10,7 @@ package struct EndpointPool: Sendable, Hashable {
     struct Endpoint: Sendable, Hashable {
         let address: SocketAddress
 
-        /// False for a server that only the scheduling service names.
+        /// False for a server that the scheduling service lists, but the settings do not.
         let isConfigured: Bool
 
         var failuresInRow = 0
@@ -30,7 +30,7 @@ package struct EndpointPool: Sendable, Hashable {
 
         var breaker = Breaker()
 
-        /// Refusal of the account in a probe; nil if the server has answered since.
+        /// Error with which the server refused the account in a probe; nil after a later answer.
         var refusal: VendorError?
 
         /// Consecutive probes that another server answered first.
@@ -67,7 +67,7 @@ package struct EndpointPool: Sendable, Hashable {
     /// Servers in the order of ``rotation``.
     private(set) var inTurn: [SocketAddress] = []
 
-    /// Number of eras, which begin with a change of the current server or of the network.
+    /// Count of eras; an era begins with a change of the current server or of the network.
     private(set) var era: UInt64 = 0
 
     private var latest: UInt64 = 0
@@ -109,7 +109,7 @@ package struct EndpointPool: Sendable, Hashable {
         endpoints.first { $0.address == server }?.breaker.openUntil
     }
 
-    /// Returns true if only the scheduling service names the server.
+    /// Returns true if the scheduling service lists the server, but the settings do not.
     func isScheduled(_ server: SocketAddress) -> Bool {
         endpoints.contains { $0.address == server && !$0.isConfigured }
     }
@@ -139,7 +139,7 @@ extension EndpointPool {
 
     /// Records that `attempt` was unanswered when a hedged request started.
     ///
-    /// The breaker no longer waits for the reply.
+    /// The server's breaker then no longer waits for the reply to this attempt.
     package mutating func fellSilent(_ attempt: Attempt) {
         guard attempt.era == era, let index = index(of: attempt.server) else { return }
         endpoints[index].breaker.ended(attempt.number)

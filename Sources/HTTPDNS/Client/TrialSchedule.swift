@@ -6,7 +6,7 @@
 /// Exception: after each of the first `burst` - 1 failures in a row, the next probe can start
 /// immediately.
 struct TrialSchedule: Sendable, Hashable {
-    /// Consecutive failed probes after which the pause applies, at least 1.
+    /// Number of failed probes in a row after which the pause applies, at least 1.
     let burst: Int
 
     private(set) var isUnderWay = false

@@ -47,7 +47,7 @@ final class PendingName {
 
     var lookUps = ShortArray<PendingLookup>()
 
-    /// Current call with the name; nil before and after the call.
+    /// Call that contains the name at present; nil while the name is queued or held.
     var call: VendorCall?
 
     /// Time at which the name began to wait for a call; nil if its call started immediately.
@@ -73,7 +73,7 @@ final class PendingName {
     var lastDeadline: Instant? { lookUps.lazy.map(\.deadline).max() }
 }
 
-/// Call to the vendor, until its last request has ended.
+/// Call to the vendor; ``VendorClient`` keeps this object until the last request has ended.
 @ServiceLoop
 final class VendorCall {
     struct RunningTry {
@@ -92,7 +92,7 @@ final class VendorCall {
 
     var names: [PendingName]
 
-    /// DNS client whose shares the call uses; nil for the daemon itself.
+    /// DNS client against whose limits the call counts; nil for the daemon itself.
     let client: ClientNetwork?
 
     var course: AttemptPlan

@@ -62,7 +62,7 @@ extension VendorClient {
         max(settings.timeout / 2, min(settings.timeout, VendorLimits.fairWait))
     }
 
-    /// Brings forward the health probe for calls without a reply, because names wait for their end.
+    /// Brings forward the health probe for calls without a reply, because names are queued.
     func suspectCalls() {
         guard hasQueuedFallback, suspectedCalls != callsBegun else { return }
         suspectedCalls = callsBegun
@@ -79,8 +79,7 @@ extension VendorClient {
         if !silence.hasReceived(since: call.start) { beginTrial(of: call.client) }
     }
 
-    /// Records the answer to a probe; counts a failure if another server failed in this probe
-    /// before.
+    /// Records the answer to a probe; counts the probe as failed if another server failed first.
     func trialAnswered(_ call: VendorCall) {
         if call.failed.isEmpty { trials.answered() } else { trials.failed() }
     }

@@ -10,7 +10,7 @@ package import Net
 package final class VendorClient {
     package nonisolated let name: String
 
-    /// Name of the vendor for the transport.
+    /// Name under which the transport limits the connections and the memory of this vendor.
     nonisolated let provider: String
 
     package nonisolated let facts: VendorFacts
@@ -101,7 +101,7 @@ package final class VendorClient {
 
     lazy var callAlarm = Alarm(clocks) { [weak self] in self?.tickCalls() }
 
-    /// Ended calls with requests in flight.
+    /// Calls that have ended, but still have requests in flight.
     var lingering: Set<VendorCall> = []
 
     lazy var queueAlarm = Alarm(clocks) { [weak self] in self?.expireQueued() }
@@ -301,7 +301,7 @@ extension VendorClient {
         /// Servers that return the addresses of further servers; never empty.
         package var servers: [SocketAddress]
 
-        /// Maximum validity of a reply.
+        /// Time after which a list of servers is requested again, unless it expires earlier.
         package var refresh: Duration
 
         package init(servers: [SocketAddress], refresh: Duration = ClientLimits.addressLifetime) {

@@ -5,7 +5,7 @@ package import Net
 package struct VendorStatistics: Sendable, Hashable {
     package var isProtected = true
 
-    /// Lookups; an ended lookup also counts in `successes`, `empty`, `failures` or `cancelled`.
+    /// Number of lookups; each ended lookup also counts as success, empty, failure or cancelled.
     package var calls: UInt64 = 0
 
     package var successes: UInt64 = 0
