@@ -120,7 +120,7 @@ final class RedisConnection {
 
     // MARK: - Octets
 
-    /// Writes the outbox; commands of the same turn of the service loop are sent together.
+    /// Writes the outbox; commands of the same iteration of the service loop are sent together.
     private func write() {
         guard !isWriting else { return }
         isWriting = true

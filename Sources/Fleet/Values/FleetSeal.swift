@@ -7,7 +7,7 @@ package enum FleetRejection: String, Error, Hashable, CaseIterable {
 
     case unknownVersion = "unknown-version"
 
-    /// The tag is wrong, because another secret or name was used, or the ciphertext was changed.
+    /// The tag is wrong: the sender used another secret or context, or the ciphertext was changed.
     case forged
 
     /// The content is authentic, but not a valid value or flush.
@@ -18,7 +18,8 @@ package enum FleetRejection: String, Error, Hashable, CaseIterable {
 
     case flushed
 
-    /// The value is too much older than a known value, or the flush message is too old.
+    /// The value is much older than a known value (``FleetLimits/disorder``), or a flush is too
+    /// old.
     case replayed
 }
 

@@ -104,7 +104,7 @@ extension FleetValue {
     }
 }
 
-/// Name of a host, with printable ASCII characters only and without a slash.
+/// Name of a host of the fleet, with printable ASCII characters only and without a slash.
 package struct MachineName: Sendable, Hashable {
     package let text: String
 

@@ -14,7 +14,7 @@ package struct VendorReply: Sendable, Hashable {
     /// True if the lookup joined another lookup in flight.
     package var wasMerged = false
 
-    /// Creates a reply that the vendor sent to this machine, or to another machine of the fleet.
+    /// Creates a reply that the vendor sent to this host, or to another host of the fleet.
     package init(
         answer: VendorAnswer,
         families: Families,

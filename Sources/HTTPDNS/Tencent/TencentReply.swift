@@ -43,7 +43,7 @@ struct TencentReply {
         guard answers.contains(where: { $0.v4 != nil || $0.v6 != nil }) else {
             throw .unreadable(.noRecord)
         }
-        // Only the last record has the client address.
+        // Usually, only the last record has the client address, which then applies to all names.
         let client = answers.lazy.compactMap(\.client).last
         return answers.map { answer in
             var answer = answer

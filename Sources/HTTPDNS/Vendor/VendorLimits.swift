@@ -44,13 +44,13 @@ package enum VendorLimits {
     /// Largest TTL in seconds (RFC 2181 §8).
     package static let maximumTTL: UInt32 = .max >> 1
 
-    /// Largest TTL in seconds, a week, of an encrypted reply without authentication (RFC 8767 §4).
+    /// Largest TTL in seconds (one week) in a reply encrypted without authentication (RFC 8767 §4).
     static let maximumSealedTTL: UInt32 = 604_800
 
     /// Maximum seconds of `Retry-After`; a longer back-off is a mistake or an attack.
     package static let maximumRetryAfter: Int64 = 3600
 
-    /// Maximum `Retry-After` without TLS, where replies can be forged.
+    /// Maximum `Retry-After` without TLS: short, because an attacker can forge the reply.
     static let maximumUnauthenticatedRetryAfter: Duration = .seconds(60)
 
     /// Seconds until a signature expires, as in the SDKs.

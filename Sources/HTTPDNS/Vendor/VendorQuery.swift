@@ -80,7 +80,8 @@ package struct AddressSet: Sendable, Hashable {
 }
 
 extension AddressSet {
-    /// Creates a set from addresses that another machine sent, checked as in a vendor's reply.
+    /// Creates a set from addresses that another host of the fleet sent, with the checks for
+    /// replies.
     package init(checking found: [IPAddress], ttl: UInt32) {
         self.init(addresses: [], ttl: min(ttl, VendorLimits.maximumTTL))
         keep(found)
