@@ -19,7 +19,7 @@ package enum EDNSOption: Hashable, Sendable {
         package static let cookie: UInt16 = 10
         package static let keepalive: UInt16 = 11
 
-        /// Padding (RFC 7830); the content is not checked.
+        /// Padding (RFC 7830); the parser does not check its content.
         package static let padding: UInt16 = 12
 
         package static let extendedError: UInt16 = 15
@@ -90,7 +90,7 @@ extension EDNSOption {
         guard source <= width, scope <= width, octets.count == 4 + (source + 7) / 8 else {
             return false
         }
-        // The bits after the source prefix are zero.
+        // The bits after the source prefix must be zero.
         return source % 8 == 0 || octets[octets.count - 1] << UInt8(source % 8) == 0
     }
 

@@ -8,7 +8,7 @@ package struct ServerCookie: Hashable, Sendable {
     /// SipHash-2-4 of the client cookie, `head` and the client address, with the server's secret.
     package let hash: UInt64
 
-    /// Octets of a server cookie in this format; RFC 7873 §4.2 allows 8 to 32.
+    /// Size of a server cookie in this format; RFC 7873 §4.2 allows 8 to 32 octets.
     package static let octetCount = 16
 
     /// Seconds since 1970 modulo 2³², compared as a serial number (RFC 1982, RFC 9018 §4.3).
@@ -81,7 +81,7 @@ extension CookieSecrets {
         /// True if the cookie proves the client's address.
         package let isProven: Bool
 
-        /// Cookie for the reply: the client's server cookie if recent, otherwise a new cookie.
+        /// Server cookie for the reply: the query's cookie if it is recent, otherwise a new cookie.
         package let cookie: ServerCookie
     }
 
@@ -129,6 +129,8 @@ package enum CookieLimits {
     /// Age in seconds at which the client gets a new cookie.
     static let renewal: Int32 = 1800
 
-    /// Time between two secrets; a replaced secret stays valid for the same time (RFC 9018 §5).
+    /// Time until a new secret replaces the current secret (RFC 9018 §5).
+    ///
+    /// The replaced secret stays valid for the same time.
     package static let secretLifetime: Duration = .seconds(86_400)
 }

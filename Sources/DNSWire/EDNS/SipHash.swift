@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// SipHash-2-4 (RFC 9018 §4.4), with the variables of the SipHash paper.
+/// SipHash-2-4 (RFC 9018 §4.4); the variables have the names of the SipHash paper.
 struct SipHash {
     private var v0: UInt64
     private var v1: UInt64
@@ -14,7 +14,9 @@ struct SipHash {
         v3 = high ^ 0x7465_6462_7974_6573
     }
 
-    /// Adds a little-endian word; the top octet of the last word is the length of the input.
+    /// Adds eight octets of the input, read as a little-endian number.
+    ///
+    /// In the last call, the caller sets the top octet of `word` to the length of the input.
     mutating func absorb(_ word: UInt64) {
         v3 ^= word
         rounds(2)

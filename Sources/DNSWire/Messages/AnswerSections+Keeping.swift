@@ -22,10 +22,11 @@ extension AnswerSections {
         )
     }
 
-    /// Validates sections of an untrusted file.
+    /// Validates sections that were read from an untrusted file.
     ///
-    /// Offsets in errors are offsets in a message with `question`. Throws `reservedLabel` if a name
-    /// points into a TTL, because the name would change with the TTL.
+    /// The offset in an error counts from the start of a message with `question`. Throws
+    /// `reservedLabel` if a compression pointer leads into a TTL, because the name would change
+    /// with the TTL.
     package init(
         checking octets: [UInt8],
         of question: Question,
@@ -53,8 +54,8 @@ extension AnswerSections {
             position = reader.offset
             let place = position - 6
             offsets.append(UInt16(place))
-            // Overwrites the TTL with 0x80, which is not a label type. Then the parser rejects a
-            // name that points into the TTL.
+            // Overwrites each octet of the TTL with 0x80, which is not a valid label type. So the
+            // parser rejects a compression pointer that leads into the TTL.
             message.patch(0x8080, at: place)
             message.patch(0x8080, at: place + 2)
             reader = WireReader(message.span, at: position)
@@ -80,7 +81,7 @@ extension AnswerSections {
 
     /// Returns the sections with transformed TTLs.
     ///
-    /// - Parameter start: offset of the first record.
+    /// - Parameter start: offset of the first record in the message.
     func mappingTTLs(questionEnd start: Int, _ transform: (UInt32) -> UInt32) -> AnswerSections {
         var octets = octets
         for offset in ttlOffsets {
@@ -113,7 +114,7 @@ extension AnswerSections {
         self.ttlOffsets = ttlOffsets
     }
 
-    /// Decodes the sections as a reply to `question`.
+    /// Decodes the sections as a reply to `question`; nil if the sections are malformed.
     package func message(to question: Question) -> Message? {
         var header = Header()
         header.isResponse = true

@@ -2,8 +2,8 @@
 
 /// Part of a reply after the question, as the cache stores it.
 ///
-/// Compression pointers are offsets in a message with the uncompressed question. Therefore, these
-/// pointers are valid in the replies to all clients.
+/// Compression pointers count from the start of a message whose question is not compressed. Each
+/// reply repeats this question, so the pointers are valid in the replies to all clients.
 package struct AnswerSections: Hashable, Sendable {
     package let octets: [UInt8]
     package let answerCount: UInt16
@@ -43,7 +43,7 @@ package struct AnswerSections: Hashable, Sendable {
         octets = Array(builder.octets[start...])
     }
 
-    /// Encodes address records of the question's name; throws `messageFull` above 65535 octets.
+    /// Encodes address records for the question's name; throws `messageFull` above 65535 octets.
     package init(addresses: [IPAddress], of question: Question, ttl: UInt32) throws(BuildError) {
         var octets: [UInt8] = []
         octets.reserveCapacity(addresses.count * Self.addressOctets)

@@ -22,7 +22,7 @@ extension Header {
         set { set(0x8000, newValue) }
     }
 
-    /// Number of the operation, 0 to 15; 0 is a query.
+    /// OPCODE, 0 to 15; 0 is QUERY.
     package var opcode: UInt8 {
         get { UInt8(flags >> 11 & 0xF) }
         set { flags = flags & ~0x7800 | UInt16(newValue) << 11 }

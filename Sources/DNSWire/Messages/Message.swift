@@ -37,7 +37,8 @@ package struct Message: Hashable, Sendable {
 extension Message {
     /// Response code of twelve bits (RFC 6891 §6.1.3).
     ///
-    /// Without EDNS, a code above 15 becomes SERVFAIL.
+    /// Without EDNS, the setter stores SERVFAIL in place of a code above 15. In contrast,
+    /// `QueryFacts.reply`, which workers call, then sends only the low 4 bits of the code.
     package var rcode: RCode {
         get { RCode(rawValue: UInt16(edns?.extendedRCode ?? 0) << 4 | header.flags & 0xF) }
         set {
@@ -47,6 +48,6 @@ extension Message {
         }
     }
 
-    /// Question, if there is exactly one.
+    /// The question if the message has exactly one question; otherwise nil.
     package var question: Question? { questions.count == 1 ? questions.first : nil }
 }

@@ -19,10 +19,10 @@ package struct MessageBuilder {
 
     private let header: Header
 
-    /// Message; ``finish()`` writes its header.
+    /// Encoded message; ``finish()`` writes the header into its first octets.
     package private(set) var octets: [UInt8] = []
 
-    /// Offsets of all TTLs; OPT has none.
+    /// Offsets of the TTLs of all records except OPT, which has no TTL.
     package private(set) var ttlOffsets: [UInt16] = []
 
     private var compressor = NameCompressor()

@@ -2,8 +2,8 @@
 
 /// Targets of compression pointers in a message (RFC 1035 §4.1.4).
 ///
-/// Invariant: targets are ascending offsets below 0x4000, at labels of complete names. Therefore, a
-/// pointer always leads to an earlier name.
+/// Invariant: targets are ascending offsets below 0x4000. At each target, a label of an already
+/// encoded name begins. Therefore, a pointer always leads to an earlier name.
 struct NameCompressor {
     private struct Target {
         var offset: UInt16
@@ -27,9 +27,9 @@ extension NameCompressor {
     /// Without this limit, a server could choose names for which each search compares all targets.
     private static let comparisons = 16
 
-    /// Returns the offset of the longest known suffix of `name`.
+    /// Finds the longest suffix of `name` for which `message` has a target.
     ///
-    /// `prefix` is the number of octets of `name` before the suffix.
+    /// Returns the offset of this target, and in `prefix` the number of octets before the suffix.
     func match(_ name: [UInt8], in message: [UInt8]) -> (prefix: Int, offset: UInt16)? {
         var position = 0
         while name[position] != 0 {

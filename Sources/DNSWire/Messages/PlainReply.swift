@@ -11,9 +11,9 @@ package struct PlainReply: Hashable, Sendable {
     package let header: Header
     private let questionEnd: Int
 
-    /// Copies the answer section of `message`; nil if the reply is not plain.
+    /// Copies the answer section of `message`; nil if the reply has another form.
     ///
-    /// The caller must have checked the question.
+    /// The caller must have compared the question with the question of the query.
     package init?(copying message: Span<UInt8>, asked type: RecordType, questionEnd: Int) {
         let message = message.rawSpan
         var walk = Walk(message, type, questionEnd)
@@ -62,7 +62,7 @@ private struct Walk: ~Escapable {
     /// Octets before RDATA: a pointer (2) and the fixed fields (10).
     private static let prologue = 12
 
-    /// Maximum number of answer records; the checks take quadratic time.
+    /// Maximum number of answer records; the search for duplicates takes quadratic time.
     private static let mostRecords = 24
 
     private static let mostOthers = 48
@@ -143,7 +143,9 @@ private struct Walk: ~Escapable {
         return true
     }
 
-    /// True if a label of the name begins at `offset`, before any pointer.
+    /// True if a label of the name at `name` begins at `offset`.
+    ///
+    /// Labels after a compression pointer in this name do not count.
     private func hasLabel(at offset: Int, name: Int) -> Bool {
         var position = name
         while position < offset, (1...63).contains(message.uint8(at: position)) {
@@ -152,9 +154,10 @@ private struct Walk: ~Escapable {
         return position == offset
     }
 
-    /// Checks the authority and additional sections; returns false if these are malformed.
+    /// Checks the authority and additional sections; returns false if a section is malformed.
     ///
-    /// Returns false also if OPT has an extended RCODE, or an option other than padding.
+    /// Returns false also for more than 48 records, for an OPT with an extended RCODE, and for an
+    /// OPT with an option other than padding.
     private func skipOthers() -> Bool {
         let authorities = Int(message.uint16(at: 8))
         let count = authorities + Int(message.uint16(at: 10))
@@ -227,7 +230,9 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Follows compression pointers at `offset`; returns the offset of a label, possibly `offset`.
+    /// Returns the offset of the label to which compression pointers at `offset` lead.
+    ///
+    /// Without a pointer at `offset`, returns `offset`.
     private func label(at offset: Int) -> Int {
         var offset = offset
         while message.uint8(at: offset) >= 0xC0 {

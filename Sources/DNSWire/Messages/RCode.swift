@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Response code with the upper bits of OPT (RFC 6891 §6.1.3).
+/// Response code: 4 bits of the header, and the upper 8 bits from OPT (RFC 6891 §6.1.3).
 @frozen
 public struct RCode: RawRepresentable, Hashable, Sendable {
     /// 0...4095.

@@ -8,7 +8,9 @@ package enum AddressReach: Int, Sendable, Comparable {
     /// Reachable in a network outside the Internet, possibly the network of the client.
     case local
 
-    /// Not reachable beyond the client, its link or a multicast group; never a valid answer.
+    /// Reachable at most on the client, in its subnet or in a multicast group.
+    ///
+    /// Such an address is never a valid answer.
     case none
 
     package static func < (left: AddressReach, right: AddressReach) -> Bool {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Clients that share one limit: an IPv4 address, an IPv6 /56, or the loopback.
+/// Group of clients that share one limit: an IPv4 address, an IPv6 /56, or the loopback.
 ///
 /// Queries from an address that cannot be forged (TCP, RFC 7873 cookie, loopback) have a separate
 /// limit. So queries with forged source addresses do not use up the limit of proven clients.

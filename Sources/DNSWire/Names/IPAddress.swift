@@ -67,9 +67,9 @@ extension IPAddress {
     /// The address 127.0.0.1.
     package static let loopback = IPAddress.v4(IPv4Address(value: 0x7F00_0001))
 
-    /// Source address of a query to a loopback address of this family: 127.0.0.1 or ::1.
+    /// Source address that Linux selects for a query to a loopback address of this family.
     ///
-    /// Linux uses 127.0.0.1 for all addresses in 127.0.0.0/8.
+    /// For all destinations in 127.0.0.0/8, this address is 127.0.0.1; for ::1, it is ::1.
     package var loopbackSource: IPAddress {
         switch self {
         case .v4: .loopback

@@ -16,7 +16,7 @@ package struct NAT64Prefix: Hashable, Sendable {
     /// Lengths of RFC 6052 §2.2, in the order in which discovery tries the lengths.
     private static let lengths = [96, 64, 56, 48, 40, 32]
 
-    /// Octet that is zero in every address: bits 64 to 71 (RFC 6052 §2.2).
+    /// Index of the octet that is zero in every address: bits 64 to 71 (RFC 6052 §2.2).
     private static let reservedOctet = 8
 
     private init(checked network: IPv6Address, length: Int) {
@@ -27,7 +27,7 @@ package struct NAT64Prefix: Hashable, Sendable {
     /// Creates a prefix; nil if no NAT64 can have this prefix.
     ///
     /// For example, loopback and link-local prefixes are rejected. With DNS64 answers in these
-    /// prefixes, a client would connect to itself or to its link.
+    /// prefixes, a client would connect to itself or to a host in its subnet.
     package init?(_ prefix: IPPrefix) {
         guard case .v6(let network) = prefix.address, Self.lengths.contains(prefix.length),
             network.high != 0, !network.isLinkLocal, !network.isMulticast, network.low >> 56 == 0
@@ -70,9 +70,10 @@ extension NAT64Prefix {
         return inner
     }
 
-    /// Returns true if `octets` contain an address in this prefix whose IPv4 address is not global.
+    /// Returns true if `octets` contain an address that embeds a non-global IPv4 address.
     ///
-    /// The search does not decode records; therefore, other data can also match.
+    /// The address must begin with this prefix. The search does not decode records; therefore,
+    /// other data can also match.
     package func embedsPrivateAddress(in octets: [UInt8]) -> Bool {
         let prefix = network.octets.prefix(length / 8)
         let size = 16
@@ -85,10 +86,10 @@ extension NAT64Prefix {
         }
     }
 
-    /// Returns the IPv4 address to which a NAT64 translates `address`; nil outside the prefix.
+    /// Returns the IPv4 address to which a NAT64 translates `address`.
     ///
-    /// The suffix and the reserved octet are ignored, because translators can ignore them
-    /// (RFC 6052 §2.2).
+    /// Returns nil for an address outside the prefix. The function ignores the suffix and the
+    /// reserved octet, because translators can ignore them (RFC 6052 §2.2).
     fileprivate func destination(of address: IPv6Address) -> IPv4Address? {
         let octets = address.octets
         guard octets.prefix(length / 8) == network.octets.prefix(length / 8) else { return nil }
@@ -97,7 +98,7 @@ extension NAT64Prefix {
 }
 
 extension IPAddress {
-    /// Returns the scope; within a NAT64 prefix, the embedded IPv4 address can reduce the scope.
+    /// Returns the scope; in one of `prefixes`, the embedded IPv4 address can reduce the scope.
     package func reach(through prefixes: [NAT64Prefix]) -> AddressReach {
         guard case .v6(let address) = self else { return reach }
         return prefixes.compactMap { $0.destination(of: address) }
@@ -115,9 +116,10 @@ extension NAT64Prefix {
 
     /// Finds the prefix in the AAAA records of `ipv4only.arpa` (RFC 7050 §3); nil for none.
     ///
-    /// By chance, an address can contain a well-known address at a second place. Therefore, the
-    /// result is the prefix that occurs most often. If several prefixes occur equally often, the
-    /// result is `current` if `current` is one of these prefixes, otherwise the first of them.
+    /// By chance, a record can contain a well-known IPv4 address also at the place of another
+    /// prefix length. Therefore, the result is the prefix that occurs most often. If several
+    /// prefixes occur equally often, the result is `current` if `current` is one of these prefixes,
+    /// otherwise the first of them.
     package init?(discoveredIn addresses: [IPv6Address], current: NAT64Prefix? = nil) {
         let candidates = addresses.flatMap(Self.candidates)
         let counts = candidates.reduce(into: [:]) { $0[$1, default: 0] += 1 }

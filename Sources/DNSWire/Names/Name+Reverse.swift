@@ -3,7 +3,7 @@
 // MARK: - Making
 
 extension Name {
-    /// Creates the owner name of PTR records (RFC 1035 §3.5, RFC 3596 §2.5).
+    /// Creates the owner name of the PTR records for `address` (RFC 1035 §3.5, RFC 3596 §2.5).
     package init(reverseOf address: IPAddress) {
         var wire: [UInt8] = []
         switch address.unmapped {
@@ -31,7 +31,8 @@ extension Name {
     /// Address of the reverse name that `init(reverseOf:)` creates; nil for other names.
     package var reversedAddress: IPAddress? {
         if let address = reversedIPv6 { return .v6(address) }
-        // Most names end here, without an allocation. The last label is `arpa`, with its length.
+        // For most names, this check of the last label returns nil without an allocation: `arpa`
+        // has 4 octets and ends with `a`.
         guard octets.count > 6, octets[octets.count - 6] == 4,
             octets[octets.count - 2].folded == 0x61
         else { return nil }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Error in the text of a name, with the offset of the octet.
+/// Error in the text of a name, with its offset in the text.
 package enum NameTextError: Error, Hashable {
     case empty
 
@@ -11,7 +11,7 @@ package enum NameTextError: Error, Hashable {
     case nameTooLong
     case badEscape(at: Int)
 
-    /// Character that needs `\DDD`; international names are written as `xn--`.
+    /// Character that must be written as `\DDD`; an international name needs the form `xn--`.
     case unescaped(at: Int)
 }
 

@@ -48,7 +48,9 @@ extension Name {
         return count
     }
 
-    /// Last seven octets of the top-level label in lower case, as a number; 0 for the root.
+    /// Last seven octets of the top-level label in lower case, as a little-endian number.
+    ///
+    /// 0 for the root.
     package var topLabel: UInt64 {
         let octets = octets.rawSpan
         var (start, end) = (0, 0)
@@ -90,7 +92,7 @@ extension Name {
         }
     }
 
-    /// Appends the lower-case text for a URL to `text`; returns false if ``isHostname`` is false.
+    /// Appends this name to `text` in lower case, as in a URL; false if ``isHostname`` is false.
     package func appendHostText(to text: inout [UInt8]) -> Bool {
         guard octets.count > 1 else { return false }
         let start = text.count - 1
@@ -110,7 +112,9 @@ extension Name {
         return true
     }
 
-    /// True for a host name if this name is at `range` of `text`, in any letter case.
+    /// True if `range` of `text` is this name in any letter case, with or without a final dot.
+    ///
+    /// False if ``isHostname`` is false.
     package func isWritten(in text: [UInt8], at range: Range<Int>) -> Bool {
         let octets = octets.span
         let text = text.span.extracting(range)
@@ -152,7 +156,7 @@ extension UInt8 {
     /// True for ASCII letters, digits, hyphens and underscores.
     @inline(__always)
     fileprivate var isOfHostname: Bool {
-        // Bits of the octets 0...63 and 64...127.
+        // Bit n is set if the octet n (or the octet 64 + n) is allowed in a host name.
         let bits: UInt64 = self < 64 ? 0x03FF_2000_0000_0000 : 0x07FF_FFFE_87FF_FFFE
         return self < 128 && bits &>> UInt64(self & 63) & 1 != 0
     }

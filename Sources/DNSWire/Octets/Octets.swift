@@ -65,7 +65,7 @@ extension UInt8 {
         }
     }
 
-    /// Octet with an ASCII letter in lower case (RFC 4343 §3).
+    /// This octet; an upper-case ASCII letter is converted to lower case (RFC 4343 §3).
     ///
     /// Label lengths are below `A`, so a name in wire form can be folded octet by octet.
     @inline(__always)

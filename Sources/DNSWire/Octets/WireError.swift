@@ -4,7 +4,7 @@
 package enum WireError: Error, Hashable {
     case truncated(at: Int)
 
-    /// Pointer that leads forwards, or to the labels just before the pointer (RFC 1035 §4.1.4).
+    /// Pointer that leads forwards, or into the labels just before the pointer (RFC 1035 §4.1.4).
     case forwardPointer(at: Int)
 
     case pointerIntoHeader(at: Int)

@@ -8,10 +8,10 @@ package struct WireReader: ~Escapable {
     /// End of the message or the current field.
     package private(set) var end: Int
 
-    /// Decoded rest of each name with many labels; the key is the target of the name's pointer.
+    /// Decoded names with many labels; the key is the offset to which a compression pointer leads.
     ///
-    /// Without this table, a message could have thousands of records that each need the decoding of
-    /// 127 labels.
+    /// Without this table, an attacker could send a message with thousands of records, and the
+    /// reader would decode 127 labels for each record.
     private var longNames: [Int: Name] = [:]
 
     @_lifetime(copy message)

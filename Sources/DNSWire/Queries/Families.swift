@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Address families of a question to a vendor; machines of a fleet share the raw values.
+/// Address families of a question to a vendor.
+///
+/// The machines of a fleet exchange the raw values; therefore, these values must not change.
 package enum Families: UInt8, Sendable {
     case v4 = 1
     case v6 = 2

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keyed hash of a name and a type, for tables of names that clients choose.
+/// Keyed hash of a name and a type, for hash tables whose keys a client (or attacker) can choose.
 ///
 /// The hash is computed in three steps:
 ///
 /// 1. NH (UMAC, RFC 4418 §5.2) over the 64-bit words of the lower-cased name (RFC 4343), and over
 ///    type and length. NH is a sum of products. Two different questions have the same sum with
 ///    probability at most 2^-64.
-/// 2. A strongly universal multilinear hash of the two halves of the sum. With this hash, chosen
-///    questions do not collide more often than random questions.
-/// 3. A bijective, non-linear mix, which breaks arithmetic progressions.
+/// 2. A strongly universal multilinear hash of the two halves of the sum. With this hash, questions
+///    that an attacker chooses do not collide more often than random questions.
+/// 3. A bijective, non-linear mix, which breaks arithmetic progressions of hashes.
 package final class NameHash: Sendable {
-    /// Secret words: two for type and length, then one per word of a name.
+    /// Secret 64-bit numbers for step 1: two for type and length, then one per 64 bits of a name.
     private let secrets: InlineArray<34, UInt64>
 
     private let lowFactor: UInt128
     private let highFactor: UInt128
     private let addend: UInt128
 
-    /// Secret factor; odd, for a bijective multiplication.
+    /// Secret factor for step 3; odd, so that the multiplication is bijective.
     private let mixer: UInt64
 
     private static var longestName: Int { 255 }
@@ -74,7 +74,7 @@ package final class NameHash: Sendable {
     }
 }
 
-/// Secret words derived from one random number, by SipHash-2-4 in counter mode.
+/// Generator of secret 64-bit numbers: SipHash-2-4 in counter mode, with a random seed.
 package struct SecretWords {
     private let seed: UInt64
     private let purpose: UInt64

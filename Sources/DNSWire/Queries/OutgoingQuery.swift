@@ -46,7 +46,9 @@ package struct OutgoingQuery: Sendable {
         return octets
     }
 
-    /// Writes the message to the first ``count`` octets of `buffer`; padding must already be zero.
+    /// Writes the message to the first ``count`` octets of `buffer`.
+    ///
+    /// The caller must have set the octets of the padding to zero.
     package func write(to buffer: inout MutableRawSpan) {
         buffer.store(header.id, at: 0)
         buffer.store(header.flags, at: 2)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Parts of a client's query that determine the answer; key of query deduplication.
+/// Parts of a client's query that determine the answer.
 ///
-/// Names are compared without case.
+/// Single-flight uses a `Query` as its key. The comparison of names ignores the letter case.
 package struct Query: Hashable, Sendable {
     package var question: Question
 

@@ -47,10 +47,10 @@ package struct ReadyAnswer: ~Escapable {
 extension QueryFacts {
     /// Converts the query in `buffer` into its reply and returns the size of the reply.
     ///
-    /// Copies ID, RD, CD and the letter case of the question (0x20). AD is sent only to clients
-    /// that understand AD (RFC 6840 §5.8). If space is short, only the code of the first extended
-    /// error is sent, or no extended error (RFC 8914 §3). If the records do not fit even without
-    /// extended errors, the reply has TC and no records (RFC 2181 §9).
+    /// The reply keeps ID, RD, CD and the letter case of the question (0x20). AD is sent only to
+    /// clients that understand AD (RFC 6840 §5.8). If the extended errors do not fit into `limit`,
+    /// the reply has only the code of the first error, or no error (RFC 8914 §3). If the records
+    /// do not fit even without extended errors, the reply has TC and no records (RFC 2181 §9).
     ///
     /// - Precondition: `limit` is at least 512 and at most the size of `buffer`.
     package func reply(
@@ -96,7 +96,8 @@ extension QueryFacts {
     /// Converts the query in `buffer` into a reply without records.
     ///
     /// - Parameters:
-    ///   - rcode: 12-bit code; without EDNS, the low 4 bits are sent.
+    ///   - rcode: 12-bit code. If the query has no EDNS, the reply has only the low 4 bits: 16
+    ///     becomes NOERROR. (The setter of ``Message/rcode`` stores SERVFAIL instead.)
     ///   - limit: maximum octets of the reply, at least 512; a long extended error is shortened.
     package func reply(
         rcode: UInt16,

@@ -2,7 +2,7 @@
 
 /// Validated query in its receive buffer: one question, and no record except OPT.
 ///
-/// This is the only parser of the hit path; it does not allocate.
+/// A worker needs no other parser to answer a hit; this parser does not allocate.
 package struct QueryView: ~Escapable {
     package let octets: RawSpan
 
@@ -22,7 +22,7 @@ package struct QueryView: ~Escapable {
     }
 }
 
-/// Reason why a datagram is not a plain query.
+/// Reason why ``QueryFacts`` does not accept a message.
 package enum QueryFault: Error, Equatable {
     /// Too short, or a response (RFC 1035 §7.3); gets no reply, because a reply could cause a loop.
     case ignored

@@ -50,7 +50,7 @@ extension Record {
         var type: RecordType
         /// Class; in OPT the payload size.
         var recordClass: RecordClass
-        /// TTL as received; in OPT the flags.
+        /// TTL as received; in OPT the extended RCODE, the version and the flags.
         var ttl: UInt32
         var dataCount: Int
 
