@@ -15,7 +15,8 @@ package struct ClientContext: Sendable {
 
     /// Returns the client network to which limits apply.
     ///
-    /// - Parameter isProven: true if the query has a valid cookie; ignored for TCP and loopback.
+    /// - Parameter isProven: true if the query has a valid cookie. TCP and loopback clients are
+    ///   always proven.
     func network(isProven: Bool) -> ClientNetwork {
         ClientNetwork(of: address, over: transport, isProven: isProven)
     }

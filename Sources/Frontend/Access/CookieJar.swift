@@ -5,7 +5,7 @@ package import Net
 
 /// Cookie secrets of this process, with periodic renewal.
 ///
-/// A query with an unknown cookie gets an answer with a new cookie (RFC 7873 §5.2.3).
+/// A query with an invalid server cookie gets an answer with a new cookie (RFC 7873 §5.2.3).
 package final class CookieJar: Sendable {
     private let state: Lock<State>
 

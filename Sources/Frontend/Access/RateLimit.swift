@@ -7,10 +7,11 @@ package import Net
 ///
 /// Loopback addresses and clients with a valid cookie (RFC 7873 §5.2.5) are not limited, because
 /// their addresses cannot be forged. Above the limit, half of the queries get no reply; the other
-/// half get a truncated reply. The reply is at most 16 octets larger than the query: it can have a
-/// server cookie in addition to the client cookie.
+/// half get a truncated reply. A truncated reply is at most 16 octets larger than the query,
+/// because it can have a server cookie in addition to the client cookie.
 ///
-/// A keyed hash maps client networks to slots of a fixed table. Networks in one slot share a limit.
+/// A keyed hash maps client networks to slots of a table of fixed size. Networks in the same slot
+/// share a limit.
 package final class RateLimit: Sendable {
     enum Decision {
         case passes
@@ -30,7 +31,7 @@ package final class RateLimit: Sendable {
     private let state: Lock<State>
 
     private struct State {
-        /// Time at which each slot has its full burst again, in nanoseconds since `origin`.
+        /// Time at which each slot has its full burst again: nanoseconds since `init`.
         var busyUntil = [UInt64](repeating: 0, count: RateLimit.places)
 
         var excess: UInt64 = 0

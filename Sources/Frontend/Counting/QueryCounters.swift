@@ -16,10 +16,11 @@ package enum QuerySource: Int, CaseIterable {
     /// This daemon: `hosts`, special names, suppressed families, and types that are not forwarded.
     case local
 
-    /// Refused: the client is not allowed, or the class is not IN.
+    /// Refused: the client is not allowed, the class is not IN, or the client exceeds the rate
+    /// limit and got a truncated reply.
     case refused
 
-    /// Rejected: invalid query, unsupported EDNS version or opcode.
+    /// Rejected: the query is invalid, or its EDNS version or opcode is not supported.
     case invalid
 
     /// No answer: no source answered in time, or too many queries were pending.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-// Messages that the hit path does not parse; `Message` parses them on the service loop.
+// Messages that `QueryFacts` does not accept; here, `Message` parses them on the service loop.
 extension QueryHandler {
     /// Maximum octets of a message that is parsed here; parsing 64 KiB would take over 1 ms.
     private static let rareOctets = 4_096
 
-    /// Returns the query in plain form, for `QueryValidation`; nil if the message is not a query.
+    /// Returns the query in a form that `QueryValidation` accepts; nil for a malformed message.
     ///
     /// Keeps only the question and EDNS; drops TSIG (RFC 8945), for example.
     static func plainQuery(_ octets: [UInt8]) -> [UInt8]? {
@@ -21,7 +21,7 @@ extension QueryHandler {
         var plain = Message(header: header)
         plain.questions = message.questions
         if var edns = message.edns {
-            // Other options do not change the reply.
+            // All other options are removed, because they do not change the reply.
             edns.options.removeAll {
                 $0.code != EDNSOption.Code.cookie && $0.code != EDNSOption.Code.keepalive
             }

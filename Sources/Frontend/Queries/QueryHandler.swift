@@ -4,12 +4,12 @@ package import DNSWire
 package import Net
 package import Resolver
 
-/// Handler of messages that a worker or ``TCPBatch`` cannot answer, on the service loop.
+/// Handler, on the service loop, of messages that a worker or ``TCPBatch`` cannot answer.
 @ServiceLoop
 package final class QueryHandler {
     package nonisolated let counters = QueryCounters()
 
-    /// Latency of queries not answered from the cache, from arrival to reply.
+    /// Latency, from arrival to reply, of the queries that the cache did not answer.
     package nonisolated let missLatency = LatencyHistogram()
 
     /// Recent queries that arrived over TCP or were not answered from the cache.
@@ -31,7 +31,7 @@ package final class QueryHandler {
     /// Buffer that contains a query at first, and then the reply to this query.
     private var scratch = [UInt8](repeating: 0, count: 65_535)
 
-    /// Hit path of TCP; created on first use because its buffers are large.
+    /// Part that answers hits over TCP; created on first use because its buffers are large.
     var streams: TCPBatch {
         if let madeStreams { return madeStreams }
         let made = TCPBatch(
@@ -153,7 +153,7 @@ package final class QueryHandler {
 
     /// Refreshes a cached answer.
     ///
-    /// - Parameter client: the client to which vendor calls are charged.
+    /// - Parameter client: the client whose limits count the vendor call.
     package func refresh(_ query: Query, for client: ClientNetwork) {
         resolver.prefetcher.refresh(query, for: client)
     }
@@ -176,8 +176,8 @@ package final class QueryHandler {
 
     /// Calls `body` with `scratch`.
     ///
-    /// `scratch` is in a local variable during the call, so that Swift needs no checks of exclusive
-    /// access at run time.
+    /// During the call, a local variable holds the array, so that Swift needs no checks of
+    /// exclusive access at run time.
     private func withScratch<Value>(_ body: (inout MutableRawSpan) -> Value) -> Value {
         var octets: [UInt8] = []
         swap(&octets, &scratch)
@@ -197,7 +197,7 @@ package final class QueryHandler {
         }
     }
 
-    /// Looks up the query again, because another query may have stored the answer meanwhile.
+    /// Looks up the query in the cache again, because the answer may have arrived meanwhile.
     private func cachedReply(_ plain: PlainQuery, _ origin: QueryOrigin) -> [UInt8]? {
         let limit = limit(plain, origin)
         let hit = withScratch { buffer in
@@ -302,8 +302,8 @@ package final class QueryHandler {
 
     /// Writes a truncated reply into `scratch`, so that the client repeats its query over TCP.
     ///
-    /// Over TCP, the client's address is proven. Queries from forged addresses are not counted
-    /// against the limits of a proven client.
+    /// Over TCP, the client's address is proven. So the limits of this client do not count queries
+    /// in which an attacker forged the address.
     private func truncate(_ facts: QueryFacts) -> Int {
         QueryCounters.add(1, to: counters.truncated)
         return withScratch { buffer in

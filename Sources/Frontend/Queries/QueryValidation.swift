@@ -7,10 +7,12 @@ enum QueryValidation {
 
     case answered(length: Int, QuerySource, QueryOutcome)
 
-    /// Query for the hit path; `isProven` is true if it has a valid cookie (RFC 7873 §5.2.5).
+    /// Valid query to look up in the cache.
+    ///
+    /// `isProven` is true if the query has a valid cookie (RFC 7873 §5.2.5).
     case query(QueryFacts, isProven: Bool)
 
-    /// Query that the hit path does not parse; the service loop parses it with `Message`.
+    /// Message that ``QueryFacts`` does not accept; the service loop parses it with `Message`.
     case unusual
 
     var isProven: Bool {
@@ -52,7 +54,7 @@ enum QueryValidation {
                     .refused
                 )
             } else if let edns = facts.edns, edns.version != 0 {
-                // The reply names the supported version and has no answer (RFC 6891 §6.1.3).
+                // The reply has the supported EDNS version, and no answer (RFC 6891 §6.1.3).
                 self = .answered(
                     length: facts.reply(rcode: RCode.badVers.rawValue, in: &buffer),
                     .invalid,

@@ -6,10 +6,12 @@ package import Resolver
 
 /// Record of a query and its answer in a `RecordRing`.
 ///
-///     word 0    arrival in nanoseconds since `RecentQueries.origin`
-///          1    latency in µs (32 bits) | type (16) | origin (16)
-///          2    octets of the name | address family | flags | transport | source | fallback
-///               | RCODE (16)
+/// The record has 32 numbers of 64 bits (words):
+///
+///     word 0    arrival: nanoseconds after the instant `RecentQueries.origin`
+///          1    latency in µs (32 bits) | type (16) | identifier `origin` (16)
+///          2    octets of the name (8) | address family (8) | flags (8) | transport (8)
+///               | `source` (8) | `fallback` (8) | RCODE (16)
 ///          3-4  client address; IPv4: word 3 is `times` - 1, word 4 the address
 ///          5-31 name in wire form and original case; cut after 216 octets
 package struct QueryRecord {
@@ -21,7 +23,9 @@ package struct QueryRecord {
     package var microseconds: UInt32
     package var type: UInt16
 
-    /// Number of the answer's source in `AnswerSourceRegistry`; a cached answer keeps the number.
+    /// Identifier, in `AnswerSourceRegistry`, of the vendor server or upstream of the answer.
+    ///
+    /// A hit has the identifier of the server that gave the cached answer.
     package var origin: UInt16
 
     package var rcode: UInt16
@@ -33,7 +37,10 @@ package struct QueryRecord {
 
     var nameCount: Int
 
-    /// Number of equal queries; above 1 only for IPv4.
+    /// Number of equal queries that this record represents.
+    ///
+    /// A record with an IPv6 client represents one query, because its words have no space for this
+    /// number.
     package var times: UInt64 = 1
 
     package struct Flags: OptionSet {
@@ -83,7 +90,9 @@ extension QueryRecord {
         nameCount = facts.nameEnd - QueryFacts.headerCount
     }
 
-    /// Writes the record to reserved place `offset` (`RecordRing.begin`); `name` is in wire form.
+    /// Writes the record to place `offset` of the places that `RecordRing.begin` reserved.
+    ///
+    /// - Parameter name: QNAME in wire form.
     func write(to ring: RecordRing, _ offset: Int, name: RawSpan) {
         let what = UInt64(microseconds) << 32 | UInt64(type) << 16 | UInt64(origin)
         let (family, high, low): (UInt64, UInt64, UInt64) =

@@ -6,7 +6,7 @@ internal import Resolver
 
 /// Ring buffer of one thread's latest queries, for `watch` and `top`.
 ///
-/// The thread writes without a lock, after the reply.
+/// The thread writes a record without a lock, after it has sent the reply.
 package final class RecentQueries: Sendable {
     let ring: RecordRing
 
@@ -120,7 +120,9 @@ package final class RecentQueries: Sendable {
         write(record, at: start, in: octets)
     }
 
-    /// Adds one record for equal UDP queries of this machine that the BPF program answered.
+    /// Adds one record for several equal UDP queries from this machine.
+    ///
+    /// The BPF program in the kernel answered these queries.
     package func note(_ hits: MirroredHits, name: [UInt8], at now: Instant) {
         let record = QueryRecord(
             arrival: Self.time(now),

@@ -3,8 +3,8 @@ package import Net
 
 /// Reader that polls the rings of all threads for new records.
 ///
-/// Polls only while `watch` or the query log is active; a notification would slow down the hit
-/// path.
+/// Polls only while `watch` or the query log is active. A notification for each record would slow
+/// down the workers.
 @ServiceLoop
 package struct RecentReader {
     package static let interval: Duration = .milliseconds(50)

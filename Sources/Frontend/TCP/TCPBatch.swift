@@ -4,7 +4,7 @@ internal import DNSWire
 package import Net
 internal import Resolver
 
-/// Hit path of TCP: uses the cache to answer the messages that one `read` call returned.
+/// Batch of messages that one `read` call of a TCP connection returned; the cache answers hits.
 ///
 /// All connections share the buffers, because the service loop serves one connection at a time.
 @ServiceLoop

@@ -18,14 +18,14 @@ enum TCPLimits {
     /// with one session each.
     static let connectionsWithoutRank = 4
 
-    /// Unanswered queries of one session above which reading is suspended.
+    /// Number of unanswered queries of one session at which the daemon stops to read from it.
     static let pending = 100
 
     static let malformed = 8
 
     // MARK: - Octets
 
-    /// Octets of unsent replies in one session above which reading is suspended.
+    /// Octets of unsent replies in one session above which the daemon stops to read from it.
     static let unwritten = 256 << 10
 
     /// Octets of unread queries and unsent replies above which a session is closed.
@@ -39,7 +39,7 @@ enum TCPLimits {
     /// The largest client is the client with the most octets.
     static let held = 12 << 20
 
-    /// Octets of replies rendered at a time; a reply of up to 64 KiB may exceed this limit.
+    /// Octets of replies that are encoded at a time; a reply of up to 64 KiB may exceed this limit.
     static let batchOctets = 16 << 10
 
     static let replyOverhead = 512
@@ -49,7 +49,7 @@ enum TCPLimits {
     /// Maximum consecutive reads from one session before other sessions are served.
     static let reads = 4
 
-    /// Maximum sum of answered misses and rendered replies in one iteration of the service loop.
+    /// Maximum sum of answered misses and encoded replies in one iteration of the service loop.
     static let answersPerTurn = 32
 
     /// Number of cache hits that cost as much as one answered miss.
@@ -68,7 +68,8 @@ enum TCPLimits {
 
     /// Time in which the first message of a new session should arrive.
     ///
-    /// Before this time has passed, the session does not count as idle at a limit of sessions.
+    /// Until then, the session does not count as idle. So it is not the first session to be closed
+    /// if a client reaches a limit of sessions.
     static let firstMessageTime: Duration = .seconds(1)
 
     static let messageTime: Duration = .seconds(4)

@@ -54,12 +54,12 @@ final class TCPSession {
 
     /// Sum of answered misses and rendered replies in the current loop iteration.
     ///
-    /// At ``TCPLimits/answersPerTurn``, further queries wait for a later iteration.
+    /// If the sum reaches ``TCPLimits/answersPerTurn``, further queries wait for a later iteration.
     private var answers = 0
 
     private var lastActive: Instant
 
-    /// Time until which reading is suspended because a query was refused; nil if not suspended.
+    /// Time until which reading is suspended because the client reached a limit; otherwise nil.
     private var pausedUntil: Instant?
 
     private var deadlines = TCPDeadlines()

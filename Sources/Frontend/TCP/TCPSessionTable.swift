@@ -20,7 +20,7 @@ package final class TCPSessionTable {
 
     private var isServingLater = false
 
-    /// Number of sessions closed because a new session reached a limit of sessions.
+    /// Number of sessions closed because a new session would have exceeded a limit of sessions.
     package private(set) var evicted: UInt64 = 0
 
     /// Number of sessions closed because a limit of octets was exceeded.

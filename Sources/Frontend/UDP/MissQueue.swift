@@ -6,7 +6,7 @@ package import Synchronization
 
 /// Datagram that a worker could not answer, and the context of its reply.
 package final class Miss: Sendable {
-    /// Datagram; without octets if the query is parsed.
+    /// Datagram; without octets if `plain` has the parsed query.
     package let datagram: ReceivedDatagram
     package let listener: DatagramListener
     package let clientContext: ClientContext
@@ -17,7 +17,7 @@ package final class Miss: Sendable {
     /// Not optional, because a copy of an optional would take 200 instructions.
     let plain: PlainQuery
 
-    /// False for a message that the hit path does not parse.
+    /// False if `QueryHandler` must parse the octets of `datagram`.
     let isParsed: Bool
 
     /// Handler that resolves the query; nil until the handler has received the miss.
@@ -61,7 +61,7 @@ package final class Miss: Sendable {
     }
 }
 
-/// Query that the hit path parses, without its buffer.
+/// Parsed query, which remains valid without the receive buffer.
 struct PlainQuery: Sendable {
     let id: UInt16
     let query: Query
@@ -126,7 +126,7 @@ package final class MissQueue: Sendable {
     private struct Waiting {
         var misses = ClientQueue<Miss>(quantum: 16)
 
-        /// Misses from programs on this machine; a flood from outside cannot forge local addresses.
+        /// Misses from loopback addresses, which a flood from other machines cannot forge.
         var local = ClientQueue<Miss>(quantum: 16)
 
         /// Health check queries of the daemon, which a flood must not delay.
@@ -273,6 +273,6 @@ extension Array {
 private final class Box {
     weak var queue: MissQueue?
 
-    /// Empty array whose memory is reused.
+    /// Array that is empty between two calls of `handleRow`, which reuses its memory.
     var row: [Miss] = []
 }

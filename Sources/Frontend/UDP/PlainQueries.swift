@@ -3,10 +3,10 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// Queries of one batch that the hit path has parsed and looks up in the cache together.
+/// Parsed queries of one batch, for one common lookup in the cache.
 ///
-/// The batch takes the cache lock once and prefetches all entries, because memory latency dominates
-/// in a large cache.
+/// The lookup takes the cache lock once, and prefetches all cache entries into the processor's
+/// cache, because memory latency dominates in a large answer cache.
 struct PlainQueries {
     static let capacity = 32
 
@@ -43,7 +43,7 @@ struct PlainQueries {
 
     func wantsDNSSEC(_ slot: Int) -> Bool { facts[slot]?.dnssecOK ?? false }
 
-    /// Returns the query in a slot; nil if the hit path has not parsed it.
+    /// Returns the query in a slot; nil if the message in this slot is not parsed.
     ///
     /// `mutating`, because Swift 6.3 would otherwise copy 3 KiB.
     mutating func query(_ slot: Int, in batch: inout DatagramBatch) -> PlainQuery? {

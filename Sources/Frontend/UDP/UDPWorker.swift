@@ -5,10 +5,10 @@ package import Net
 internal import Resolver
 internal import Synchronization
 
-/// Worker thread that answers datagrams from the cache and queues the others for the service loop.
+/// Worker thread that answers queries from the cache, and queues misses for the service loop.
 ///
-/// The hit path answers in the receive buffer. It does not allocate, log or block, and takes the
-/// cache lock once per batch.
+/// The code that answers a hit writes the reply into the receive buffer. This code does not
+/// allocate, log or block, and takes the cache lock once per batch.
 package final class UDPWorker: Sendable {
     package let counters = QueryCounters()
 
@@ -31,7 +31,7 @@ package final class UDPWorker: Sendable {
     /// - Parameters:
     ///   - cookies: secrets of DNS cookies; nil on loopback, where addresses cannot be forged.
     ///   - limit: rate limit; nil on loopback.
-    ///   - own: health check query of the daemon, which is accepted from any address.
+    ///   - own: health check query of the daemon, which the worker accepts from any address.
     package init(
         _ listener: DatagramListener,
         cache: AnswerCache,
