@@ -10,7 +10,7 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// Controller of the BPF program that answers cached queries from loopback clients.
+/// Controller of the BPF program that answers loopback clients with copies of cache entries.
 ///
 /// Counts all hits once a second. A control verb that reads the counters first calls ``collect()``.
 @ServiceLoop
@@ -47,7 +47,7 @@ final class Accelerator: ManagedAccelerator {
     /// Number of ``suspended(while:)`` calls in progress; also counts calls before `kernel` exists.
     private var suspensions = 0
 
-    /// Assumed latency of an answer from the kernel, which is not measured.
+    /// Assumed latency of an answer from the kernel; the BPF program measures no latency.
     private static let latency: Duration = .microseconds(1)
 
     private static let interval: Duration = .seconds(1)

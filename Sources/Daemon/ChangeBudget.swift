@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Limit on how often the daemon reacts to network changes, if the reaction is costly.
+/// Limit on how often the daemon performs a costly reaction to network changes.
 ///
 /// The first `burst` reactions are immediate; further reactions are allowed once per `interval`.
-/// This matters if changes are frequent, for example because a link flaps.
+/// This matters if changes are frequent, for example because an interface flaps.
 struct ChangeBudget: Sendable, Hashable {
     let burst: Int
     let interval: Duration

@@ -48,7 +48,7 @@ extension Daemon {
         }
     }
 
-    /// Clears the faults of `ca-file`: after a successful reload, the new files are valid.
+    /// Clears the faults of the `ca-file` options after a successful reload.
     ///
     /// Also clears the fault of the system's certificates if no server uses them any more.
     func forgetCertificateFaults(of old: Settings) {

@@ -49,7 +49,7 @@ package final class Daemon {
     /// Faults of trusted certificates, by source.
     var certificateFaults: [String: String] = [:]
 
-    /// Sources without a valid certificate; for other faults, the old certificates remain in use.
+    /// Sources of which no certificate is in use; after other faults, the old ones remain in use.
     var absentCertificates: Set<String> = [] {
         didSet { network.portal.canVerify = absentCertificates.isEmpty }
     }
@@ -67,7 +67,7 @@ package final class Daemon {
 
     /// Time from the start of the daemon until the BPF program is loaded.
     ///
-    /// The load takes 50 ms of CPU time, and so would delay the first answers.
+    /// Without this delay, the load, which takes 50 ms of CPU time, would delay the first answers.
     static let accelerationDelay: Duration = .seconds(1)
 
     /// Creates the daemon; binds no address.
@@ -159,7 +159,7 @@ package final class Daemon {
         startVendors(components.vendors)
         startFleet()
         components.resolver.prefetcher.start()
-        // The first queries are answered before the watches start, which takes 0.5 ms.
+        // Lets the service loop answer the first queries, because the next steps take 0.5 ms.
         await Task.yield()
         network.followResolvers(dependencies)
         network.onChange = { [weak self] in self?.listenerManager.networkChanged() }
@@ -177,7 +177,7 @@ package final class Daemon {
                 await dumpRecords()
                 continue
             }
-            // Reloads in a task, so that signals are handled while the disk does not respond.
+            // Reloads in a task, so that this loop handles signals while the disk does not respond.
             ServiceLoop.task { [self] in _ = await reload() }
         }
         // The watchdog ends first, because its health check would fail after `drain` has stopped

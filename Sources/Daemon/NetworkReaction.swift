@@ -37,21 +37,21 @@ final class NetworkReaction {
     private let translation: AddressTranslation
     private var pace = NetworkWatch.Pace()
 
-    /// Time before which a change of the DNS servers starts no test of the address families.
+    /// Time from which a change of the DNS servers may start a test of IPv4 and IPv6 again.
     private var nextTest: Instant?
     private lazy var test = Alarm(components.clocks) { [weak self] in self?.testFamilies() }
 
-    /// Merged changes of the DNS servers for which no sweep has removed cached answers yet.
+    /// Changes of the DNS servers (merged) for which no sweep has removed cached answers yet.
     private var waiting: LearnedNetwork.Change?
     private var isRemoving = false
 
-    /// Limit of log lines about DNS servers of the network.
+    /// Limit on log lines about DNS servers of the network.
     private var lines = ChangeBudget(burst: 20, interval: .seconds(3))
 
-    /// Limit of network changes that mark the whole cache stale.
+    /// Limit on how often a network change marks the whole cache stale.
     ///
     /// After the whole cache was marked stale, the next query for each cached answer of a vendor
-    /// causes a billed call.
+    /// causes a billable call.
     private var renewals = ChangeBudget(burst: 6, interval: .seconds(60))
 
     private var isRenewalLate = false
@@ -61,7 +61,7 @@ final class NetworkReaction {
 
     /// Limit on how often a changed NAT64 prefix removes synthesized answers from the cache.
     ///
-    /// To replace a removed answer, a billed call can be necessary.
+    /// To replace a removed answer, a billable call can be necessary.
     private var removals = ChangeBudget(burst: 6, interval: .seconds(60))
     private lazy var removal = Alarm(components.clocks) { [weak self] in self?.removeTranslated() }
 
@@ -84,7 +84,7 @@ final class NetworkReaction {
         network.onChange = { [weak self] in self?.resolversChanged($0, $1) }
         network.onPortal = { [weak self] in self?.portalChanged($0) }
         if components.settings.portal == .off { network.endPortal() }
-        // A reload also reads the files of the network's servers again.
+        // A reload also reads again the files that list the DNS servers of the network.
         resolvers?.changed()
     }
 
@@ -230,7 +230,7 @@ final class NetworkReaction {
     /// Removes answers that depend on the NAT64 prefix.
     ///
     /// Above the limit ``removals``, negative and synthesized answers of vendors stay cached,
-    /// because their replacement would need billed calls.
+    /// because their replacement would need billable calls.
     func removeTranslated() {
         let later = removals.spend(components.clocks.now())
         removal.set(later)
@@ -298,7 +298,6 @@ final class NetworkReaction {
         }
         renewal.set(nil)
         isRenewalLate = false
-        // The next query for each name that a vendor resolves causes a billed call.
         let now = clocks.now()
         var sweep = CacheSweep(components.cache, .all, .markStale, storedUpTo: now)
         guard sweep.step(now: now) else { return logStaleEntries(sweep.count) }

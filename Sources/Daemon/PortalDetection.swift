@@ -11,13 +11,13 @@ internal import Upstream
 /// sufficient as the first step. The detection itself sends no packets.
 @ServiceLoop
 final class PortalDetection {
-    /// Time without any answer after the first failure.
+    /// Time without any answer, after the first failure, that shows a portal.
     nonisolated static let probation: Duration = .seconds(5)
 
     /// True if NetworkManager has found a portal.
     private var isReported = false
 
-    /// Link with a router that has announced a portal (RFC 8910).
+    /// Interface on which a router has announced a portal (RFC 8910).
     private var announcement: String?
 
     /// Value of `answers` at the first failure; nil if no failure followed the latest answer.
@@ -26,7 +26,9 @@ final class PortalDetection {
     /// True if ``probation`` has ended without an answer.
     private var isBlocked = false
 
-    /// False while trusted certificates are missing; then an invalid certificate shows no portal.
+    /// False while trusted certificates are missing.
+    ///
+    /// Then an invalid certificate is no sign of a portal, because valid ones are rejected, too.
     var canVerify = true
 
     private let clocks: Clocks

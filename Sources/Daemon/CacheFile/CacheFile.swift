@@ -6,9 +6,10 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// Snapshot file of the cache: restored at the start, written every five minutes and at the end.
+/// Snapshot file, from which the daemon restores the cache at the start.
 ///
-/// An unchanged cache is not written. One thread at a time accesses the disk.
+/// The daemon writes the file every five minutes and at shutdown, if the cache has changed. One
+/// thread at a time accesses the disk.
 @ServiceLoop
 final class CacheFile {
     private(set) var numbers: CacheFileState
@@ -18,7 +19,7 @@ final class CacheFile {
 
     var onLoadEnd: (@ServiceLoop () -> Void)?
 
-    /// Returns the rule by which answers are valid; nil while a sweep of the cache is in progress.
+    /// Returns the rule that decides which answers contradict the settings; nil during a sweep.
     var validity: @ServiceLoop () -> SnapshotValidity? = { nil }
 
     private let file: CacheSnapshotFile
@@ -29,7 +30,7 @@ final class CacheFile {
     /// Fault of the lock; later faults of the file have the same cause and are not reported.
     private var lockFault: String?
 
-    /// True if the path had a file that is not a snapshot; that file is not replaced.
+    /// True if the path has a file that is not a snapshot; the daemon does not replace this file.
     private var isOther = false
 
     private let cache: AnswerCache
@@ -78,7 +79,7 @@ final class CacheFile {
 
     // MARK: - Life
 
-    /// Loads the file except answers that the settings exclude, then writes the file at intervals.
+    /// Loads the answers that do not contradict the settings; then writes the file at intervals.
     func start() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm

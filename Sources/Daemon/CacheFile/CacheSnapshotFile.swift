@@ -5,7 +5,7 @@ internal import Net
 internal import Resolver
 internal import Synchronization
 
-/// Reader and writer of a cache snapshot, block by block; blocks the calling thread.
+/// Reader and writer of a cache snapshot; works block by block, and blocks the calling thread.
 struct CacheSnapshotFile: Sendable {
     let file: PrivateFile
     let cache: AnswerCache

@@ -22,7 +22,8 @@ extension Daemon {
 
     func connectCacheFile() {
         cacheFile?.validity = { [weak self] in
-            // Until the sweep ends, the cache has answers that the new settings do not allow.
+            // Until the sweep after a reload ends, the cache can have answers that contradict the
+            // new settings, so no rule describes all answers.
             guard let self, sweeping == nil else { return nil }
             return components.snapshotValidity
         }
@@ -44,7 +45,7 @@ extension Daemon {
             snapshotWaiters.end()
             guard let self else { return }
             if let sweep = changes() { network.sweep(sweep) }
-            // The snapshot may have answers from a network without this NAT64 prefix.
+            // The snapshot may have answers from the time before the network had this NAT64 prefix.
             if components.nat64.prefix != nil { network.removeTranslated() }
         }
         cacheFile.start()

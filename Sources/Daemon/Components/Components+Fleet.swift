@@ -81,7 +81,7 @@ extension Daemon {
         fleet.start()
     }
 
-    /// Limits the vendors' budgets to this machine's parts, if the fleet shares budgets.
+    /// Limits the vendors' budgets to this machine's claims, if the fleet shares budgets.
     private func shareBudgets(_ fleet: Fleet?) {
         let isShared = components.settings.fleet?.budget == .shared
         let budget = isShared ? fleet?.budget : nil
@@ -144,7 +144,7 @@ extension Daemon {
 
     /// Applies a flush by another machine to cached answers stored before the flush.
     ///
-    /// Answers of a snapshot that is being loaded are included.
+    /// The flush also applies to the answers of a snapshot that is being loaded.
     private func carryOut(_ flush: FleetFlush, age: Duration) {
         let selection: AnswerCache.Selection =
             switch flush.scope {
@@ -172,6 +172,6 @@ extension Daemon {
 extension UsageRecord {
     fileprivate var month: Int64 { Self.month(of: day) }
 
-    /// Numbers of calls and units, in the order of the limits of a shared budget.
+    /// Counts of calls and units, in the order of the limits of a shared budget.
     fileprivate var amounts: [UInt64] { [callsToday, unitsToday, unitsThisMonth] }
 }

@@ -21,8 +21,8 @@ extension Components {
         _ dependencies: Dependencies,
         succeeding old: Components?
     ) throws(StartError) -> (upstreams: [any Forwarding], http: UpstreamHTTP?) {
-        // Separate HTTP client, because vendors and upstreams must not exhaust each other's
-        // connections.
+        // Upstreams have their own HTTP client, so that vendors and upstreams cannot exhaust each
+        // other's connections.
         var http = old?.upstreamHTTP
         if http == nil, all.contains(where: { $0.from == nil && $0.url.scheme == .https }) {
             http = UpstreamHTTP(
@@ -80,8 +80,8 @@ extension Components {
     ) -> any UpstreamTransport {
         guard settings.url.scheme == .https, let http else {
             let tls = settings.url.scheme == .tls ? tls : nil
-            // An address that is bound to a link gets no NAT64 address, because the NAT64 prefix
-            // possibly belongs to another link.
+            // An address with an interface is not translated by NAT64, because the NAT64 prefix
+            // possibly belongs to another interface.
             guard !address.isIPv6, address.link == 0 else {
                 return dependencies.way(settings, address, tls)
             }
@@ -113,7 +113,7 @@ extension Components {
         }
     }
 
-    /// Number of answers of vendors and protected upstreams.
+    /// Number of answers that the daemon got from vendors and protected upstreams.
     ///
     /// An increase shows that no captive portal blocks the traffic: a portal cannot forge the
     /// answers of a protected upstream, and its login page is not a valid reply of a vendor.

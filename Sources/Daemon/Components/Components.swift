@@ -11,7 +11,7 @@ package import Net
 internal import Resolver
 internal import Upstream
 
-/// Components that the settings require, connected but not started.
+/// Components that the settings require, connected to each other but not started.
 ///
 /// A reload reuses unchanged components.
 @ServiceLoop
@@ -37,8 +37,8 @@ struct Components {
 
     /// Creates the components; reuses the unchanged components of `old`.
     ///
-    /// - Throws: `StartError` for faults that checks of settings do not find, such as a missing
-    ///   cipher.
+    /// - Throws: `StartError` for faults that a check of the settings text cannot find, such as a
+    ///   missing cipher.
     init(
         _ settings: Settings,
         in dependencies: Dependencies = .system,
@@ -125,9 +125,9 @@ struct Components {
 
     /// Removes from the health table all upstreams that the present settings do not use.
     ///
-    /// The removed upstreams are from former settings, a check of settings, or a failed reload. The
-    /// table has references to its upstreams, and each upstream takes a share of the transfers
-    /// until its release.
+    /// The removed upstreams are from former settings, a check of settings, or a failed reload.
+    /// References in the table would keep these upstreams alive, and each HTTPS upstream that is
+    /// alive reduces the limit of concurrent queries (`TransferShares`) of the other upstreams.
     func forgetOtherUpstreams() {
         upstreamHealth.keep(only: upstreams + upstreams.flatMap(\.servers) + network.allServers)
     }
@@ -156,11 +156,11 @@ struct Components {
 package enum StartError: Error, CustomStringConvertible {
     case listen(SocketAddress, SocketError)
 
-    /// The first address cannot be bound, because this daemon uses its port at the second address.
+    /// The daemon cannot bind the first address, because it uses the port at the second address.
     case listenBeside(SocketAddress, SocketAddress)
-    /// The first address cannot be bound because of sockets from systemd.
+    /// The daemon cannot bind the first address because of sockets that systemd bound.
     ///
-    /// These sockets use the same port at the other addresses.
+    /// These sockets use the same port at the addresses in the array.
     case passedElsewhere(SocketAddress, [SocketAddress])
 
     case passed(SocketError)

@@ -24,7 +24,7 @@ package struct Dependencies {
 
     var usage: any UsageStore = UsageMemory()
 
-    /// File with this machine's parts of shared budgets; if nil, a restart loses the parts.
+    /// File with this machine's claims on shared budgets; if nil, a restart loses the claims.
     var fleetState: FleetStateFile?
 
     var hasIPv6: @Sendable () -> Bool = { false }
@@ -32,10 +32,10 @@ package struct Dependencies {
     /// Address families with a route to the Internet.
     var stack: () -> NetworkStack = { .dual }
 
-    /// Connects to a server, to test its address family.
+    /// Connects to a server, to check if its address family works.
     var connect: StackProbe.Connect = { _, _ in true }
 
-    /// Address families that a test found to work.
+    /// Address families for which such a connection succeeded.
     var detected = DetectedStack()
 
     /// Translation of IPv4 server addresses for a NAT64.

@@ -4,7 +4,7 @@ internal import HTTPDNS
 internal import Logging
 internal import Net
 
-/// Logger of a vendor's events; logs a persistent failure of the endpoint refresh once.
+/// Logger of a vendor's events; logs a persistent failure of the endpoint refresh only once.
 @ServiceLoop
 final class VendorLog {
     private let name: String

@@ -14,10 +14,11 @@ final class HostsFiles {
     /// Maximum octets of a hosts file; the rest of a longer file is ignored.
     nonisolated static let mostOctets = 8 << 20
 
-    /// Maximum octets of all hosts files; the rest is ignored, in the largest file.
+    /// Maximum octets of all hosts files together; the excess at the end of the largest file is
+    /// ignored.
     nonisolated static let mostTotalOctets = 16 << 20
 
-    /// Minimum number of names of a former table whose memory is returned to the system.
+    /// Number of names above which the memory of a replaced table is returned to the system.
     private static let largeTable = 10_000
 
     private static let settling: Duration = .milliseconds(100)
@@ -117,7 +118,7 @@ final class HostsFiles {
         }
         isReading = false
         guard isLarge else { return }
-        // Without a thread, malloc keeps the memory of the former table for later use.
+        // If no thread can be created, malloc keeps the memory of the former table for later use.
         try? await WorkerThread.run(named: "hosts-memory") { OwnProcess.returnFreeMemory() }
     }
 
@@ -201,7 +202,8 @@ struct HostsReading: Sendable {
         var table = start
         var files = Self.read(settings.files, into: &table, known)
         if files.contains(where: { $0.staleness != nil }) {
-            // The table does not record the file of a name. Therefore all former names are kept.
+            // The table does not record from which file a name is. Therefore, all former names stay
+            // in the table.
             start = HostsTable(extending: former)
             table = start
             files = Self.read(settings.files, into: &table, known)

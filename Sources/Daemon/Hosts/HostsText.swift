@@ -20,7 +20,8 @@ extension HostsTable {
         var number = 0
         // Some editors begin a UTF-8 file with a byte order mark.
         var rest = octets.starts(with: [0xEF, 0xBB, 0xBF]) ? octets.dropFirst(3) : octets[...]
-        // An array of all lines would need more memory than the file.
+        // Takes one line at a time, because an array of all lines would need more memory than the
+        // file.
         while !rest.isEmpty {
             let line = rest.prefix { $0 != UInt8(ascii: "\n") }
             rest = rest.dropFirst(line.count + 1)

@@ -38,8 +38,8 @@ final class ListenerManager {
 
     /// Number of workers, and of UDP sockets, per address, if the limit of all workers allows it.
     ///
-    /// A reload does not change the number of an address, because the kernel would then assign
-    /// clients to other sockets.
+    /// A reload does not change the number of sockets of an address that stays in use, because the
+    /// kernel would then assign clients to other sockets.
     private let workersPerAddress: Int
     private let rules: AccessPolicy
     private let logger: Logger
@@ -76,7 +76,7 @@ final class ListenerManager {
 
     /// Binds new addresses of the settings, and adopts the sockets from systemd.
     ///
-    /// - Passed sockets that are not in `listen` are also served.
+    /// - The daemon also serves a passed socket whose address is not in `listen`.
     /// - A default address that the machine lacks is skipped if another address remains. With
     ///   passed sockets, a default address that the daemon has no permission to bind is also
     ///   skipped.
@@ -253,7 +253,7 @@ final class ListenerManager {
         let unnamed = places.filter {
             remains($0, settings) && !settings.listen.contains($0.wanted)
         }
-        // Sorts the listeners in the order of the settings, which `status` shows.
+        // Sorts the listeners in the order of the settings, in which `status` then lists them.
         places =
             settings.listen.compactMap { address in places.first { $0.wanted == address } }
             + unnamed

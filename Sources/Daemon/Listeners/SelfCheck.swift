@@ -22,8 +22,8 @@ final class SelfCheck {
 
     /// Check of one listen address.
     ///
-    /// `batches` and `fullBuffers` are counters of each ``DatagramListener`` at the start of the
-    /// check.
+    /// `batches` and `fullBuffers` are the values that these counters of each ``DatagramListener``
+    /// had at the start of the check.
     @ServiceLoop
     private struct Check {
         let listeners: Listeners
@@ -47,7 +47,7 @@ final class SelfCheck {
             }
         }
 
-        /// True if no worker hangs, and many queries or a full buffer explain a lost check query.
+        /// True if no worker hangs, and many queries or a full buffer explain the missing reply.
         var showsProgress: Bool { !hasHungWorker && (hasReceivedOthers || hasFullBuffer) }
 
         /// True if replies did not fit into the send buffer during the check.
@@ -297,7 +297,7 @@ private final class OneQuestion: DatagramReceiving {
 }
 
 extension SocketAddress {
-    /// Address to query; nil if the machine lacks this address: the query would leave the machine.
+    /// Address to query; nil if the machine lacks it, because the query would leave the machine.
     fileprivate var ownTarget: SocketAddress? {
         guard isUnspecified else { return SettingsEnvironment.process.isLocal(self) ? self : nil }
         let loopback: [UInt8] =

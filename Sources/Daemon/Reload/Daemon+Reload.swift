@@ -26,7 +26,7 @@ extension Daemon {
             }
             log(outcome)
             life.note(outcome)
-            // Already logged.
+            // Added after `log`, because `HostsFiles` has already logged these problems.
             outcome.warnings += hosts.problems.map { Self.complaint("hosts: \($0)", source.file) }
             ServiceManager.ready(
                 status: outcome.applied
@@ -116,8 +116,8 @@ extension Daemon {
                 await self.hosts.read()
             }
             do throws(StartError) {
-                // The table does not record the file of a name. Therefore the names of this file
-                // cannot be separated from the names that the new settings remove.
+                // The table does not record from which file a name is. Therefore, the names of the
+                // unreadable file cannot be separated from the names that the new settings remove.
                 if let fault = hosts?.failure ?? hosts?.staleFile { throw .hosts(fault) }
                 guard !isStopping, let misses else { throw .stopping }
                 let handlers = ListenerManager.Handlers(
@@ -211,8 +211,8 @@ extension Daemon {
 extension Daemon {
     /// Replaces the components; does not wait and cannot fail.
     ///
-    /// - Returns: the sweep that removes the invalid cache entries, not yet started; nil if all
-    ///   entries are valid.
+    /// - Returns: the sweep, not yet started, that removes the cache entries that contradict the
+    ///   new settings; nil if there are none.
     private func putInForce(
         _ new: Components,
         _ newHosts: HostsFiles?,

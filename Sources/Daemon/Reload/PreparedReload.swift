@@ -38,6 +38,8 @@ struct PreparedReload: Sendable {
     }
 
     /// Returns a note that systemd copies credentials only when the service starts.
+    ///
+    /// Returns nil if the reload changes a secret, because then the note is not needed.
     static func credentialNotes(_ changes: [SettingChange]) -> [String]? {
         guard !changes.contains(where: { $0.kind == .secret }) else { return nil }
         return [

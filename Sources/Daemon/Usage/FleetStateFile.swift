@@ -40,8 +40,8 @@ final class FleetStateFile {
 
     /// Stores a claim; ignores a failure.
     ///
-    /// ``UsageFile``, in the same directory, reports the fault. Without a stored claim, a machine
-    /// that starts without Redis possibly uses more than its share of the budget.
+    /// ``UsageFile`` is in the same directory, and reports the same fault. Without a stored claim,
+    /// a machine that starts without Redis possibly uses more than its part of the budget.
     func store(_ vendor: String, _ claim: BudgetClaim) {
         try? file.change { octets in
             var claims = Self.claims(octets)

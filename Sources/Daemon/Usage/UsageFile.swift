@@ -7,7 +7,8 @@ internal import Net
 ///
 /// The text has a header, a line for each vendor (`DAY LATEST-DAY CALLS UNITS UNITS-OF-MONTH
 /// NAME`), and a checksum. Lines with the names `NAME (before)` and `NAME (ahead)` store the parts
-/// `former` and `ahead` of a ``UsageRecord``. Earlier versions treat these names as vendors.
+/// `former` and `ahead` of a ``UsageRecord``. Earlier versions of the daemon treat these names as
+/// names of vendors.
 ///
 /// If the file is damaged or empty, every budget with `on-exceeded: fallback` counts as exhausted
 /// until ``reset(_:today:)``. If the file cannot be opened, the usage of a vendor with
@@ -45,7 +46,8 @@ final class UsageFile: UsageStore {
                 let (known, knownRecords) = latest.withLock { $0 }
                 // Before the first write, `known` is empty. An empty file is damaged, and must not
                 // match `known`.
-                // A new file replaces a deleted file, so the known counts are written again.
+                // A file without records replaces a deleted file, so the known counts are written
+                // again.
                 let isKnown =
                     !known.isEmpty
                     && (octets.elementsEqual(known) || octets.elementsEqual(Self.new))
