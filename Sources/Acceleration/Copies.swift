@@ -6,7 +6,7 @@ struct Copies: ~Copyable {
     var slots: [Slot] = []
     var free: [UInt32] = []
 
-    /// Slot number by the key of a copied answer.
+    /// Slot of each copied answer, by the key of the answer in the BPF map.
     var places: [UInt64: UInt32] = [:]
 
     let room: Int

@@ -22,7 +22,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     /// Loads the BPF program, with capacity for `entries` answers.
     ///
-    /// - Parameter seed: random number for the secrets in the hash of the map keys.
+    /// - Parameter seed: random number from which the secrets of the hash for map keys are derived.
     package init(entries: Int, origin: Instant, seed: UInt64) throws(AccelerationError) {
         var made = unsafe bpf_answering()
         var failure: UnsafePointer<CChar>?
@@ -113,7 +113,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     package struct Numbers: Sendable {
         package var entries = 0
 
-        /// Number of answers of the BPF program until the latest reading of its hit counters.
+        /// Number of answers that the BPF program gave until the latest read of its hit counters.
         package var answers: UInt64 = 0
 
         package var isSuspended = false

@@ -75,7 +75,7 @@ package final class LogSink: Sendable {
     /// Lowest level of accepted entries: debug (for the entries in memory), or trace if enabled.
     fileprivate var level: Logger.Level { min(threshold.level, .debug) }
 
-    /// Number of lines dropped because the log reader was slow, or because a write failed.
+    /// Number of lines that were lost because the log reader was slow, or because a write failed.
     package var droppedLines: UInt64 { dropped.load(ordering: .relaxed) }
 
     // MARK: - Taking

@@ -151,7 +151,7 @@ extension Settings {
 
     /// Appends the settings; stops after the option or route that exceeds `limit`.
     ///
-    /// Only one route at a time is a tree, because 100,000 trees take 300 MiB.
+    /// Converts only one route at a time into a tree, because 100,000 trees take 300 MiB.
     private func write(to text: inout String, limit: Int, _ shown: (YAMLNode) -> YAMLNode) {
         text += "# Effective settings of httpdnsd.\n"
         for option in Self.table.options {

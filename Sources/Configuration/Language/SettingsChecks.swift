@@ -76,7 +76,7 @@ extension Settings {
         }
     }
 
-    /// First source address of programs on this machine that the option `allow` does not permit.
+    /// First loopback address from which local programs send queries, but which `allow` lacks.
     private var refusedLoopback: IPAddress? {
         for address in listen where address.ip.isUnspecified || address.ip.isLoopback {
             let source = address.ip.loopbackSource

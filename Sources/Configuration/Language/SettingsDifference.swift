@@ -17,7 +17,7 @@ extension SettingChange {
 extension Settings {
     /// Returns the differences between the effective values, in the order of the manual.
     ///
-    /// The order of routes is ignored.
+    /// The comparison ignores the order of routes.
     package func changes(to new: Settings) -> [SettingChange] {
         changes(to: new, listing: .max).listed
     }

@@ -9,7 +9,7 @@ package struct SettingsEnvironment: Sendable {
     /// True if missing credentials only cause a warning, because `--check` runs outside the unit.
     package var passesOverCredentials = false
 
-    /// True if libcurl supports HTTP/3; if nil, libcurl is queried.
+    /// True if libcurl supports HTTP/3; if nil, the check asks libcurl.
     package var hasHTTP3: Bool?
 
     package var isLocal: @Sendable (SocketAddress) -> Bool

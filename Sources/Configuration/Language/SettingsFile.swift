@@ -16,7 +16,7 @@ struct SettingsFile: Sendable {
         content = .success(octets)
     }
 
-    /// Reads a file; the size limit is for this file and the `earlier` octets of other files.
+    /// Reads a file; the size limit applies to this file plus the `earlier` octets of other files.
     init(reading path: String, after earlier: Int = 0) {
         name = path
         do throws(FileError) {

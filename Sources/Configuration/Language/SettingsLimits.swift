@@ -4,7 +4,9 @@
 package enum SettingsLimits {
     static let items = 100_000
 
-    /// Maximum patterns in `domains` and `except` of all routes; an empty route counts as one.
+    /// Maximum patterns in `domains` and `except` of all routes.
+    ///
+    /// A route without patterns counts as one pattern.
     ///
     /// A pattern takes up to 500 octets. During a reload, the old and the new settings are both in
     /// memory.

@@ -5,7 +5,7 @@ extension SettingsReading {
     /// Warns that the service cannot read a file or directory, although `--check` as root can.
     ///
     /// - Parameters:
-    ///   - exempt: a directory that is not checked, and neither are the directories above.
+    ///   - exempt: a directory that, like the directories above it, is not checked.
     ///   - hint: replaces the hint to change the mode of the file.
     mutating func warnIfOnlyForRoot(
         _ path: String,

@@ -8,9 +8,9 @@ package struct AnswerSettings: Sendable, Equatable {
     package var aaaa = Family.keep
     package var order = Order.asReceived
 
-    /// Domains and ports to measure for `order: fastest`.
+    /// Domains, and the ports to which the daemon measures the connect time for `order: fastest`.
     ///
-    /// If empty, names of all routes with vendors are measured at port 443.
+    /// If empty, the daemon measures the addresses of all names with vendors, at port 443.
     package var probe: [Probe] = []
 
     package enum Order: String, Sendable, Hashable, CaseIterable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limit of UDP responses to DNS clients on other machines.
+/// Limit on the UDP responses to DNS clients on other machines.
 package struct RateLimitSettings: Sendable, Equatable {
     /// Answered UDP queries per second, for each IPv4 address or IPv6 /64 prefix of clients.
     package var queriesPerSecond = 1000

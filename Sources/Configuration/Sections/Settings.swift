@@ -6,7 +6,9 @@ package import Net
 package struct Settings: Sendable, Equatable {
     package var listen = ["127.0.0.1:53", "[::1]:53"].compactMap { SocketAddress($0) }
 
-    /// True if no file sets `listen`; the daemon then starts even if a default address is missing.
+    /// True if no file sets `listen`.
+    ///
+    /// Then the daemon starts even if the machine lacks one of the default addresses.
     package var listenMark = DefaultMark(isDefault: true)
 
     package var allow = ["127.0.0.0/8", "::1/128"].compactMap { IPPrefix($0) }

@@ -14,7 +14,7 @@ extension VendorSettings {
         )
     }
 
-    /// Warns if nothing limits the number of billed calls.
+    /// Warns if neither a budget nor a rate limits the number of billable calls.
     func checkCost(_ path: String, _ reading: inout SettingsReading) {
         guard client.budget == nil, client.callsPerSecond == nil,
             !reading.isDamaged("\(path).budget"), !reading.isDamaged("\(path).calls-per-second"),

@@ -303,7 +303,7 @@ extension Settings {
         checkConcurrentCalls(&reading)
     }
 
-    /// Checks the sum of `concurrent-calls`, unless no vendor has more than the default.
+    /// Checks the sum of `concurrent-calls`, if at least one vendor has more than the default.
     private func checkConcurrentCalls(_ reading: inout SettingsReading) {
         let sum = vendors.reduce(0) { $0 + $1.client.concurrentCalls }
         let most = SettingsLimits.concurrentCallsTogether
