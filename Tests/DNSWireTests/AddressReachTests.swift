@@ -2,8 +2,8 @@
 import DNSWire
 import Testing
 
-// Also of RFC 1918, RFC 3927 and RFC 4193.
-@Suite("Reach of special-purpose addresses (RFC 6890, RFC 4380, RFC 6052)")
+// The addresses are also from RFC 1918, RFC 3927 and RFC 4193.
+@Suite("Scope of special-purpose addresses (RFC 6890, RFC 4380, RFC 6052)")
 struct AddressReachTests {
     @Test(arguments: [
         "0.0.0.0", "0.255.255.255", "127.0.0.1", "127.255.255.255", "169.254.169.254", "224.0.0.1",

@@ -11,7 +11,7 @@ import Testing
     )
 )
 struct DifferentialTests {
-    /// Directory with files `*.bin` of packets; the two octets before a packet have its length.
+    /// Directory with `*.bin` files of packets; two octets before each packet have its length.
     private static let corpora = ProcessInfo.processInfo.environment["HTTPDNSD_CORPORA"]
 
     @Test
@@ -116,7 +116,8 @@ extension DifferentialTests {
             // dnspython accepts TXT without a string (RFC 1035 §3.3.14), and SVCB with a key twice.
             notes.contains("empty-txt") || notes.contains("svcb")
         default:
-            // After a pointer, dnspython continues at another octet.
+            // If the labels at a pointer's target reach beyond the pointer, dnspython continues at
+            // another octet than DNSWire.
             notes.contains("labels-over-pointer")
         }
     }

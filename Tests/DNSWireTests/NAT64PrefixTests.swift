@@ -10,7 +10,7 @@ struct NAT64PrefixTests {
         return try #require(NAT64Prefix(network))
     }
 
-    /// Examples of RFC 6052 §2.4: a prefix, and 192.0.2.33 with this prefix.
+    /// Examples of RFC 6052 §2.4: a prefix, and the address that embeds 192.0.2.33 under it.
     static let vectors = [
         ("2001:db8::/32", "2001:db8:c000:221::"),
         ("2001:db8:100::/40", "2001:db8:1c0:2:21::"),
@@ -30,7 +30,7 @@ struct NAT64PrefixTests {
         #expect("\(prefix)" == text)
     }
 
-    @Test("an address outside the prefix, or with a reserved octet or suffix, has no IPv4 address")
+    @Test("no IPv4 address is extracted if the prefix differs, or a reserved octet is not zero")
     func foreign() throws {
         let prefix = try Self.prefix("2001:db8:122:344::/64")
         for text in [
@@ -43,7 +43,7 @@ struct NAT64PrefixTests {
     }
 
     @Test(
-        "a private address under the prefix is found at any offset",
+        "a private address that is embedded under the prefix is found at any offset",
         arguments: ["2001:db8:64::/96", "2001:db8::/32", "2001:db8:122:344::/64"]
     )
     func embedded(_ text: String) throws {
@@ -60,7 +60,7 @@ struct NAT64PrefixTests {
     }
 
     @Test(
-        "other lengths, a reserved octet that is not zero, and local prefixes are refused",
+        "a prefix of another length, with a non-zero reserved octet, or with local scope is invalid",
         arguments: [
             "64:ff9b::/95", "64:ff9b::/128", "2001:db8::/33", "2001:db8:0:0:100::/96", "::/96",
             "::/32", "fe80::/64", "ff02::/96", "192.0.2.0/32", "::ffff:0:0/96",
@@ -72,7 +72,7 @@ struct NAT64PrefixTests {
     }
 
     @Test(
-        "an address that is not global is not synthesized under the well-known prefix",
+        "DNS64 synthesizes no address for a non-global IPv4 address under the well-known prefix",
         arguments: [
             ("192.0.2.1", true, true), ("10.0.0.1", false, true), ("100.64.0.1", false, true),
             ("192.168.1.1", false, true), ("127.0.0.1", false, false), ("0.0.0.0", false, false),
@@ -86,7 +86,7 @@ struct NAT64PrefixTests {
         #expect((own.synthesize(address) != nil) == ownPrefix)
     }
 
-    @Test("an address under the prefix has the scope of its IPv4 address", arguments: vectors)
+    @Test("an address under the prefix has the scope of the embedded address", arguments: vectors)
     func scopeUnderPrefix(_ text: String, _ example: String) throws {
         let prefix = try Self.prefix(text)
         for (inner, reach) in [
@@ -123,7 +123,7 @@ struct NAT64PrefixTests {
     }
 
     @Test(
-        "a prefix that matches both well-known addresses precedes a prefix that matches by chance"
+        "the prefix of both well-known addresses is preferred to a prefix that matches by chance"
     )
     func ambiguity() throws {
         // The prefix itself contains the octets of 192.0.0.170.
@@ -133,7 +133,7 @@ struct NAT64PrefixTests {
         #expect(NAT64Prefix(discoveredIn: addresses.reversed()) == prefix)
     }
 
-    @Test("the prefix in use stays while the network announces that prefix, in any position")
+    @Test("the current prefix stays in use while the AAAA records contain it, in any order")
     func severalPrefixes() throws {
         let prefixes = try ["2001:db8:aaaa::/96", "2001:db8:bbbb::/96"].map(Self.prefix)
         let addresses = prefixes.flatMap { NAT64Prefix.wellKnownAddresses.map($0.embed) }

@@ -2,7 +2,7 @@
 import DNSWire
 import Testing
 
-@Suite("Keyed hash of a question against chosen input (NH, RFC 4418 §5.2)")
+@Suite("Keyed hash of questions that an attacker chooses (NH, RFC 4418 §5.2)")
 struct NameHashTests {
     private static let seeds: [UInt64] = [0, 1, .max, 0x9E37_79B9_7F4A_7C15, 0xA076_1D64_78BD_642F]
 
@@ -15,7 +15,9 @@ struct NameHashTests {
         labels.flatMap { [UInt8($0.count)] + $0 } + [0]
     }
 
-    /// Families of questions that differ in one property: type, prefix, length, words or constants.
+    /// Sets of questions that an attacker could choose to cause collisions.
+    ///
+    /// The questions of a set differ in one property, for example in the type or the length.
     private static var families: [(label: String, questions: [Chosen])] {
         let label = [UInt8](repeating: 0x61, count: 31)
         let constants: [UInt64] = [
@@ -47,7 +49,8 @@ struct NameHashTests {
                             let words = [first, second].flatMap { word in
                                 (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
                             }
-                            // `NameHash` reads words of eight octets, from the first length octet.
+                            // `NameHash` splits the name, with its length octets, into words of
+                            // eight octets. The constants fill the second and the third word.
                             let lower = words.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
                             return Chosen(name: name(Array(label.prefix(7)) + lower), type: type)
                         }
@@ -58,7 +61,7 @@ struct NameHashTests {
         ]
     }
 
-    /// Questions that collide for every seed in a hash of `seed ^ type * K ^ (first word)`.
+    /// Questions that would collide, for every seed, in the hash `seed ^ type * K ^ (first word)`.
     private static func cancelling(_ count: Int) -> [Chosen] {
         let base: UInt64 = 0x2121_2121_2121_211F
         let golden: UInt64 = 0x9E37_79B9_7F4A_7C15
@@ -66,8 +69,8 @@ struct NameHashTests {
             let word = base ^ UInt64(type) &* golden
             var octets = (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
             let hasUpper = octets.dropFirst().contains { (0x41...0x5A).contains($0) }
-            // The first label must have an odd length, so that it ends before one of the labels of
-            // one octet that follow.
+            // The name is valid only if the first label has an odd length. Then the octets 1 after
+            // this label are pairs of a length and an octet: labels of one octet.
             guard (7...63).contains(octets[0]), octets[0] & 1 == 1, !hasUpper else { return nil }
             octets += [UInt8](repeating: 1, count: 58) + [0]
             return Chosen(name: octets, type: type)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Names in messages (RFC 1035 §4.1.4, RFC 9267 §2)")
 struct NameReadingTests {
-    /// Reads the name at `offset` of a message that consists of twelve octets 0 and `octets`.
+    /// Reads the name at `offset` of a message that consists of twelve zero octets and `octets`.
     private func read(_ octets: [UInt8], at offset: Int) throws(WireError) -> (Name, end: Int) {
         let message = [UInt8](repeating: 0, count: 12) + octets
         var reader = WireReader(message.span, at: offset)
@@ -84,9 +84,9 @@ struct NameReadingTests {
         #expect(throws: WireError.nameTooLong(at: 12 + 128)) { try read(octets, at: 12 + 193) }
     }
 
-    /// Message with 126 names, and their offsets.
+    /// Message with the root and 126 further names, and the offsets of all names.
     ///
-    /// Each name is a label and a pointer to the previous name.
+    /// Each further name is a label and a pointer to the previous name.
     private static var chain: (message: [UInt8], offsets: [Int]) {
         var message = [UInt8](repeating: 0, count: 13)
         var offsets = [12]

@@ -190,7 +190,8 @@ struct QueryViewReplyTests {
         let query = RawQuery("EDNS") { $0.addOPT(version: "01") }.octets
         #expect(try Made(query, rcode: RCode.badVers.rawValue).message.rcode == .badVers)
         #expect(try Made(query, .empty, rcode: .badCookie).message.rcode == .badCookie)
-        // Without OPT, the upper bits of the RCODE are lost.
+        // If the query has no OPT, `QueryFacts.reply` sends only the low 4 bits of the RCODE. (In
+        // contrast, `Message.rcode` becomes SERVFAIL.)
         #expect(try Made(RawQuery("plain").octets, rcode: 16).message.rcode == .noError)
     }
 

@@ -124,7 +124,7 @@ dns.rdata.get_rdata_class = rdata_class
 dns.rdata.from_wire_parser = rdata_from_wire_parser
 dns.name.from_wire_parser = name_from_wire_parser
 dns.edns.option_from_wire_parser = note_option
-# All opcodes have the same rules; pointers are bounded as in DNSWire.
+# Makes dnspython parse all opcodes like QUERY, and limit pointers as DNSWire does.
 dns.opcode.from_flags = lambda flags: dns.opcode.QUERY
 dns.message._message_factory_from_opcode = lambda opcode: dns.message.Message
 dns.name.MAX_COMPRESSION_POINTER_CHAIN = 127
