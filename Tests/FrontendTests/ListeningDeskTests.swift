@@ -176,7 +176,8 @@ struct ListeningDeskTests {
         }
         await harness.upstream.crowd(of: limit)
         let octets = try query("one.more.example.com") { $0.edns = EDNS() }
-        // Another host may have forged the address of the client: over TCP, this has no effect.
+        // Over UDP, another host may have forged the client's address, so the client must repeat
+        // its query over TCP, where its address is proven.
         let refused = try #require(try await Self.reply(octets, at: harness))
         #expect(refused.rcode == .noError && refused.header.isTruncated)
         #expect(harness.resolver.statistics.evicted == 1)

@@ -76,7 +76,7 @@ struct ListeningShareTests {
             }
             return most
         }.value
-        // In an iteration, each of eight clients gets at most one turn of answers.
+        // In one iteration of the loop, each of the eight sessions gets at most one turn.
         #expect(most <= 8 * UInt64(TCPLimits.answersPerTurn))
     }
 
@@ -131,7 +131,7 @@ struct ListeningShareTests {
             )
         }
         await table.harness.upstream.crowd(of: TCPLimits.connections)
-        // Two sessions for each new client, as of programs that query A and AAAA in parallel.
+        // Each new client opens two sessions, like a program that queries A and AAAA in parallel.
         var newcomers: [StreamConnection] = []
         for number in 0..<32 {
             table.clock.advance(by: .milliseconds(5))
@@ -276,7 +276,7 @@ struct ListeningShareTests {
     }
 }
 
-/// Sessions from chosen addresses; all real addresses of a loopback device would be one client.
+/// Sessions with chosen client addresses, because all loopback addresses count as one client.
 @ServiceLoop
 private final class SessionTableHarness {
     let harness = ListenerHarness()
@@ -286,7 +286,7 @@ private final class SessionTableHarness {
     private let address: SocketAddress
     private var sessions: [TCPSession] = []
 
-    /// Both ends of each connection, kept here because a released end is closed.
+    /// Client ends of the connections, stored here because a released connection is closed.
     private var clients: [StreamConnection] = []
 
     init() throws {

@@ -167,7 +167,7 @@ struct ListenersTests {
         let client = try DatagramClient(connectedTo: closed.address)
         try client.send([1, 2, 3])
         var batch = DatagramBatch(for: closed)
-        // The query is sent at the end of the loop iteration.
+        // The service loop sends the query of the client only at the end of the iteration.
         while batch.receive(from: closed, waits: false) == 0 { await Task.yield() }
         closed.close()
         let next = try DatagramListener(binding: closed.address, shared: false)
