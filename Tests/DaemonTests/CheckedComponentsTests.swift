@@ -14,7 +14,7 @@ struct CheckedComponentsTests {
         )
     }
 
-    @Test("the upstreams of settings that were only checked are released")
+    @Test("after a check of settings, the daemon releases the upstreams of the checked settings")
     @ServiceLoop
     func released() async throws {
         let running = try Components(settings("a"), in: .system)

@@ -47,7 +47,7 @@ struct ManyRoutesTests {
         return components.settings.routes[number].upstreams
     }
 
-    @Test("routes with many domains are released on a background thread, small routes immediately")
+    @Test("routes are released on a background thread if they have at least 1,000 domains in total")
     @ServiceLoop
     func released() throws {
         func components(_ domains: Int) throws -> Components {

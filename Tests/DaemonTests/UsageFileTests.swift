@@ -24,7 +24,7 @@ struct UsageFileTests {
         }
     }
 
-    @Test("the counts remain after the object is released; two objects share the counts")
+    @Test("all `UsageFile` objects of one directory share the counts in the file")
     func shared() throws {
         let (first, second) = (try file(), try file())
         #expect(add(5, of: "a", to: first)?.unitsToday == 5)
@@ -66,7 +66,7 @@ struct UsageFileTests {
         return UsageFile.octets(["a": record])
     }
 
-    @Test("the counts of other days are on lines that earlier versions accept as lines of vendors")
+    @Test("counts of other days are on lines that an earlier daemon accepts as lines of vendors")
     func otherDays() throws {
         var record = UsageRecord(day: today)
         record.add(UsageAmount(calls: 8, units: 9))
@@ -81,7 +81,7 @@ struct UsageFileTests {
         #expect(lines.dropFirst().dropLast().allSatisfy { $0.split(separator: " ").count >= 6 })
     }
 
-    @Test("one write replaces the text by a shorter text, and the file keeps its size")
+    @Test("if a shorter text replaces the old text, the file keeps its size")
     func shorter() throws {
         let file = try file()
         _ = add(1_000, of: "a", to: file)
@@ -95,7 +95,7 @@ struct UsageFileTests {
         #expect(UsageFile.records(Array(content))?["a"]?.unitsToday == 1)
     }
 
-    @Test("a file that was renamed is created again")
+    @Test("if the file is renamed, all daemons count in a new file")
     func renamed() throws {
         let file = try file()
         _ = add(5, of: "a", to: file)
@@ -115,7 +115,7 @@ struct UsageFileTests {
         #expect(add(1, of: "b", to: try self.file())?.unitsToday == 8)
     }
 
-    @Test("a damaged file has no counts until the file is reset")
+    @Test("the counts of a damaged file are unknown until the operator resets the file")
     func reset() throws {
         let file = try file()
         _ = add(5, of: "a", to: file)
@@ -133,7 +133,7 @@ struct UsageFileTests {
         #expect(FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("a truncated file is damaged, so that the day's use is not forgotten")
+    @Test("a truncated file counts as damaged, so that the daemon does not forget the day's calls")
     func truncated() throws {
         let file = try file()
         _ = add(5, of: "a", to: file)
@@ -155,7 +155,7 @@ struct UsageFileTests {
         #expect(names == ["usage.state"])
     }
 
-    @Test("without a directory, counts are in memory; counts that must be stored are unknown")
+    @Test("without a directory, counts are in memory, or unknown with `on-exceeded: fallback`")
     func unavailable() throws {
         let file = UsageFile(directory: "/dev/null/httpdnsd")
         func use(durably: Bool) -> UsageRecord? {
