@@ -49,7 +49,7 @@ private final class Harness: Sendable {
 
 @Suite("Log lines (CWE-117)")
 struct LogEntryTests {
-    @Test("a log level set by the operator survives reloads until it is reset")
+    @Test("a log level that the operator sets survives reloads until the operator resets it")
     func operatorsLevel() {
         let harness = Harness()
         harness.logger.debug("hidden")
@@ -101,7 +101,7 @@ struct LogEntryTests {
         time: "now"
     )
 
-    @Test("a log value is one word and cannot imitate a field")
+    @Test("the value of a field is one word or is quoted, so that it cannot imitate another field")
     func words() {
         #expect(
             Self.hostile.text == #"now warning: said "\no"\u{1b}]0;x\u{7} "#
@@ -122,7 +122,7 @@ struct LogEntryTests {
         )
     }
 
-    @Test("the journal gets priorities and fields")
+    @Test("a journal entry has the priority and the fields of the log entry")
     func journal() {
         #expect(
             Self.hostile.journalFields == [
@@ -137,7 +137,7 @@ struct LogEntryTests {
         #expect(levels == ["<7>", "<7>", "<6>", "<5>", "<4>", "<3>", "<2>"])
     }
 
-    @Test("times are local, with the time zone")
+    @Test("the time of a log line is local, with the offset from UTC")
     func time() throws {
         let form = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d/
         #expect(try form.wholeMatch(in: LogEntry.now) != nil)
@@ -146,7 +146,7 @@ struct LogEntryTests {
 
 @Suite("Levels and rate limits of log lines")
 struct LogSinkTests {
-    @Test("levels and formats follow the settings")
+    @Test("new settings change the log level and the format of the lines")
     func settings() {
         let harness = Harness { $0.level = .notice }
         harness.logger.info("no")
@@ -176,7 +176,7 @@ struct LogSinkTests {
         )
     }
 
-    @Test("a repeated failure is logged once a minute with its count")
+    @Test("a repeated failure is logged once a minute, with the number of suppressed lines")
     func once() {
         let harness = Harness()
         for _ in 0..<38 { fail(harness, "a") }
@@ -201,7 +201,7 @@ struct LogSinkTests {
         #expect(harness.logged() == [])
     }
 
-    @Test("lines without fields or below notice have no rate limit")
+    @Test("lines without fields, and lines below level notice, have no rate limit")
     func unlimited() {
         let harness = Harness()
         for _ in 0..<3 { fail(harness, "a", level: .info) }
@@ -209,7 +209,7 @@ struct LogSinkTests {
         #expect(harness.logged().count == 6)
     }
 
-    @Test("recoveries of a server are limited like failures")
+    @Test("repeated lines of level notice, such as recoveries, are limited like failures")
     func recoveries() {
         let harness = Harness()
         for _ in 0..<1_200 { fail(harness, "a", level: .notice) }
@@ -218,7 +218,7 @@ struct LogSinkTests {
         #expect(harness.logged().count == 1)
     }
 
-    @Test("failures beyond the number of separate limits share one limit")
+    @Test("256 kinds of failures have separate limits, and all further kinds share one limit")
     func manyKinds() {
         let harness = Harness()
         for number in 0..<1000 { fail(harness, "\(number)") }
@@ -229,7 +229,7 @@ struct LogSinkTests {
         #expect(harness.logged().count == 1)
     }
 
-    @Test("lines that a slow reader missed are counted")
+    @Test("lines that are dropped because the log reader is slow are counted")
     func dropped() {
         let (reader, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let destination = LogDestination { _, _ in
@@ -265,7 +265,7 @@ struct LogSinkTests {
         #expect(log.droppedLines == 3)
     }
 
-    @Test("suppressed lines are printed after a critical line")
+    @Test("after a critical line, the log prints the lines that its level has suppressed")
     func fatal() {
         let harness = Harness()
         harness.logger.debug("before")
@@ -283,7 +283,7 @@ struct LogSinkTests {
         #expect(logged.last?.hasSuffix(" debug: before") == true)
     }
 
-    @Test("the flight recorder also stores suppressed lines")
+    @Test("the flight recorder also stores the lines that the level or a limit suppresses")
     func dump() {
         let harness = Harness()
         harness.logger.debug("before")
