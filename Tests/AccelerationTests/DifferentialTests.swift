@@ -120,7 +120,7 @@ private final class DifferentialHarness {
 
     /// Returns a random query.
     ///
-    /// If `isPlain` is true and the BPF program has a copy of a complete answer, the program must
+    /// If `isPlain` is true and the BPF program has a copy of the complete answer, the program must
     /// answer the query.
     func query() throws -> (octets: [UInt8], isPlain: Bool) {
         var (name, type) = known[random.below(known.count)]
@@ -207,7 +207,7 @@ struct DifferentialTests {
     }
 
     @Test(
-        "malformed packets get the reply of a worker or no reply",
+        "the kernel's reply to a malformed packet, if there is one, equals the reply of a worker",
         arguments: 11...14 as ClosedRange<UInt64>
     )
     func fuzzed(_ seed: UInt64) throws {
@@ -251,7 +251,7 @@ extension DifferentialHarness {
             guard let frame, isPlain, let reply = worker(frame.payload, now: latest) else {
                 return nil
             }
-            // The kernel must answer a plain query itself if it has a copy of a complete answer.
+            // The BPF program must answer a plain query if it has a copy of the complete answer.
             let isWhole = reply.count > 3 && reply[2] & 0x02 == 0
             try #require(
                 !isWhole || !hasCopy(frame.payload),
