@@ -15,7 +15,10 @@ struct FleetSettingsTests {
 
         """
 
-    /// Reads a section; SECRET is the file of a valid secret, SHORT that of a too short secret.
+    /// Reads settings with the section `fleet` in the text `fleet`.
+    ///
+    /// SECRET stands for a file with a valid secret, and SHORT for a file with a secret that is one
+    /// octet too short.
     private static func read(_ fleet: String) throws -> Settings {
         let folder = try TemporaryFolder()
         let secret = try folder.write(String(repeating: "s", count: 32), to: "secret")
@@ -25,7 +28,7 @@ struct FleetSettingsTests {
         return try Settings(parsing: rest + text, fileName: "f")
     }
 
-    @Test("the default is no fleet; a section has the defaults of the manual")
+    @Test("the default is no fleet; the section `fleet` has the defaults of the manual")
     func standard() throws {
         #expect(try Self.read("").fleet == nil)
         #expect(try Self.read("fleet: off").fleet == nil)

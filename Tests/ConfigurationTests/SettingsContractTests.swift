@@ -84,7 +84,7 @@ struct SettingsContractTests {
         return Self.contract.replacing("FOLDER", with: folder.path)
     }
 
-    @Test("the file has no unknown options")
+    @Test("the daemon knows every option of the reference file")
     func supported() throws {
         let folder = try TemporaryFolder()
         let loaded = try settings(

@@ -42,7 +42,7 @@ struct SettingsDifferenceTests {
         #expect(plain.routes[0].place != moved.routes[0].place)
     }
 
-    @Test("the parameter values of URLs are secret")
+    @Test("the report of a reload contains no parameter values of URLs")
     func parameters() throws {
         func text(_ value: String) throws -> Settings {
             try settings(
@@ -69,7 +69,7 @@ struct SettingsDifferenceTests {
         #expect(new.effectiveText.contains("https://192.0.2.3/q?a&token=secret2"))
     }
 
-    @Test("a comparison has linear cost")
+    @Test("the comparison of two lists of routes takes linear time")
     func linear() throws {
         func steps(_ count: Int) throws -> Int {
             func text(_ upstream: String, _ order: some Sequence<Int>) -> String {
@@ -128,7 +128,7 @@ struct SettingsDifferenceTests {
     }
 
     @Test(
-        "each option of a route is reported",
+        "a change of any option of a route is reported",
         arguments: [
             ("prefetch: off", "changed routes.example.com.prefetch: true -> false"),
             ("minimum-ttl: 5m", "added routes.example.com.minimum-ttl: added 5m"),
@@ -151,7 +151,7 @@ struct SettingsDifferenceTests {
         #expect(difference(try side(""), try side(", " + option)) == [change])
     }
 
-    @Test("the order of upstreams matters, the order of routes does not")
+    @Test("another order of upstreams is a change, but another order of routes is not")
     func order() throws {
         let turned = try settings(
             "",
@@ -201,7 +201,7 @@ struct SettingsDifferenceTests {
         #expect(new.vendors[0].givesSameAnswers(as: old.vendors[0]))
     }
 
-    @Test("a vendor's answers depend on its account and client subnet")
+    @Test("a vendor's cached answers stay valid unless its account or client subnet changes")
     func answers() throws {
         func vendor(_ extra: String) throws -> VendorSettings {
             let text = """
@@ -222,7 +222,7 @@ struct SettingsDifferenceTests {
         #expect(try vendor("").hasSameValues(as: plain))
     }
 
-    @Test("changed options that need a restart keep their values, and are listed")
+    @Test("a reload keeps the old values of options that need a restart, and lists these options")
     func restart() throws {
         let old = try settings()
         let new = try settings(

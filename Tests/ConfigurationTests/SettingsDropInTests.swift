@@ -27,7 +27,7 @@ struct SettingsDropInTests {
         }
     }
 
-    @Test("a value or list of a later file replaces that of an earlier file")
+    @Test("a value or list of a later file replaces the value or list of an earlier file")
     func values() throws {
         let loaded = try settings(
             isp + "listen: [192.0.2.1, 192.0.2.2]\nallow: [192.0.2.0/24]\nworkers: 3",
@@ -90,7 +90,7 @@ struct SettingsDropInTests {
         withExtendedLifetime(folder) {}
     }
 
-    @Test("options of a section are set individually")
+    @Test("a later file can set single options of a section")
     func sections() throws {
         let loaded = try settings(
             isp + "cache: {size: 1MiB, negative-ttl: {minimum: 1s}, stale: {after: 0s}}",
@@ -124,7 +124,7 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("vendors are changed or added")
+    @Test("a later file can change and add vendors")
     func vendors() throws {
         let json = "kind: json, url: \"https://dns.example/r\", servers: [192.0.2.1]"
         let loaded = try settings(
@@ -137,7 +137,7 @@ struct SettingsDropInTests {
         #expect(loaded.vendors.map(\.place.description) == ["f:2", "g:1"])
     }
 
-    @Test("the kind of a vendor cannot change")
+    @Test("a later file cannot change the kind of a vendor")
     func kind() {
         let json = "kind: json, url: \"https://dns.example/r\", servers: [192.0.2.1]"
         expectErrors(
@@ -159,7 +159,7 @@ struct SettingsDropInTests {
         #expect(loaded.routes.map(\.place.description) == ["f:2", "g:2"])
     }
 
-    @Test("upstreams are changed, or added at the end")
+    @Test("a later file can change upstreams, and add upstreams at the end")
     func upstreams() throws {
         let loaded = try settings(
             isp,
@@ -184,7 +184,7 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("records of a later file are added, or replace the addresses of an earlier file")
+    @Test("hosts records of a later file are added, or replace the addresses in an earlier file")
     func records() throws {
         let loaded = try settings(
             isp + "hosts: {records: {a.lan: [192.0.2.1], b.lan: [192.0.2.2]}}",

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite("Messages name the cause, and the value that was probably meant")
+@Suite("Messages name the cause, and the value that the operator probably meant")
 struct SettingsHintTests {
     @Test("an error in a value names the cause", arguments: Self.values)
     func checkValues(_ bad: BadText) { expectErrors(problems(in: bad.text), bad.errors) }
@@ -104,7 +104,7 @@ struct SettingsHintTests {
     }
 
     @Test(
-        "an IPv6 address that looks like address and port causes a warning, except a local address"
+        "an IPv6 address that looks like an address and a port causes a warning, unless it is local"
     )
     func ambiguousAddress() throws {
         let text = isp + "listen: [\"fd00::1:53\"]\nallow: [\"fd00::/8\"]"
@@ -149,11 +149,11 @@ struct SettingsHintTests {
         expectErrors(try warnings("32GiB", 1028 << 20), ["f:2:15: MemoryMax=66308M"])
         #expect(try warnings("128MiB", 1028 << 20).isEmpty)
         #expect(try warnings("32GiB", nil).isEmpty)
-        // The default and smaller sizes are accepted silently.
+        // The default size and smaller sizes cause no warning.
         #expect(try warnings("64MiB", 256 << 20).isEmpty)
     }
 
-    @Test("workers above the limit of all addresses cause a warning")
+    @Test("more workers than the limit for all addresses together cause a warning")
     func workers() throws {
         let warnings = { (text: String) throws in
             try settings(of: isp + text).warnings.map(\.description)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The manual and printed settings are valid settings")
 struct SettingsManualTests {
-    @Test("the manual loads to the defaults and two upstreams")
+    @Test("the manual is a settings file with the defaults and two upstreams")
     func defaults() throws {
         let loaded = try settings(of: SettingsManual.text)
         #expect(loaded.warnings == [])
@@ -45,7 +45,7 @@ struct SettingsManualTests {
         )
     }
 
-    @Test("the uncommented examples of the manual load")
+    @Test("the manual with uncommented examples is a valid settings file")
     func examples() throws {
         let folder = try TemporaryFolder()
         _ = try folder.write("1234567", to: "tencent.token")
@@ -116,7 +116,7 @@ struct SettingsManualTests {
         #expect(manual.split(separator: "\n").allSatisfy { $0.count <= YAMLPrinter.width })
     }
 
-    @Test("the errors of a truncated manual have places inside the text")
+    @Test("the errors in a truncated manual have positions inside the text")
     func prefixes() {
         let text = bareExamples
         for count in 0...text.count { expectErrorsInside(Array(text[..<count])) }
@@ -126,7 +126,7 @@ struct SettingsManualTests {
         }
     }
 
-    @Test("the errors of a manual with one changed octet have places inside the text")
+    @Test("the errors in a manual with one changed octet have positions inside the text")
     func mutations() {
         let text = bareExamples
         let replacements = [UInt8]("[]{}:#-*&!|>'\"%@`,\t\n \\0".utf8) + [0x00, 0x0D, 0x80, 0xC3]
@@ -159,7 +159,7 @@ struct SettingsManualTests {
         }
     }
 
-    @Test("printed settings load to equal settings")
+    @Test("printed settings are read as equal settings")
     func roundTrip() throws {
         let folder = try TemporaryFolder()
         let hex = try folder.write("00112233445566778899aabbccddeeff", to: "hex")
@@ -264,7 +264,8 @@ struct SettingsManualTests {
         let again = try settings(of: text)
         #expect(again.withoutPlaces == loaded.withoutPlaces, "\(text)")
         #expect(again.effectiveText == text)
-        // Routes are printed one at a time, with the same result as the tree of all settings.
+        // `effectiveText` prints one route at a time. The result equals the text of one tree of all
+        // settings.
         let lines = YAMLPrinter.block(Settings.table.write(loaded), indent: 0)
         #expect(text == "# Effective settings of httpdnsd.\n" + lines.map { $0 + "\n" }.joined())
         let shown = try #require(loaded.shownText(limit: .max))

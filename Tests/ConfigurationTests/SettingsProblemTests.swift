@@ -5,7 +5,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite("Errors in a settings file are all reported, with their places")
+@Suite("All errors in a settings file are reported, with their positions")
 struct SettingsProblemTests {
     @Test("errors in values are reported", arguments: Self.values)
     func checkValues(_ bad: BadText) { expectErrors(problems(in: bad.text), bad.errors) }

@@ -13,7 +13,7 @@ struct SettingsSecretTests {
             + "vendors: {t: {kind: tencent, \(options)}}\n"
     }
 
-    /// Token whose digits occur nowhere else.
+    /// Token whose digits occur in no other text of the test.
     private let token = "8675309042"
 
     @Test("the final newline is not part of the secret", arguments: ["", "\n", "\r\n"])
@@ -29,7 +29,7 @@ struct SettingsSecretTests {
     @Test("a credential is read from systemd's directory")
     func credential() throws {
         let folder = try TemporaryFolder()
-        // Mode 0644 is accepted: systemd protects the directory.
+        // Mode 0644 is accepted, because systemd protects the directory of credentials.
         _ = try folder.write(token, to: "tencent-token", mode: 0o644)
         let text = vendor("token: {credential: tencent-token}")
         let environment = SettingsEnvironment(credentialsDirectory: folder.path)
@@ -51,7 +51,7 @@ struct SettingsSecretTests {
         }
     }
 
-    @Test("unsafe or unusable files are refused")
+    @Test("a secret file that is unsafe or unusable is an error")
     func badFiles() throws {
         let folder = try TemporaryFolder()
         let open = try folder.write(token, to: "open", mode: 0o604)

@@ -32,12 +32,12 @@ func settings(
     return settings
 }
 
-/// Setting of an upstream, which a valid file must have.
+/// Settings with one upstream, because a valid file needs at least one upstream or route.
 let isp = "upstreams: [{name: isp, url: \"udp://192.0.2.53\"}]\n"
 
-/// Checks the place of each error, and that its text has the expected words in this order.
+/// Checks the position of each error, and that its text has the expected words in this order.
 ///
-/// The expected words are names, values and suggestions; the other words of a text are free.
+/// The expected words are names, values and suggestions. Other words can be between them.
 func expectErrors(
     _ errors: [String],
     _ expected: [String],

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite("Hostile or damaged text is refused")
+@Suite("Hostile or damaged text is rejected")
 struct SettingsTextTests {
     @Test("unsupported YAML features are errors", arguments: Self.texts)
     func checkTexts(_ bad: BadText) { expectErrors(problems(in: bad.text), bad.errors) }
@@ -118,7 +118,7 @@ struct SettingsTextTests {
         #expect(!YAMLReader(Array((isp + routes).utf8)).complaints.isEmpty)
     }
 
-    @Test("only items of the top-level list `routes` go to the handler")
+    @Test("the reader passes only items of the top-level list `routes` to the handler")
     func taking() {
         var taken: [YAMLPlace] = []
         let text = "x: {routes: [1]}\nroutes: [a, [b]]\ny: [c]\n"
@@ -135,7 +135,7 @@ struct SettingsTextTests {
         }
     }
 
-    @Test("nesting is refused at the limit", arguments: ["[", "{a: ", "- ", "? "])
+    @Test("nesting above the limit is an error", arguments: ["[", "{a: ", "- ", "? "])
     func depth(opening: String) {
         let text =
             isp + "x: " + (opening == "[" || opening == "{a: " ? "" : "\n  ")
@@ -145,7 +145,7 @@ struct SettingsTextTests {
         #expect(found.first?.contains("values are nested more than 16 deep") == true, "\(found)")
     }
 
-    @Test("an alias bomb is refused at its first alias")
+    @Test("an alias bomb is rejected at its first anchor")
     func aliases() {
         var text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
         for level in 1...40 {
@@ -242,9 +242,10 @@ struct SettingsTextTests {
             )
             #expect(try warnings("\(file).new", environment).isEmpty)
         }
-        // Only `--check` examines the directory: a start does not wait for the disk.
+        // Only `--check` and a reload examine the directory, because a start must not wait for the
+        // disk.
         #expect(try warnings(file, .process).isEmpty)
-        // The directory of the default path exists only while the service runs.
+        // No warning, because the directory of the default path exists only while the service runs.
         var environment = SettingsEnvironment()
         environment.mayBeDirectory = { _ in false }
         #expect(try warnings("/run/httpdnsd/control.sock", environment).isEmpty)
@@ -311,7 +312,7 @@ struct SettingsTextTests {
             #expect(warning.contains("only root can read \(culprit): httpdnsd.service"))
             #expect(warning.contains("`chmod \(command) \(culprit)`"))
         }
-        // A draft can be in any directory.
+        // No warning, because a draft of the settings can be in any directory.
         let draft = try folder.write(isp, to: "closed/draft.yaml", mode: 0o644)
         #expect(try Settings.load(file: draft, environment: environment).warnings.isEmpty)
     }

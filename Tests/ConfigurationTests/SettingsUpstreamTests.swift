@@ -85,7 +85,7 @@ struct SettingsUpstreamTests {
     }
 
     @Test(
-        "an invalid upstream URL is refused",
+        "an invalid upstream URL is an error",
         arguments: [
             "", "192.0.2.1", "udp:192.0.2.1", "://192.0.2.1", "udp://", "tcp://", "tls://",
             "https://", "ftp://192.0.2.1", "UDP://192.0.2.1", "quic://192.0.2.1",
@@ -106,7 +106,7 @@ struct SettingsUpstreamTests {
     func noURL(_ url: String) { #expect(throws: Mismatch.self) { try UpstreamURL(reading: url) } }
 
     @Test(
-        "a validating upstream must have a protected transport",
+        "an upstream with `validates: true` must be encrypted or on this machine",
         arguments: [
             ("tls://192.0.2.1", true), ("https://192.0.2.1/q", true),
             ("udp://127.0.0.1:5353", true),
@@ -130,7 +130,7 @@ struct SettingsUpstreamTests {
         #expect(try settings(of: Self.entry("url: \"\(url)\"")).upstreams.first?.validates == false)
     }
 
-    @Test("addresses replace the URL's host and use its port by default")
+    @Test("`addresses` replace the host of the URL; their default port is the port of the URL")
     func addresses() throws {
         let upstream = try #require(
             try settings(
@@ -154,7 +154,7 @@ struct SettingsUpstreamTests {
         #expect(other.timeout == .milliseconds(700))
     }
 
-    @Test("an error has its place and a hint", arguments: Self.mistakes)
+    @Test("an error has its position and a hint", arguments: Self.mistakes)
     func checkMistakes(_ bad: BadText) { expectErrors(problems(in: bad.text), bad.errors) }
 
     private static let mistakes: [BadText] = [
@@ -260,7 +260,7 @@ struct SettingsUpstreamTests {
         ),
     ]
 
-    @Test("with a wildcard listener, each address of this machine belongs to the daemon")
+    @Test("with a wildcard listener, an upstream at any address of this machine is an error")
     func wildcard() throws {
         let here = try #require(IPAddress("192.0.2.7"))
         let environment = SettingsEnvironment(isLocal: { $0.ip == here })
@@ -279,7 +279,7 @@ struct SettingsUpstreamTests {
         #expect(isRefused("[::]:53", "udp://[::1]"))
     }
 
-    @Test("the machine's addresses are detected by binding to them")
+    @Test("an address is local if a socket can be bound to it")
     func local() throws {
         let environment = SettingsEnvironment.process
         #expect(environment.isLocal(try #require(SocketAddress("127.0.0.1:53"))))

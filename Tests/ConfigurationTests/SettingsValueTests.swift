@@ -22,7 +22,7 @@ struct SettingsValueTests {
     }
 
     @Test(
-        "text that is not a duration is refused",
+        "text that is not a duration is an error",
         arguments: ["1", "1.5s", "s", "-1s", "+1s", "1 s", "1w", "1s1m", "8d", "٣s", "0x1s", "1S"]
     )
     func noDurations(text: String) {
@@ -55,14 +55,14 @@ struct SettingsValueTests {
         #expect(try settings(of: isp + "control: {mode: \"660\"}").control.mode == 0o660)
     }
 
-    @Test("the default port is 53")
+    @Test("the default port of `listen` is 53")
     func addresses() throws {
         let loaded = try settings(of: isp + "listen: [127.0.0.1, \"::1\", \"[::1]:5353\"]")
         #expect(texts(loaded.listen) == ["127.0.0.1:53", "[::1]:53", "[::1]:5353"])
     }
 
     @Test(
-        "servers and ports depend on the channel",
+        "the default servers and ports of Tencent depend on the channel",
         arguments: [
             ("https, token: {file: TOKEN}", ["119.29.29.99:443", "119.28.28.99:443"], ":443"),
             ("aes, id: 1, key: {file: AES}", ["119.29.29.98:80", "119.28.28.98:80"], ":80"),
@@ -92,7 +92,7 @@ struct SettingsValueTests {
         )
     }
 
-    @Test("routes have their line numbers")
+    @Test("each route records its line number")
     func places() throws {
         let loaded = try settings(
             of: isp + "routes:\n  - domains: [example.com]\n    upstreams: [isp]\n"

@@ -102,7 +102,7 @@ struct SettingsVendorTests {
     }
 
     @Test(
-        "defaults depend on the kind",
+        "the default channel and servers depend on the kind of vendor",
         arguments: [
             ("kind: alibaba, account: 1", "v2 https", 10, "203.107.1.1:443"),
             ("kind: alibaba, account: 1, api: v1, scheme: http", "v1 http", 10, "203.107.1.1:80"),
@@ -134,7 +134,7 @@ struct SettingsVendorTests {
         #expect(loaded.servers.first?.description == first)
     }
 
-    @Test("options may precede the kind")
+    @Test("the options of a vendor may precede its option `kind`")
     func order() throws {
         let loaded = try settings(of: text("secret: $hex, account: 7, timeout: 1s, kind: baidu"))
         let vendor = try #require(loaded.vendors.first)
@@ -198,7 +198,7 @@ struct SettingsVendorTests {
         #expect(try source("kind: baidu, account: 1, secret: $hex") == nil)
     }
 
-    @Test("options are passed to the vendor client")
+    @Test("options of a vendor become settings of the vendor client")
     func client() throws {
         let loaded = try settings(
             of: text(
@@ -232,7 +232,7 @@ struct SettingsVendorTests {
         }
     }
 
-    @Test("a price requires a currency, and a currency a price")
+    @Test("a price requires a currency, and a currency requires a price")
     func prices() {
         let vendor = "kind: alibaba, account: 1, price: "
         expectErrors(
@@ -294,7 +294,7 @@ struct SettingsVendorTests {
         #expect(self.messages(account + ", http: 3").isEmpty == LibraryVersion.hasHTTP3)
     }
 
-    @Test("Alibaba's parameters are limited and sent with calls")
+    @Test("Alibaba's `sdns` parameters have limits on their characters and their size")
     func sdns() throws {
         let vendor = "kind: alibaba, account: 1, sdns: "
         let loaded = try settings(of: text(vendor + "{city: hangzhou, \"no\": 1=}"))
@@ -454,7 +454,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("the protocol of calls depends on the kind")
+    @Test("the protocol of calls depends on the kind of vendor")
     func protocols() throws {
         let vendors = [
             "kind: tencent, token: $number",
