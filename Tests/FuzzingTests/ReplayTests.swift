@@ -21,7 +21,7 @@ struct ReplayTests {
         }
     }
 
-    @Test("every input satisfies all invariants", arguments: FuzzTarget.all)
+    @Test("each seed and finding satisfies the invariants of its target", arguments: FuzzTarget.all)
     func replay(_ target: FuzzTarget) throws {
         let seeds = try Self.inputs("Seeds", target)
         #expect(!seeds.isEmpty, "\(target.name) has no seeds")
@@ -30,7 +30,7 @@ struct ReplayTests {
         }
     }
 
-    @Test("every prefix of an input satisfies all invariants", arguments: FuzzTarget.all)
+    @Test("each prefix of a seed satisfies the invariants of its target", arguments: FuzzTarget.all)
     func cut(_ target: FuzzTarget) throws {
         for (file, input) in try Self.inputs("Seeds", target) where input.count < 300 {
             for count in input.indices {
@@ -41,7 +41,7 @@ struct ReplayTests {
         }
     }
 
-    @Test("each folder of inputs has its target", arguments: ["Seeds", "Findings"])
+    @Test("each folder of inputs has the name of a target", arguments: ["Seeds", "Findings"])
     func folders(_ kind: String) throws {
         let names = FuzzTarget.all.map(\.name)
         #expect(Set(names).count == names.count)

@@ -3,9 +3,10 @@ import DNSCache
 import DNSWire
 
 extension FuzzTarget {
-    /// A reply patched into the query equals the built reply.
+    /// The reply that the cache writes over the query equals the reply that `Message` encodes.
     ///
-    /// Three octets set the elapsed seconds and the client's flags; the reply follows.
+    /// The first three octets of the input set the age of the answer in seconds and the flags of
+    /// the query; the cached reply follows.
     static let cache = FuzzTarget(name: "cache") { octets in
         var input = FuzzInput(octets)
         let age = UInt32(input.number())
@@ -74,7 +75,7 @@ private struct CacheOracle {
             ),
             now: origin
         )
-        // Answers larger than half the smallest cache are not stored.
+        // The cache does not store an answer that is larger than half of the smallest cache.
         guard cache.numbers.insertions > 0 else { return }
         let octets = query.encoded()
         let facts = try QueryFacts(checking: octets.rawSpan)

@@ -2,7 +2,7 @@
 import DNSWire
 
 extension FuzzTarget {
-    /// Parsing and printing of names and addresses are inverse.
+    /// A printed name or address is parsed as the same name or address.
     static let name = FuzzTarget(name: "name") { octets in
         switch NameOracle.read(octets) {
         case .success(let name): try NameOracle.judge(name)
@@ -19,7 +19,7 @@ private enum NameOracle {
         Result { () throws(NameTextError) in try Name(text: octets[...]) }
     }
 
-    /// A name has one wire form, and each of its texts gives that name.
+    /// Checks that each text of a name is parsed as this name, and the same for its wire form.
     static func judge(_ name: Name) throws {
         for text in [name.text, name.description] {
             try promise(text.utf8.allSatisfy { 0x21...0x7E ~= $0 }, "not printable: \(text)")

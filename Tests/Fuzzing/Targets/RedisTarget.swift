@@ -2,9 +2,9 @@
 import Fleet
 
 extension FuzzTarget {
-    /// Replies of Redis are parsed equally, however the octets are divided into reads.
+    /// The number of parsed Redis replies does not depend on the division of the octets into reads.
     ///
-    /// The first octet sets the read sizes.
+    /// The first octet of the input sets the size of the reads.
     static let redis = FuzzTarget(name: "redis") { octets in
         try promise(RedisCodec.load() == nil, "libhiredis is missing")
         var input = FuzzInput(octets)

@@ -3,7 +3,7 @@ import Configuration
 import Control
 
 extension FuzzTarget {
-    /// Errors have a place in the file, and printed settings are parsed as equal.
+    /// The position of each error is in the file, and printed settings are parsed as equal.
     static let settings = FuzzTarget(name: "settings") { octets in
         // Does not query libcurl or the machine's addresses, but reads files that the input names.
         let environment = SettingsEnvironment(hasHTTP3: false)

@@ -4,9 +4,10 @@ import DNSWire
 import TestWorld
 
 extension FuzzTarget {
-    /// Damage is detected before any entry is used, and restored entries are those of the file.
+    /// No entry of a damaged snapshot is restored, and each restored entry is in the file.
     ///
-    /// The first octet may request correct checksums, as from an attacker.
+    /// If the lowest bit of the first octet is 1, the target first corrects the checksums of the
+    /// file, as an attacker would do.
     static let snapshot = FuzzTarget(name: "snapshot") { octets in
         var input = FuzzInput(octets)
         let isMadeUp = input.octet() & 1 != 0
@@ -47,7 +48,7 @@ private struct SnapshotOracle {
         guard let message = entry.message else {
             throw Finding(description: "unreadable records of \(entry.name)")
         }
-        // TTLs are current; the octets between them are unchanged.
+        // The TTL of a restored record can have changed, but the file must contain the same data.
         for record in message.answers where record.name == entry.name {
             try promise(file.has(record.data.octets) || isCompressed(record), "\(record) is new")
         }

@@ -7,7 +7,8 @@ import Upstream
 extension FuzzTarget {
     /// No reply is accepted for another query, and clients get the records of an accepted reply.
     ///
-    /// The first octet sets what the attacker knows of the query; the reply follows.
+    /// The first octet of the input sets which fields of the query the attacker knows, such as the
+    /// ID; the forged reply follows.
     static let upstream = FuzzTarget(name: "upstream") { octets in
         var input = FuzzInput(octets)
         let knows = input.octet()
@@ -96,7 +97,7 @@ private enum UpstreamOracle {
 
     /// A copied reply gives the answer of the decoded reply.
     ///
-    /// `message` is nil if another record is malformed.
+    /// `message` is nil if a record that was not copied is malformed.
     private static func judge(_ plain: PlainReply, _ message: Message?, _ query: Query) throws {
         let asked = Query(question: query.question, dnssecOK: query.dnssecOK)
         let provenance = Provenance(source: .upstream, origin: 0)

@@ -2,9 +2,9 @@
 import Control
 
 extension FuzzTarget {
-    /// Framing is independent of read sizes; calls and replies survive encoding.
+    /// Framing is independent of the size of the reads; method calls and replies survive encoding.
     ///
-    /// The first octet sets the read sizes.
+    /// The first octet of the input sets the size of the reads.
     static let varlink = FuzzTarget(name: "varlink") { octets in
         var input = FuzzInput(octets)
         let size = Int(input.octet()) + 1
@@ -43,7 +43,7 @@ private enum VarlinkOracle {
         return messages
     }
 
-    /// A call survives encoding, and its arguments match its method or are refused.
+    /// A method call survives encoding, and its arguments match the method or are rejected.
     static func judge(_ call: Call) throws {
         let message = try call.message()
         try promise(message.last == 0 && !message.dropLast().contains(0), "a NUL in a message")

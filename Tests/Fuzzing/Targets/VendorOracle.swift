@@ -27,7 +27,7 @@ struct VendorOracle {
         try judgeSchedule(reply)
     }
 
-    /// Answers are for the requested names and within limits, or refused.
+    /// Answers are for the requested names and within the limits, or the reply is rejected.
     private func judge(_ reply: HTTPReply, to lookup: VendorQuery) throws -> [VendorAnswer] {
         let answers: [VendorAnswer]
         do throws(VendorError) {
@@ -59,7 +59,7 @@ struct VendorOracle {
     /// A vendor accepts addresses only from a reply that contains the name.
     private func judgeNaming(_ answers: [VendorAnswer], in body: [UInt8]) throws {
         guard let answer = answers.first, !answer.isEmpty,
-            // Escapes allow many forms of a name.
+            // With JSON escapes, a reply can write the name in many forms.
             !body.contains(UInt8(ascii: "\\"))
         else { return }
         let small = body.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }
@@ -96,7 +96,7 @@ struct VendorOracle {
         try promise(found.validFor.map { $0 > .zero } ?? true, "servers with a validity of zero")
     }
 
-    /// Encrypted text is parsed like the plain text, or refused.
+    /// The encrypted body gives the same answers as the plain body, or is rejected.
     func judgeSame(_ body: [UInt8], as other: VendorOracle, _ plain: [UInt8]) throws {
         let lookup = VendorQuery(names: [Self.names[0]], families: .both)
         let left = try? vendor.answers(to: lookup, in: HTTPReply(status: 200, body: body))

@@ -2,7 +2,7 @@
 import DNSWire
 
 extension FuzzTarget {
-    /// Both parsers agree, and encoding and parsing are inverse.
+    /// `QueryFacts` and `Message` agree, and an encoded message is parsed as the same message.
     static let wire = FuzzTarget(name: "wire") { octets in
         let message = try? Message(parsing: octets)
         if let message { try WireOracle.judgeWriting(message) }
@@ -12,7 +12,8 @@ extension FuzzTarget {
 
 private enum WireOracle {
     static func judgeWriting(_ message: Message) throws {
-        // Encoded without the input's compression pointers, the message may exceed 65,535 octets.
+        // The encoder may compress less than the input does. Then the message may exceed 65,535
+        // octets.
         guard let whole = message.encodedIfItFits() else { return }
         let again = try Message(parsing: whole)
         try promise(again == message, "a message changes by encoding and parsing")
@@ -24,7 +25,7 @@ private enum WireOracle {
         )
     }
 
-    /// In-place parsing agrees with the message, or refuses an invalid or unusual query.
+    /// `QueryFacts` agrees with the parsed message, or rejects an invalid or unusual query.
     static func judgeReading(_ octets: [UInt8], _ message: Message?) throws {
         let facts: QueryFacts
         do throws(QueryFault) {
@@ -82,7 +83,7 @@ private enum WireOracle {
         try promise(cookies?.client == number, "wrong client cookie")
     }
 
-    /// A query refused in place is invalid or unusual; the reply is a header or nothing.
+    /// A query that `QueryFacts` rejects is invalid or unusual; an error reply has the query's ID.
     private static func judge(_ fault: QueryFault, _ octets: [UInt8], _ message: Message?) throws {
         if let message {
             let isRight =
