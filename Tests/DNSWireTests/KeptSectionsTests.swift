@@ -105,7 +105,7 @@ struct KeptSectionsTests {
         let end = 12 + question.octetCount + sections.octets.count
         let ttl = end + 5
         let pointer = [0xC0 | UInt8(ttl >> 8), UInt8(truncatingIfNeeded: ttl)]
-        // The TTL of this record contains the octets of the name "a", to which its data points.
+        // The TTL of this CNAME record contains the name "a", to which the pointer in RDATA leads.
         let cname: [UInt8] = [0, 0, 5, 0, 1, 1, 0x61, 0, 0, 0, 2] + pointer
         #expect(throws: WireError.reservedLabel(at: ttl)) {
             try check(sections.octets + cname, additionals: 2)

@@ -61,7 +61,7 @@ struct ProtocolTests {
             let reply = try Self.reply(to: message, kind, at: daemon)
             var header = Self.header(0x8181)
             if reply.count > header.count {
-                // RFC 6891 §6.1.1; an OPT without options has 11 octets.
+                // RFC 6891 §6.1.1: ARCOUNT is 1, for an OPT without options (11 octets).
                 header[11] = 1
                 #expect(reply.count == 23 && reply[12...14] == [0, 0, 41], "\(label): \(reply)")
             }

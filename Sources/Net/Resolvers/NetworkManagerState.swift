@@ -27,8 +27,8 @@ struct NetworkManagerState {
 
     /// Returns the settings of the latest reply; nil if there is none.
     ///
-    /// After the end of the service, the reply is valid only while the reply contains a protected
-    /// link: a link that is up, and whose servers require TLS or belong to a VPN.
+    /// After NetworkManager has ended, its latest reply is valid only while one of the links in the
+    /// reply is protected: the link is up, and its servers require TLS or belong to a VPN.
     ///
     /// - Parameter running: interfaces that are up, by name; nil if unknown.
     mutating func settings(
