@@ -122,7 +122,7 @@ package final class Daemon {
             let socket = try firstControlSocket()
             try accelerator.load(components.settings, in: dependencies)
             dropCapabilities()
-            // Hosts files are read before the first query, because their answers have priority.
+            // Reads the hosts files before the first query, because their answers have priority.
             await hosts.start()
             if components.settings.upstreams.contains(where: { $0.from == .network }) {
                 await network.learnResolvers(dependencies)

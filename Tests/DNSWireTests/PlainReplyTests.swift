@@ -160,7 +160,7 @@ struct PlainReplyTests {
     func `a name of another section has at most 127 pointers`(_ pointers: Int, _ isCopied: Bool) {
         var octets = Self.reply([Self.address()]) { $0.edns = nil }
         octets[9] = 2
-        // The data of the first record are pointers, each to the previous.
+        // The data of the first record consists of pointers; each leads to the previous pointer.
         octets += [
             0, 0, 16, 0, 1, 0, 0, 0, 1, UInt8(pointers * 2 >> 8), UInt8(pointers * 2 & 0xFF),
         ]

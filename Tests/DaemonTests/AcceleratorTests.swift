@@ -40,7 +40,7 @@ struct AcceleratorTests {
         #expect(line.contains("CAP_BPF") && line.contains("CAP_NET_ADMIN"))
     }
 
-    /// Starts an accelerator that loads after one second; returns its log.
+    /// Starts an accelerator that loads the BPF program after one second; returns its log.
     @ServiceLoop
     private func startLater(
         _ event: @ServiceLoop (Accelerator, TestClock) -> Void

@@ -81,7 +81,7 @@ struct SnapshotLoadingTests {
         let printer = try Name("printer.lan")
         let validity = cacheFile.validity
         cacheFile.validity = {
-            // The changes come after the load has begun.
+            // Makes the changes after the load has begun.
             defer {
                 daemon.components.resolver.use(
                     HostsTable(records: [(printer, [.v4(IPv4Address(value: 0xC0A8_0107))])])

@@ -226,7 +226,8 @@ extension Settings {
         } else if directory != Self.directory(of: ControlSettings().socket),
             !reading.environment.mayBeDirectory(directory)
         {
-            // systemd creates the directory of the default socket when the service starts.
+            // No warning for the default socket, because systemd creates its directory when the
+            // service starts.
             reading.warn(
                 reading.place(of: "control.socket"),
                 "the directory \(directory) does not exist: \(effect)",

@@ -52,7 +52,7 @@ extension SocketAddress {
         return ip
     }
 
-    /// Throws if a server cannot have the IP address.
+    /// Throws if the IP address cannot be the address of one server.
     func checkServer() throws(Mismatch) {
         guard !ip.isUnspecified else { throw Mismatch() }
         guard !ip.isMulticast, ip != .broadcast else {

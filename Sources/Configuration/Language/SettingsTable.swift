@@ -7,7 +7,7 @@ internal import Control
 struct SettingsTable<Owner: Sendable>: Sendable {
     let options: [SettingsOption<Owner>]
 
-    /// Messages for keys of other vendor kinds, by key.
+    /// Messages for keys that are valid only for other kinds of vendors, by key.
     ///
     /// A message continues a sentence that begins with the key: `is an option of vendor kind ...`.
     var misplacedKeys: [String: String] = [:]

@@ -39,7 +39,7 @@ package struct FleetSettings: Sendable, Equatable {
         /// Each machine can use the whole budget.
         case own
 
-        /// All machines together can use the budget.
+        /// All machines of the fleet together can use the budget.
         case shared
     }
 

@@ -39,7 +39,7 @@ package struct RouteSettings: Sendable, Equatable {
     package enum Fallback: String, Sendable, Hashable, CaseIterable {
         case upstream
 
-        /// Upstreams never answer A and AAAA queries.
+        /// Upstreams never answer A and AAAA queries for names of the route.
         case none
     }
 

@@ -37,8 +37,8 @@ package struct Message: Hashable, Sendable {
 extension Message {
     /// Response code of twelve bits (RFC 6891 §6.1.3).
     ///
-    /// Without EDNS, the setter stores SERVFAIL in place of a code above 15. In contrast,
-    /// `QueryFacts.reply`, which workers call, then sends only the low 4 bits of the code.
+    /// Without EDNS, the setter stores SERVFAIL in place of a code above 15. In contrast, the
+    /// encoder of workers, `QueryFacts.reply`, sends only the low 4 bits of such a code.
     package var rcode: RCode {
         get { RCode(rawValue: UInt16(edns?.extendedRCode ?? 0) << 4 | header.flags & 0xF) }
         set {

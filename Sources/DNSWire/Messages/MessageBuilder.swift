@@ -48,7 +48,7 @@ extension MessageBuilder {
         try count(in: .question)
     }
 
-    /// Appends a record; the caller appends the sections in order.
+    /// Appends a record; the caller must append all records in the order of the sections.
     package mutating func append(_ record: Record, to section: Section) throws(BuildError) {
         append(record.name)
         octets.append(bigEndian: record.type.rawValue)

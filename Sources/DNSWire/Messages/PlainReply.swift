@@ -106,7 +106,9 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Checks an address; returns false for a duplicate, a wrong size, or a different TTL.
+    /// Checks an address record.
+    ///
+    /// Returns false for a duplicate, a wrong size, or a TTL that the first address does not have.
     private mutating func takeAddress(_ start: Int, _ ttl: UInt32) -> Bool {
         let size = Self.prologue + (type == RecordType.a.rawValue ? 4 : 16)
         guard end - start == size else { return false }

@@ -92,7 +92,7 @@ extension Name {
         }
     }
 
-    /// Appends this name to `text` in lower case, as in a URL; false if ``isHostname`` is false.
+    /// Appends this name in lower case, as in a URL; returns false if ``isHostname`` is false.
     package func appendHostText(to text: inout [UInt8]) -> Bool {
         guard octets.count > 1 else { return false }
         let start = text.count - 1

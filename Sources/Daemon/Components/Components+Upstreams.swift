@@ -80,7 +80,7 @@ extension Components {
     ) -> any UpstreamTransport {
         guard settings.url.scheme == .https, let http else {
             let tls = settings.url.scheme == .tls ? tls : nil
-            // An address with an interface is not translated by NAT64, because the NAT64 prefix
+            // An IPv4 server of one interface gets no NAT64 address, because the NAT64 prefix
             // possibly belongs to another interface.
             guard !address.isIPv6, address.link == 0 else {
                 return dependencies.way(settings, address, tls)

@@ -156,7 +156,7 @@ struct Components {
 package enum StartError: Error, CustomStringConvertible {
     case listen(SocketAddress, SocketError)
 
-    /// The daemon cannot bind the first address, because it uses the port at the second address.
+    /// The first address overlaps the second address, on which this daemon already listens.
     case listenBeside(SocketAddress, SocketAddress)
     /// The daemon cannot bind the first address because of sockets that systemd bound.
     ///

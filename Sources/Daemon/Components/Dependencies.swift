@@ -35,7 +35,7 @@ package struct Dependencies {
     /// Connects to a server, to check if its address family works.
     var connect: StackProbe.Connect = { _, _ in true }
 
-    /// Address families for which such a connection succeeded.
+    /// Address families (IPv4, IPv6) that work, according to ``connect``.
     var detected = DetectedStack()
 
     /// Translation of IPv4 server addresses for a NAT64.

@@ -18,7 +18,7 @@ final class UsageFile: UsageStore {
     private let file: SharedFile
     private let memory = UsageMemory()
 
-    /// Content that this daemon last wrote, and its records, so that equal content is not parsed.
+    /// Content that this daemon last wrote, and its records; equal content needs no new parse.
     private nonisolated let latest = Lock<([UInt8], [String: UsageRecord])>(([], [:]))
 
     private(set) var problem: String?

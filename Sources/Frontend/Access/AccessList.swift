@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Networks of the clients that are allowed; a search takes logarithmic time.
+/// Networks of the clients that the option `allow` permits; a search takes logarithmic time.
 package struct AccessList: Sendable {
     private let v4: DisjointRanges<UInt32>
     private let v6: DisjointRanges<UInt128>

@@ -10,7 +10,9 @@ struct ClientQueue<Element> {
 
         init(_ client: ClientNetwork) { self.client = client }
 
-        /// Changes the elements in a local variable, which needs no run-time exclusivity checks.
+        /// Calls `body` with the elements in a local variable.
+        ///
+        /// Swift does not check the exclusive access to a local variable at run time.
         func change<Result>(
             _ body: (inout FirstInFirstOut<Element>) -> Result
         ) -> Result {
@@ -21,7 +23,7 @@ struct ClientQueue<Element> {
         }
     }
 
-    /// Queues of clients: all queues that have elements, and also `latest`.
+    /// Queues of all clients with elements, and the queue `latest`, which may be empty.
     private var lines: [ClientNetwork: Line] = [:]
 
     private var turns = FirstInFirstOut<Line>()
@@ -74,7 +76,9 @@ struct ClientQueue<Element> {
         return line
     }
 
-    /// Removes the next element; `weighing` returns the weight of an element.
+    /// Removes the next element.
+    ///
+    /// - Parameter weighing: must return the weight with which `append` added the element.
     mutating func pop(weighing: (Element) -> Int = { _ in 0 }) -> Element? {
         guard let line = current ?? turns.pop(), let element = line.change({ $0.pop() }) else {
             return nil

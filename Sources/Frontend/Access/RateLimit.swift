@@ -24,7 +24,9 @@ package final class RateLimit: Sendable {
     /// Number of slots in the table, 8 octets each; a power of 2.
     private static let places = 16_384
 
-    /// Time in nanoseconds: a burst can have all queries that the limit allows in this time.
+    /// Length of a burst in nanoseconds.
+    ///
+    /// A client can send at once as many queries as the limit allows in this time.
     private static let burst: UInt64 = 1_000_000_000
 
     private let origin: Instant

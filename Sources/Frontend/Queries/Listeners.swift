@@ -17,8 +17,8 @@ package struct Listeners {
 
     /// Binds TCP and UDP to the same address and port.
     ///
-    /// TCP is bound first because its port is exclusive. Therefore a second daemon fails here,
-    /// instead of receiving a part of the datagrams.
+    /// Binds TCP first, because two processes cannot share a TCP port. Therefore a second daemon
+    /// fails here, instead of receiving a part of the first daemon's datagrams (SO_REUSEPORT).
     ///
     /// - Parameter isAbsent: true to allow an address that no interface has.
     package init(

@@ -19,8 +19,8 @@ package final class QueryHandler {
     private var resolver: Resolver
     private let clocks: Clocks
 
-    // A stored `package` variable would be slower, because Swift checks its exclusive access at run
-    // time.
+    // Computed, because Swift would check the exclusive access to a stored `package` variable at
+    // run time, which is slower.
     package var inFlight: Int { unanswered }
     private var unanswered = 0
 

@@ -6,10 +6,10 @@
 enum TCPLimits {
     // MARK: - Number
 
-    /// Maximum sessions; a further session closes a session of the client with the most sessions.
+    /// Maximum sessions; for a further session, the client with the most sessions loses a session.
     static let connections = 256
 
-    /// Maximum sessions of one client; a further one closes the client's longest inactive session.
+    /// Maximum sessions of one client; for a further session, the client loses an older session.
     static let connectionsPerClient = 128
 
     /// Number of sessions up to which clients count as equal if a session must be closed.
@@ -18,14 +18,14 @@ enum TCPLimits {
     /// with one session each.
     static let connectionsWithoutRank = 4
 
-    /// Number of unanswered queries of one session at which the daemon stops to read from it.
+    /// Number of unanswered queries of a session at which the daemon stops reading from it.
     static let pending = 100
 
     static let malformed = 8
 
     // MARK: - Octets
 
-    /// Octets of unsent replies in one session above which the daemon stops to read from it.
+    /// Octets of unsent replies in a session above which the daemon stops reading from it.
     static let unwritten = 256 << 10
 
     /// Octets of unread queries and unsent replies above which a session is closed.

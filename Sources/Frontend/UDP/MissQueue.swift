@@ -4,7 +4,7 @@ internal import Locks
 package import Net
 package import Synchronization
 
-/// Datagram that a worker could not answer, and the context of its reply.
+/// Datagram that a worker could not answer, and what the service loop needs to answer it.
 package final class Miss: Sendable {
     /// Datagram; without octets if `plain` has the parsed query.
     package let datagram: ReceivedDatagram
@@ -109,10 +109,10 @@ package struct Refresh: Sendable {
 
 /// Queue of misses and refreshes from the workers to the service loop.
 ///
-/// Misses from this machine and from other machines have separate queues, which are served
-/// alternately. In each queue, clients are served in round-robin order, up to 16 misses in a turn.
-/// Therefore a flood with one query from each forged address hardly delays a client with several
-/// queries.
+/// Misses from this machine and from other machines have separate queues. The service loop takes
+/// misses from both queues alternately. In each queue, it serves the clients in round-robin order,
+/// up to 16 misses in a turn. Therefore a flood with one query from each forged address hardly
+/// delays a client with several queries.
 ///
 /// A miss is queued only if its client has fewer queued misses than the queue has free places.
 /// Therefore one client fills at most half of a queue.
@@ -268,7 +268,7 @@ extension Array {
     mutating func empty() { while popLast() != nil {} }
 }
 
-/// State of a ``MissQueue`` on the service loop.
+/// State of a ``MissQueue`` that only the service loop uses.
 @ServiceLoop
 private final class Box {
     weak var queue: MissQueue?
