@@ -21,7 +21,7 @@ package class Attempt {
     /// True if the client has many queries in flight (``ClientLoad``).
     final private(set) var isOfBusyClient = false
 
-    /// True if the server closed the last connection of the query without a reply to any query.
+    /// True if the server closed the query's last connection, on which it had answered no query.
     package final var wasRefused = false
 
     /// True if a server over UDP gets the query over TCP, because datagrams were lost.
@@ -124,7 +124,7 @@ package class Attempt {
         swap(&self.completion, &next)
     }
 
-    /// Client that the limits per client count for this query; nil for a query of the daemon.
+    /// Client whose limits count this query; nil for a query of the daemon itself.
     final var client: ClientNetwork? { cancellation?.account as? ClientNetwork }
 
     /// True if the attempt has ended, for example because the network removed the server.

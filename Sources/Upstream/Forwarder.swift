@@ -110,7 +110,7 @@ package final class Forwarder: Forwarding {
         attempt.complete(outcome, at: end)
     }
 
-    /// Ends all queries and refuses new queries, after a network change has removed the server.
+    /// Ends all queries and rejects new queries, after a network change has removed the server.
     package func withdraw() {
         isWithdrawn = true
         let attempts = inFlight

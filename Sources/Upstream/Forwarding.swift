@@ -32,7 +32,7 @@ package protocol Forwarding: AnyObject, Sendable {
     /// Servers of this upstream; each server is selected and health-checked separately.
     var servers: [any Forwarding] { get }
 
-    /// Number of sockets that were closed because of forged replies.
+    /// Number of UDP sockets that the daemon closed because of possibly forged replies.
     var forgeries: UInt64 { get }
 
     var numbers: UpstreamNumbers { get }

@@ -35,7 +35,7 @@ package enum UpstreamError: Error, Hashable {
     /// An operator has paused the upstream; no query was sent.
     case paused
 
-    /// The network no longer has the server; does not count as a failure of the server.
+    /// The network no longer announces the server; does not count as a failure of the server.
     case withdrawn
 
     /// The upstream has no server now; the text is the reason.
@@ -44,9 +44,9 @@ package enum UpstreamError: Error, Hashable {
     /// A limit of this daemon or machine was reached; the server is not at fault.
     case exhausted(String)
 
-    /// A limit on queries in flight refused or ended this query.
+    /// The daemon rejected or ended this query because of a limit on queries in flight.
     ///
-    /// The server does not get the query again; other servers may get it.
+    /// This server does not get the query again; other servers may get it.
     case crowded
 
     /// Like `crowded`, but the reason is other queries of the same client.
@@ -118,7 +118,7 @@ extension UpstreamError: CustomStringConvertible {
         }
     }
 
-    /// True if a client with a normal load sends the query again after the error.
+    /// True if the query of a client with a normal load is sent again after the error.
     package var isRepeatable: Bool { self == .timedOut || repetition == .afterPause }
 
     /// True if the server is not at fault, so that the result of a probe does not count.
@@ -133,8 +133,8 @@ extension UpstreamError: CustomStringConvertible {
 extension ExtendedError {
     /// True if the server would return the same error again (RFC 8914 §4).
     ///
-    /// DNSSEC does not permit an answer, the error is from the server's cache, the name is blocked,
-    /// or the server does not support the query.
+    /// This is the case if DNSSEC validation failed, the error is from the server's cache, the name
+    /// is blocked, or the server does not support the query.
     fileprivate var isLasting: Bool {
         switch rawValue {
         case 1, 2, 5...13, 15...18, 20, 21, 25, 27, 28, 30: true
@@ -173,7 +173,7 @@ extension UpstreamError {
     init(_ error: HTTPError) {
         switch error {
         case .timedOut: self = .timedOut
-        // An overloaded server can close connections that it has accepted.
+        // The server is reachable: an overloaded server can close connections that it has accepted.
         case .connect(let why, isOpen: true): self = .broken(why)
         case .connect(let why, isOpen: false): self = .unreachable(why)
         case .cutOff: self = .broken("closed the connection before the reply")

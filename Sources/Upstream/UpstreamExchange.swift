@@ -16,10 +16,10 @@ package struct UpstreamExchange {
         /// UDP; off-path attackers must guess a random ID and letter case (0x20; RFC 5452 §9.2).
         case datagram
 
-        /// TCP, with ID 0; the connection replaces this ID.
+        /// TCP: the query has ID 0, which ``PipelinedConnection`` replaces by a random ID.
         case stream
 
-        /// DoT and DoH: like TCP, with padding that hides the length of the name (RFC 8467).
+        /// DoT and DoH: like TCP, but with padding that hides the length of the name (RFC 8467).
         ///
         /// In DoH the ID stays 0 (RFC 8484 §4.1).
         case encrypted
@@ -67,7 +67,7 @@ package struct UpstreamExchange {
     /// Size of the query in octets.
     var count: Int { query.count }
 
-    /// Writes the query of a datagram to the first ``count`` octets of `buffer`.
+    /// Writes the query, as sent over UDP, to the first ``count`` octets of `buffer`.
     func write(to buffer: inout MutableRawSpan) {
         query.write(to: &buffer)
         letterCase?.apply(to: &buffer, name)
@@ -82,7 +82,7 @@ package struct UpstreamExchange {
     package enum Validation {
         /// Not a reply to this query; ignored.
         ///
-        /// Therefore, a forged reply cannot end the exchange (RFC 5452 §9.1).
+        /// Because the message is ignored, a forged reply cannot end the exchange (RFC 5452 §9.1).
         case foreign
 
         /// Truncated reply; the query must be repeated over TCP (RFC 7766 §5).
@@ -139,7 +139,9 @@ package struct UpstreamExchange {
             && header.octets8(at: 4) == 0 && rcode != .noError && rcode != .nxDomain
     }
 
-    /// Returns a reply from a stream, where letter case is irrelevant; nil if it does not match.
+    /// Returns the reply in a message from a stream; nil if the message does not answer the query.
+    ///
+    /// The letter case does not matter: an off-path attacker cannot send messages on a connection.
     package func judgeStream(_ octets: [UInt8]) -> UpstreamReply? {
         switch validate(octets) {
         case .reply(let reply): return reply
@@ -156,7 +158,7 @@ package struct UpstreamExchange {
 
 /// Random letter case of a name: one bit for each octet (0x20).
 private struct LetterCase {
-    /// One random number for each 64 octets of a name.
+    /// One random 64-bit integer for each 64 octets of a name.
     private var bits = InlineArray<4, UInt64>(repeating: 0)
 
     init(of name: Name, using random: inout some RandomNumberGenerator) {
@@ -175,7 +177,7 @@ private struct LetterCase {
         }
     }
 
-    /// True if each letter of a received name has the case of these bits.
+    /// True if each letter of a received name has the case that `bits` prescribes.
     ///
     /// The caller has already checked that the names are equal apart from the case.
     func isKept(in message: RawSpan, _ name: Range<Int>) -> Bool {

@@ -76,9 +76,10 @@ package enum UpstreamLimits {
     /// Before this time has passed, a rate limit of the server may be the reason for the errors.
     static let declineTolerance: Duration = .seconds(600)
 
-    /// Time for which an encrypted server can be overloaded before the server counts as down.
+    /// Time after a query under high load for which failed probes do not count as an outage.
     ///
-    /// Meanwhile, the daemon reduces the queries in flight of the clients with a high load.
+    /// Applies to encrypted servers, which may be overloaded. In this time, the daemon reduces the
+    /// queries in flight of the clients with a high load.
     static let overloadTime: Duration = .seconds(10)
 
     /// Initial back-off, which doubles with each failed probe, up to `longestRest`.
@@ -87,7 +88,7 @@ package enum UpstreamLimits {
     static let firstRest: Duration = .seconds(1)
     static let longestRest: Duration = .seconds(60)
 
-    /// Maximum back-off of an encrypted server; short, because names can go to a plain server.
+    /// Maximum back-off of an encrypted server; short, because a plain server may get its queries.
     static let longestProtectedRest: Duration = .seconds(5)
 
     /// A server is slow if its round trip exceeds twice that of another server plus this time.
@@ -128,10 +129,10 @@ package enum UpstreamLimits {
 
     // MARK: - Letter case
 
-    /// Validity of the test result that a server changes the letter case of names.
+    /// Time after a mixed-case check for which replies with changed letter case are accepted.
     static let anyCase: Duration = .seconds(3_600)
 
-    /// Minimum interval between tests of the letter case.
+    /// Minimum interval between mixed-case checks of one server.
     static let caseTestSpacing: Duration = .seconds(10)
 
     // MARK: - Loops
@@ -163,7 +164,7 @@ package enum UpstreamLimits {
     /// A client with an overdue query is treated as a busy client for the same time.
     static let sharingTime: Duration = .seconds(10)
 
-    /// Maximum number of clients with overdue queries that are known for each server.
+    /// Maximum number of clients with overdue queries that the daemon remembers for each server.
     static let slowClients = 256
 
     /// Number of queries of a batch that are sent over one socket before the next socket is used.
@@ -190,7 +191,7 @@ package enum UpstreamLimits {
     /// Each of these transfers needs a connection.
     static let connections = HTTPClient.Limits().connectionsPerServer
 
-    /// Number of transfers over HTTP/1.1 that unproven clients can run before proven clients.
+    /// Number of running transfers over HTTP/1.1 below which unproven clients have precedence.
     static let unprovenConnections = connections / 4
 
     /// Time over which the number of connections that a client uses is averaged.

@@ -6,7 +6,7 @@ extension AttemptPlan {
         /// Index in the group, in the order of the settings.
         var server: Int
 
-        /// Number of the upstream, which all servers of the upstream share.
+        /// Identifier of the server's upstream; equal for all servers of the upstream.
         var upstream = 0
 
         var role = ServerRole.ordinary
@@ -22,22 +22,24 @@ extension AttemptPlan {
 
         var timeout: Duration
 
-        /// Time before a hedged query is sent to the next server.
+        /// Time to wait for a reply before a hedged query is sent to the next server.
         var patience: Duration
 
-        /// Minimum time before an unanswered query is repeated to this server; nil for never.
+        /// Minimum time before an unanswered query is sent to this server again; nil: never.
         var repeatsAfter: Duration?
 
-        /// True if the server loses datagrams, so that it gets more attempts, the last over TCP.
+        /// True if datagrams to or from the server get lost.
+        ///
+        /// The server then gets more attempts, and the last attempt uses TCP.
         var isLossy = false
 
         var tries = 0
         var asked: Instant?
 
-        /// Earliest time of the next attempt after SERVFAIL or REFUSED; nil for other servers.
+        /// Earliest time of the next attempt after the server returned SERVFAIL or REFUSED.
         ///
-        /// A server that replied with SERVFAIL or REFUSED is queried again only after all other
-        /// servers.
+        /// Nil if the server has returned neither of them. After SERVFAIL or REFUSED, the server is
+        /// queried again only after all other servers.
         var repeatableAt: Instant?
     }
 

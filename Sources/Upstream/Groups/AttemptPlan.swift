@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Failover and hedging plan of one query in a group: a state machine without clock or network.
+/// Failover and hedging plan of one query to a group: a state machine without clock or network.
 ///
 /// The rules are in `Upstream.md`, section "Selection of servers".
 struct AttemptPlan: Sendable, Hashable {
@@ -24,7 +24,8 @@ struct AttemptPlan: Sendable, Hashable {
         let start: Instant
         let until: Instant
 
-        /// Time to probe the server of this attempt, and to query the next server in parallel.
+        /// Time at which the unanswered attempt causes a probe, and a hedged query to the next
+        /// server.
         fileprivate let overdue: Instant
         fileprivate var isSuspected = false
     }
@@ -33,13 +34,13 @@ struct AttemptPlan: Sendable, Hashable {
 
     private var candidates: ShortArray<Candidate>
 
-    /// Servers that returned a lasting error, or must not be queried; they get no attempt.
+    /// Servers that get no attempt: the caller excluded them, or their error permits no repetition.
     var refused: [Int] = []
 
     /// Servers with a probe in flight.
     private var suspects: [Int] = []
 
-    /// Maximum attempts per server, except at servers that lose datagrams.
+    /// Maximum attempts per server; other limits apply to lossy servers and after error responses.
     private let rounds: Int
 
     private var running = ShortArray<Try>()
@@ -55,9 +56,9 @@ struct AttemptPlan: Sendable, Hashable {
     /// True if the latest datagram repeated the query to a server that had not replied.
     ///
     /// A short outage could lose all datagrams that are sent at short intervals. So in this state,
-    /// the next datagram is sent only after the timeout, or if a queried server replies to another
-    /// query or to a probe. Exception: a server that loses datagrams, or has returned an error,
-    /// gets a hedged query.
+    /// the next datagram is sent only after an attempt has timed out, or after a server with an
+    /// attempt in flight replies to another query or to a probe. Exception: a server that loses
+    /// datagrams, or has returned SERVFAIL or REFUSED, gets a hedged query.
     private var waitsForReply = false
 
     /// Time of the first attempt.
@@ -139,7 +140,7 @@ struct AttemptPlan: Sendable, Hashable {
         return next?.index
     }
 
-    /// True after two attempts at servers of an upstream.
+    /// True if the servers of `upstream` have had at least two attempts in total.
     private func isTried(_ upstream: Int) -> Bool {
         var tries = 0
         for index in candidates.indices where candidates[index].upstream == upstream {
@@ -148,9 +149,10 @@ struct AttemptPlan: Sendable, Hashable {
         return tries >= 2
     }
 
-    /// True if the plan may query a server: attempts are left, and the server is trusted.
+    /// True if the plan may query a server now: attempts are left, and the server is trusted.
     ///
-    /// An unprotected server may be queried only if all earlier protected servers are down.
+    /// An unprotected server may be queried only if all earlier protected servers are down, and a
+    /// spare server only if `isSurplus` is false.
     private func mayBeAsked(_ candidate: Int) -> Bool {
         isLeft(candidate) && !candidates[candidate].isUntrusted && !isSurplus(candidate)
             && (candidates[candidate].isProtected
@@ -306,7 +308,7 @@ extension AttemptPlan {
         return running.isEmpty || mayStandIn ? proceed(now: now) : nil
     }
 
-    /// Records that a server replied to another query or a probe, but not to its attempt in flight.
+    /// Records that a server with an attempt in flight replied to another query, or to a probe.
     mutating func replied(now: Instant) -> Move? {
         guard waitsForReply, !isOver, now < deadline, let next, mayJoin(next),
             !candidates[next].isLossy, candidates[next].repeatableAt == nil
@@ -322,8 +324,8 @@ extension AttemptPlan {
             isOver = true
             return .end
         }
-        // If `next` already has the query, the failure of another server must not cause a
-        // repetition.
+        // If `next` already has an attempt in flight, the failure of another server must not cause
+        // a second attempt at `next`.
         guard mayJoin(next), !isRunning(next), !isHeld(next) else { return nil }
         if let end = candidates[next].repeatableAt, now < end { return nil }
         return advance(to: next, now: now)
@@ -350,7 +352,7 @@ extension AttemptPlan {
         if server.isProtected,
             candidates.indices.contains(where: { !candidates[$0].isProtected && isLeft($0) })
         {
-            // Leaves the remaining time to an unprotected server.
+            // The rest of the time stays for an unprotected server, if the protected server fails.
             let (part, whole) = UpstreamLimits.protectedShare
             left = left * part / whole
         }
@@ -362,7 +364,8 @@ extension AttemptPlan {
             let rest = start - now + server.timeout + server.patience * 3
             left = min(left, max(server.patience, rest))
         }
-        // TCP repeats lost packets after seconds, so the last attempt can use the whole time.
+        // TCP may repeat a lost packet only after seconds, so an attempt over TCP, which is the
+        // last, gets all of the remaining time.
         let until = now + (usesStream ? left : min(server.timeout, left))
         let number = count
         count += 1

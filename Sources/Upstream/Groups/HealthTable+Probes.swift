@@ -66,7 +66,8 @@ extension HealthTable {
         page.probeCount += 1
         let number = page.probeCount
         let completion = Completion<Probe.Outcome> { [self] in
-            // If a network change has reset the health since, a later probe decides.
+            // A network change may have reset the health, so that a later probe is in flight. Then
+            // the result of the later probe counts.
             guard number == page.probeCount || !page.health.isProbed else { return }
             probed(server, page, $0)
         }
@@ -169,10 +170,10 @@ extension HealthTable {
 
 /// Health probe of one server.
 ///
-/// Over UDP, the query is repeated. Over TCP or TLS, the probe uses an open connection first. If a
-/// client's query got no reply, the probe then also uses a new connection. The open connection
-/// stays in use, because a firewall can refuse new connections while the server answers on the open
-/// connection.
+/// Over UDP, the probe repeats its query until a reply arrives. Over TCP or TLS, the probe uses an
+/// open connection first. If a client's query got no reply, the probe then also uses a new
+/// connection. The open connection stays in use, because a firewall can refuse new connections
+/// while the server answers on the open connection.
 @ServiceLoop
 private final class Probe {
     /// Result of a probe.
@@ -189,7 +190,7 @@ private final class Probe {
     /// Called for each datagram that times out after its repetition was answered.
     private let lostDatagram: @ServiceLoop () -> Void
 
-    /// Number of the query that was answered; 0 if the first query was answered, or none.
+    /// Index of the query that the server answered; 0 for the first query, and for no answer.
     private var winner = 0
 
     private var began: Instant
@@ -267,7 +268,8 @@ private final class Probe {
         // The query on the open connection may still get a reply.
         case .failure where running > 0 && !isDatagram: break
         case .failure(.timedOut) where clocks.now() - attempt.deadline > UpstreamLimits.lateness:
-            // The daemon was too busy, so a reply may be unread. The server has not failed.
+            // The daemon was too busy, so a reply may wait unread in the socket. The server has not
+            // failed.
             complete(.exhausted("the daemon was too busy to read the reply"))
         case .failure(let error): complete(error)
         }

@@ -3,7 +3,7 @@ package import DNSWire
 package import Net
 
 extension Forwarding {
-    /// URL, marked if the server is unprotected.
+    /// URL for messages, with the addition "unprotected" for an unprotected server.
     nonisolated var label: String { isProtected ? url : "\(url), unprotected" }
 }
 
@@ -23,7 +23,7 @@ package final class HealthTable {
 
     package var report: @ServiceLoop (News) -> Void = { _ in }
 
-    /// Called for each failure with the server's name and URL.
+    /// Called for each failed query or probe, with the server's name, its URL and the error.
     package var reportFailure: @ServiceLoop (String, String, UpstreamError) -> Void = { _, _, _ in }
 
     let clocks: Clocks
@@ -91,7 +91,7 @@ package final class HealthTable {
         return (isPaused(server) ? .paused : health.condition, health.latency)
     }
 
-    /// Removes a server that was withdrawn.
+    /// Removes a server that is no longer a server of the network.
     package func forget(_ server: any Forwarding) {
         pages[ObjectIdentifier(server)] = nil
         probes = probes.filter { $0.value !== server }
@@ -162,7 +162,7 @@ package final class HealthTable {
         if rests { probe(server, until: now + server.timeout) }
     }
 
-    /// Records a client's failed query, which does not change the server's health.
+    /// Records that a client's query failed; the failure does not change the server's health.
     func failed(
         _ server: any Forwarding,
         _ error: UpstreamError,
@@ -195,7 +195,8 @@ extension HealthTable {
 
     /// Sends a loop probe, a query for a random name, to `server` unless a probe was sent recently.
     ///
-    /// Only a slow failure causes a probe, because a query in a loop ends by a timeout.
+    /// Only an attempt that failed after ``UpstreamLimits/loopTime`` or later causes a loop probe,
+    /// because a query in a loop ends by a timeout.
     ///
     /// - Parameter began: the start of the failed attempt.
     func seekLoop(through server: any Forwarding, failedSince began: Instant) {

@@ -15,9 +15,10 @@ package enum ClientLoad: Sendable {
 
 /// Estimate of the share of queries that a server drops, from the replies to samples.
 ///
-/// A sample is a probe that is sent only once; to a plain server at most twice, because the network
-/// can lose one datagram. The samples use the questions of `Query.samples` in turn. If all questions
-/// were equal, a server could limit the replies (Response Rate Limiting) without being overloaded.
+/// A sample is sent only once, unlike a probe. Exception: if a plain server does not answer a
+/// sample, the sample is sent once more, because the network can lose one datagram. The samples use
+/// the questions of `Query.samples` in turn. If all questions were equal, a server could limit the
+/// replies (Response Rate Limiting) without being overloaded.
 ///
 /// Unanswered queries of clients do not prove that a server is overloaded. Clients choose the
 /// names, and the authoritative servers of a name can be silent, or answer only some copies of a
@@ -40,7 +41,8 @@ struct LossSamples {
 
     /// True if the latest sample got an error reply, or the server closed its connection.
     ///
-    /// The server may limit the rate of error replies, and each new connection costs CPU time.
+    /// Then the next sample is sent later than usual, because the server may limit the rate of
+    /// error replies, and because each new connection costs CPU time.
     private var isRefused = false
 
     /// Counts a query; returns a sample that must be sent with the query, or nil for no sample.
@@ -132,7 +134,8 @@ extension HealthTable {
             page.samples.noteReply(.refused, now: now)
             page.health.replied(now: now)
         case .failure(.timedOut):
-            // If the daemon was too busy to end the attempt in time, the reply is possibly unread.
+            // If the daemon was too busy to end the attempt in time, the reply may wait unread in
+            // the socket. So the sample does not count.
             guard now - attempt.deadline < UpstreamLimits.fairWait else { return }
             guard server.isProtected || isSecond else {
                 return send(attempt.query, to: server, page, isSecond: true, now: now)

@@ -23,7 +23,7 @@ final class Run: Attempt {
     /// Servers that returned an error response, each with the start of its first failed attempt.
     private var declined: [(server: any Forwarding, error: UpstreamError, began: Instant)] = []
 
-    /// Servers that get no query, also after a restart; see `UpstreamGroup.ask`.
+    /// Servers that get no query, even after `beginAgain`; see `UpstreamGroup.ask`.
     var avoided: [any Forwarding] = []
 
     /// Attempt whose answer is the result; nil for the first attempt, or if there is no answer.
@@ -191,10 +191,11 @@ final class Run: Attempt {
 
     /// Keeps an attempt open until its timeout, after the server closed the connection.
     ///
-    /// This applies to a client with a high load, if the connection had no reply: an overloaded
-    /// server can close connections. If the attempt ended immediately, the limit of
-    /// the client's queries in flight would not limit the rate of the queries. The attempt counts as
-    /// a lost sample, because the server may answer all samples from its cache.
+    /// This applies to a client with a high load, if the server closed the connection without a
+    /// reply to any query: an overloaded server can close connections in this way. If the attempt
+    /// ended immediately, the limit on the client's queries in flight would not limit the rate of
+    /// the queries. The attempt counts as a lost sample, because an overloaded server may still
+    /// answer all samples from its cache.
     private func hold(_ attempt: Attempt) {
         roster.pages[attempt.server].samples.noteLoss(isClosed: false)
         ServiceLoop.task { [self] in
@@ -272,7 +273,7 @@ final class Run: Attempt {
         let server = roster.servers[index]
         var end = end
         if health.mayBeSlow(server) {
-            // Leaves time to an unprotected server, which gets the query if the probe fails.
+            // The rest of the time stays for an unprotected server, if the probe fails.
             let (part, whole) = UpstreamLimits.protectedShare
             let share = began + (latest - began) * part / whole
             end = max(end, min(share, now + UpstreamLimits.firstProbeTime))

@@ -51,7 +51,7 @@ struct ServerHealth: Sendable, Hashable {
 
     private var declines = 0
 
-    /// Start of the first unanswered attempt that requested a probe after the last reply.
+    /// Start of the first unanswered attempt since the server's last reply that caused a probe.
     private var suspectedSince: Instant?
 
     /// Time of the last query of a client with a high load; queries after the server became silent
@@ -63,7 +63,7 @@ struct ServerHealth: Sendable, Hashable {
 
     private var rest: Rest?
 
-    /// End of the period in which a looping server is not used; nil for no loop.
+    /// Earliest time of the next loop probe; nil if the server is not known to loop.
     private(set) var loopsUntil: Instant?
 
     private var soughtLoopAt: Instant?
@@ -80,7 +80,7 @@ extension ServerHealth {
     /// would send the names of other clients to an unprotected server. A server counts as
     /// rate-limited after HTTP 429, or if the server returns errors to probes but has answered
     /// within ``UpstreamLimits/declineTolerance``. A server counts as overloaded if the server does
-    /// not answer probes, and had a client with a high load within ``UpstreamLimits/overloadTime``.
+    /// not answer probes, and got queries of a client with a high load within
     var isDown: Bool { rest?.isOutage ?? false }
 
     var loops: Bool { loopsUntil != nil }
@@ -96,8 +96,8 @@ extension ServerHealth {
 
     /// True if the last probe could not authenticate the server.
     ///
-    /// Then only probes connect: each query would start a handshake, which costs more CPU time than
-    /// the query.
+    /// Such a server gets only probes, because each query would start a handshake, which costs more
+    /// CPU time than the query.
     var isUntrusted: Bool { if case .untrusted = rest?.reason { true } else { false } }
 
     /// True if a probe that checks the server's certificate is in flight, or may be sent now.
@@ -113,7 +113,7 @@ extension ServerHealth {
         return rest.map { .rests(until: $0.end, because: $0.reason) } ?? .up
     }
 
-    /// Time to wait for the server before a hedged query is sent.
+    /// Time to wait for a reply of the server before a hedged query is sent to another server.
     var patience: Duration {
         min(shortest.doubled(1) + UpstreamLimits.resolvingTime, UpstreamLimits.longestPatience)
     }
@@ -123,12 +123,12 @@ extension ServerHealth {
         min(shortest.doubled(2) + UpstreamLimits.resolvingTime, UpstreamLimits.connect)
     }
 
-    /// True if the server has answered since the start, or since the last network change.
+    /// True if the server has answered since the daemon started, or since the last network change.
     var hasAnswered: Bool { answeredAt != nil }
 
     var backOffEnd: Instant? { rest?.end }
 
-    /// True if the server is backed off because of failures, not because of a loop.
+    /// True if the server is backed off after failures, and is not known to loop.
     var rests: Bool { rest != nil && !loops }
 
     func isDue(at now: Instant) -> Bool {

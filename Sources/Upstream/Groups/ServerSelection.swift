@@ -12,7 +12,7 @@ struct ServerSelection: Sendable, Hashable {
         var isPaused = false
         var health: ServerHealth
 
-        /// True if the server is paused, loops or is rate-limited, but is not down.
+        /// True if the server is paused, loops or is backed off, but is not down.
         fileprivate var isUnusedWhileUp: Bool {
             (isPaused || !health.isFit) && !health.isDown
         }
@@ -22,8 +22,8 @@ struct ServerSelection: Sendable, Hashable {
 
     /// Indices of the servers to query.
     ///
-    /// Servers that are paused or loop are excluded. If a protected server is excluded or
-    /// rate-limited, all later unprotected servers are also excluded.
+    /// Servers that are paused or loop are excluded. If a protected server is excluded, or is
+    /// backed off but not down, all later unprotected servers are also excluded.
     private(set) var order: [Int]
 
     /// Index of the protected server because of which later unprotected servers are excluded; nil

@@ -45,7 +45,7 @@ package final class UpstreamGroup {
         learned.reduce(0) { $0 + $1.version }
     }
 
-    /// True if the group has an encrypted server.
+    /// True if the group has an encrypted server of the settings.
     package var isEncrypted: Bool { roster.servers.first?.isProtected ?? false }
 
     var roster: UpstreamRoster {
@@ -69,8 +69,8 @@ package final class UpstreamGroup {
 
     /// Result of a query.
     ///
-    /// An error is, in this order of preference: `crowded` or `clientCrowded`, the first error
-    /// response, or the latest other error.
+    /// If all attempts fail, the error is, in this order of preference: `crowded` or
+    /// `clientCrowded`, the first error response, or the latest other error.
     package typealias Outcome = Result<Reply, UpstreamError>
 
     /// Queries servers until one server answers or `deadline` passes.

@@ -8,10 +8,10 @@ final class UpstreamRoster {
     let roles: [ServerRole]
     let pages: [HealthTable.Page]
 
-    /// For each server, the number of its upstream: the index of the upstream's first server.
+    /// For each server, the identifier of its upstream: the index of the upstream's first server.
     let upstreams: [Int]
 
-    /// True if the settings name a server of the group.
+    /// True if the group has a server of the settings.
     private let hasOwn: Bool
 
     /// Sum of the versions of all ``LearnedUpstream`` members of the group.
@@ -32,16 +32,17 @@ final class UpstreamRoster {
 
     /// True if unprotected servers of the group must not replace the server.
     ///
-    /// Among the servers of the network, encrypted servers have precedence. They have no precedence
-    /// over the servers of the settings.
+    /// If the group has no server of the settings, the encrypted servers of the network also count
+    /// as protected: they come before the unencrypted servers of the network.
     func isProtected(_ index: Int) -> Bool {
         servers[index].isProtected || !hasOwn && servers[index].isEncrypted
     }
 }
 
-/// Role of a server of a ``LearnedUpstream``.
+/// Role of a server in a group.
 ///
-/// The servers of a split-tunnel VPN return errors for names outside of the VPN.
+/// The servers of a split-tunnel VPN return errors for names outside of the VPN. For these names,
+/// the servers of other networks are spare servers.
 enum ServerRole: Sendable, Hashable {
     /// Server of the settings.
     case ordinary

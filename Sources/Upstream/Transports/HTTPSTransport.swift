@@ -79,7 +79,7 @@ package final class HTTPSTransport: UpstreamTransport {
             random: &random
         )
         // If data arrived after the earlier attempt, the connection works, and only the name is
-        // slow.
+        // slow. So the query does not need a new connection.
         let isFresh = attempt.earlier.map { isProbe || (lastRenewed ?? $0) <= $0 } ?? false
         if !isProbe {
             if isFresh { lastRenewed = attempt.sent }
@@ -298,7 +298,7 @@ extension Message {
     fileprivate mutating func grow(olderBy age: UInt32) {
         func older(_ record: Record) -> Record {
             var record = record
-            // A negative answer has the lower of the SOA's TTL and MINIMUM (RFC 2308 §5).
+            // The TTL of a negative answer is the lower of the SOA's TTL and MINIMUM (RFC 2308 §5).
             if case .soa(let soa) = record.data { record.ttl = min(record.ttl, soa.minimum) }
             record.ttl -= min(record.ttl, age)
             return record

@@ -158,7 +158,8 @@ final class PipelinedConnection {
         case .closed:
             throw end ?? .timedOut
         case .timedOut:
-            // Without data for `fairWait`, the connection may be at fault, not the queried name.
+            // If no data arrived for `fairWait`, the connection may be at fault, not the queried
+            // name.
             let silentSince = max(entry.since, lastReceived ?? clocks.now())
             isSilent = deadline - silentSince >= UpstreamLimits.fairWait
             throw .timedOut
@@ -321,7 +322,8 @@ extension PipelinedConnection {
         }
         guard !octets.isEmpty else { throw UpstreamError(.closed) }
         let now = clocks.now()
-        // The greeting is sent as soon as the connection is established.
+        // The greeting is sent as soon as the connection is established, so the time until the
+        // first data is a reply time.
         if !wasServed, let lastReceived { shortest = now - lastReceived }
         lastReceived = now
         noteServed()
@@ -363,7 +365,7 @@ extension PipelinedConnection {
 
     /// Counts an unmatched message; after ``UpstreamLimits/foreignReplies``, ends the connection.
     ///
-    /// The message is from the server, because an attacker cannot send messages on a connection.
+    /// The server itself sent the message: an attacker cannot send messages on a connection.
     private func noteForeign() {
         foreignReplies += 1
         if foreignReplies >= UpstreamLimits.foreignReplies {

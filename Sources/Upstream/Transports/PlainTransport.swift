@@ -19,7 +19,7 @@ package final class PlainTransport: UpstreamTransport {
     /// End of the period in which replies with changed letter case are accepted.
     private var anyCaseUntil: Instant?
 
-    /// Test of the letter case in flight.
+    /// Mixed-case check in flight: a probe that shows if the server changes the letter case.
     private var caseTest: Attempt?
 
     private var caseTestedAt: Instant?
@@ -27,7 +27,9 @@ package final class PlainTransport: UpstreamTransport {
     /// Queries that failed over TCP and wait for the result of `caseTest`.
     private(set) var undecided: [(attempt: Attempt, error: UpstreamError)] = []
 
-    /// Ends the queries of `undecided` at their deadlines; `caseTest` retains the transport.
+    /// Ends the queries of `undecided` at their deadlines.
+    ///
+    /// The alarm is set only while `caseTest` retains the transport, so `unowned` is safe.
     private lazy var alarm = Alarm(clocks) { [unowned self] in expireUndecided() }
 
     package init(
@@ -95,7 +97,7 @@ extension PlainTransport {
         let now = clocks.now()
         if attempt === caseTest { anyCaseUntil = now + UpstreamLimits.anyCase }
         if let anyCaseUntil, now < anyCaseUntil {
-            // Renews the period before its end, so that no query waits for the test.
+            // Renews the period before its end, so that no query waits for the mixed-case check.
             if anyCaseUntil - now < UpstreamLimits.anyCase / 10 { testCase(until: now) }
             return attempt.end(.success(.message(reply)))
         }
@@ -120,7 +122,7 @@ extension PlainTransport {
         for (attempt, error) in late { attempt.end(.failure(error)) }
     }
 
-    /// Sends a probe of the letter case, unless a probe is in flight or was answered recently.
+    /// Starts a mixed-case check, unless one is in flight or the server answered one recently.
     private func testCase(until deadline: Instant) {
         let now = clocks.now()
         if let caseTestedAt, now - caseTestedAt < UpstreamLimits.caseTestSpacing { return }
@@ -139,7 +141,7 @@ extension PlainTransport {
         let waiting = undecided
         (undecided, caseTest) = ([], nil)
         alarm.set(nil)
-        // A lost datagram does not change `caseTestedAt`, so the next query repeats the test.
+        // A lost datagram does not change `caseTestedAt`, so the next query repeats the check.
         if case .success = result { caseTestedAt = clocks.now() }
         let now = clocks.now()
         let isAccepted = anyCaseUntil.map { now < $0 } ?? false

@@ -122,7 +122,8 @@ final class StreamExchanger {
             var failure = error
             attempt.wasRefused = connection.isRefusal
             if isLost(connection, error, attempt) {
-                // The attempt may now be of a slow client.
+                // The client may have got an overdue query, and thus another purpose, in the
+                // meantime.
                 let purpose = self.purpose(of: attempt)
                 let next = self.connection(for: purpose, receivedSince: nil)
                 attempt.place?.update { $0.isReused = false }
@@ -169,7 +170,8 @@ final class StreamExchanger {
         _ own: PipelinedConnection,
         _ purpose: Purpose
     ) async throws(UpstreamError) -> ConnectionRace.Reply {
-        // A slow query must not delay the queries on another connection.
+        // A query of a client in `slowClients` could delay other queries. So it uses another
+        // purpose's connection only if it was sent on no established connection.
         let isSlow = purpose == .queriesOfBusyClients && !attempt.isOfBusyClient
         if !own.wasServed, !isSlow || !race.connections.contains(where: \.wasServed) {
             // Does not wait if the server did not accept an earlier connection of this purpose.
@@ -236,8 +238,9 @@ final class StreamExchanger {
 
     /// Lets later queries of `purpose` use `working`, because `own` could not be established.
     ///
-    /// Slow queries do not share a connection, because they could delay other queries for long.
-    /// Each slow query is sent on both connections until `own` is established.
+    /// Queries of clients in `slowClients` do not share a connection, because they could delay
+    /// other queries for long. Until `own` is established, each of them is sent on `own` and on
+    /// `working`.
     private func share(
         _ working: PipelinedConnection,
         for purpose: Purpose,
@@ -281,9 +284,10 @@ final class StreamExchanger {
         earlierForeignReplies += connection.foreignReplies
     }
 
-    /// Retires `connection`; if too many connections are retired, closes the oldest of them.
+    /// Lets `connection` end after its last reply; if too many such connections wait, closes one.
     ///
-    /// The queries of a closed connection are repeated on the current connection.
+    /// The oldest of the waiting connections is closed, and its queries are repeated on the current
+    /// connection.
     func retire(_ connection: PipelinedConnection) {
         connection.retire()
         retired.append(connection)

@@ -167,7 +167,7 @@ final class UpstreamTransfers {
         return transfer
     }
 
-    /// Returns the error of a query of `client` that is refused, or waits too long.
+    /// Returns the error for a query of `client` that is rejected, or that waits too long.
     func error(for client: ClientNetwork?) -> UpstreamError {
         clients[client].map(error) ?? .crowded
     }
@@ -253,7 +253,7 @@ final class UpstreamTransfers {
 // MARK: - HTTP/1.1
 
 extension UpstreamTransfers {
-    /// Sets the HTTP version of the server from a reply.
+    /// Stores the HTTP version of the server, which each reply shows.
     func note(isHTTP1: Bool) {
         let connections = isHTTP1 ? UpstreamLimits.connections : nil
         guard connections != self.connections else { return }
@@ -304,7 +304,7 @@ extension UpstreamTransfers {
         replaceRunning()
     }
 
-    /// Returns the index of the waiting transfer that starts next, of the clients that match.
+    /// Returns the index of the next transfer to start, of a client for which `matches` is true.
     ///
     /// Unproven clients come first until they use a quarter of the connections. Then proven clients
     /// come first, because one host can forge many unproven clients. In each group, the client with
@@ -363,7 +363,7 @@ extension UpstreamTransfers {
     }
 }
 
-/// Request of a transfer that waits.
+/// Placeholder for the request of a transfer that waits for a connection.
 @ServiceLoop
 final class WaitingRequest: RequestHandle {
     let wasSent = false

@@ -147,7 +147,9 @@ final class UDPSocketSlot: DatagramReceiving {
     /// First outstanding query; ``Attempt/next`` links the others.
     private var waiting: Attempt?
 
-    /// IDs of all queries of this socket, which distinguish late or duplicated from forged replies.
+    /// IDs of all queries that this socket has sent.
+    ///
+    /// A late or duplicated reply has one of these IDs. A message with another ID may be forged.
     private var ids = InlineArray<64, UInt16>(repeating: 0)
 
     /// Number of queries that the socket has sent, at most the count of `ids`.
@@ -209,7 +211,8 @@ final class UDPSocketSlot: DatagramReceiving {
     }
 
     func cancel(_ attempt: Attempt) {
-        // The attempt may have the last reference to the transport, and thus to the exchanger.
+        // The attempt may have the last reference to the transport, and thus to the exchanger of
+        // this socket. Therefore this function retains the transport.
         let transport = attempt.datagram?.transport
         defer { extendLifetime(transport) }
         guard remove(attempt) else { return }
