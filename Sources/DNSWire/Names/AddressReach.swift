@@ -80,11 +80,13 @@ extension IPv6Address {
         (0x2001_0002_0000_0000, 48, .local),
         // Segment routing (RFC 9602).
         (0x5F00_0000_0000_0000, 16, .local),
-        // Unique local (RFC 4193), site-local (RFC 3879).
+        // Unique local (RFC 4193).
         (0xFC00_0000_0000_0000, 7, .local),
+        // Site-local (RFC 3879).
         (0xFEC0_0000_0000_0000, 10, .local),
-        // Link-local (RFC 4291 §2.5.6), multicast (RFC 4291 §2.7).
+        // Link-local (RFC 4291 §2.5.6).
         (0xFE80_0000_0000_0000, 10, .none),
+        // Multicast (RFC 4291 §2.7).
         (0xFF00_0000_0000_0000, 8, .none),
     ]
 

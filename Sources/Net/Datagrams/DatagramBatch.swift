@@ -29,7 +29,8 @@ package struct DatagramBatch: ~Copyable {
 
     package init(for listener: DatagramListener) {
         let count = Self.capacity
-        // The kernel supplies zeroed pages at their first use: most buffers are never used.
+        // The kernel allocates the zeroed pages only at their first use, so unused buffers cost
+        // nothing.
         guard let zeroed = unsafe calloc(count, Self.bufferOctets) else {
             preconditionFailure("no memory for a worker's buffers")
         }

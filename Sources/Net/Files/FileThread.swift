@@ -39,7 +39,8 @@ package final class FileThread: Sendable {
         let result = Lock<Value?>(nil)
         queue.add { [self] in
             let value = body()
-            // Cleared before the result is set, because the caller may then start another access.
+            // Cleared before the result is set: as soon as the caller sees the result, the caller
+            // may start another access.
             isBusy.store(false, ordering: .releasing)
             result.withLock { $0 = value }
             done.open()
@@ -49,7 +50,7 @@ package final class FileThread: Sendable {
             if let value = result.withLock({ $0 }) { return value }
             let left = end - Clock.now
             guard left > .zero else { return nil }
-            // Also returns at the end of an earlier access.
+            // May return without a result, at the end of an earlier access that took too long.
             done.close(after: left)
         }
     }

@@ -20,7 +20,7 @@ package final class FileWatch {
     private var instance: Instance?
     private var events: DescriptorWatch?
 
-    /// Timer of the next attempt to watch; nil without a ``fault`` and if the file is readable.
+    /// Timer of the next attempt to watch; nil if there is no ``fault`` and the file is readable.
     private var poll: LoopTimer?
 
     /// Reason why the kernel does not report changes; nil if the kernel reports changes.
@@ -28,7 +28,7 @@ package final class FileWatch {
 
     private var file: Int32?
 
-    /// True if the file may not be read; then the file itself has no watch.
+    /// True if the daemon has no permission to read the file; the file itself then has no watch.
     private var isDenied = false
 
     /// Version of the file before the latest attempt to watch it.
@@ -120,7 +120,8 @@ package final class FileWatch {
         directories = [:]
         try watchComponents()
         for watch in old where watch != file && directories[watch] == nil {
-            // The call fails if the kernel has removed the watch together with the file.
+            // Not checked: the call fails if the kernel has removed the watch together with the
+            // file.
             inotify_rm_watch(raw, watch)
         }
     }
@@ -191,7 +192,7 @@ package final class FileWatch {
         }
     }
 
-    /// Adds a watch; returns nil if `path` does not exist or may not be read.
+    /// Adds a watch; returns nil if `path` does not exist, or the daemon must not read `path`.
     private func add(_ path: String, _ events: Int32) throws(SocketError) -> Int32? {
         // SAFETY: the string is valid during the call.
         let watch = unsafe inotify_add_watch(raw, path, UInt32(bitPattern: events))

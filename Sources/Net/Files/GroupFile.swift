@@ -5,9 +5,9 @@ package enum GroupFile {
     /// Maximum octets of the file, enough for about 30,000 groups.
     static let maximumOctets = 1 << 20
 
-    /// Returns the number of the group `name`; nil if the file has no group with this name.
+    /// Returns the group ID of the group `name`; nil if there is none.
     ///
-    /// If no group has the name, a numeric `name` is the number of the group.
+    /// If the file has no group with this name, a numeric `name` is itself the group ID.
     package static func number(of name: String, path: String = "/etc/group") -> UInt32? {
         let octets = (try? RegularFile(path).read(atMost: maximumOctets)) ?? []
         return number(of: name, in: String(decoding: octets, as: UTF8.self))
@@ -15,7 +15,8 @@ package enum GroupFile {
     }
 
     static func number(of name: String, in text: String) -> UInt32? {
-        // Splits octets, not characters, because the slower split would delay the start.
+        // Splits octets, not characters: a split of characters is slower, and would delay the start
+        // of the daemon.
         for line in text.utf8.split(separator: UInt8(ascii: "\n"))
         where line.starts(with: name.utf8) {
             let fields = line.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)

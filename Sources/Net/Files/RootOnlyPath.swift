@@ -6,7 +6,7 @@ package struct RootOnlyPath {
     package let path: String
     package let isDirectory: Bool
 
-    /// Directories of services with `DynamicUser=`; systemd lets each service search its own.
+    /// Directories of `DynamicUser=` services: root-only, but systemd gives each service access.
     private static let ofSystemd: Set = [
         "/var/lib/private", "/var/cache/private", "/var/log/private", "/run/private",
     ]
@@ -15,7 +15,7 @@ package struct RootOnlyPath {
     ///
     /// The directories of a link and of its target are checked.
     ///
-    /// - Parameter exempt: a directory that is not checked, and neither are the directories above.
+    /// - Parameter exempt: a directory that is not checked, like all directories above it.
     package init?(on path: String, exempt: String? = nil) {
         let exempt = exempt.flatMap { Self.resolved($0) }
         guard let target = Self.resolved(path) else { return nil }

@@ -54,7 +54,7 @@ extension EasyHandle {
         try set(CURLOPT_NOSIGNAL, 1)
         try set(CURLOPT_FOLLOWLOCATION, 0)
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
-        // Redirects are off, so any list is safe; libcurl 7.88 refuses an empty list.
+        // Redirects are off, so any list is safe; libcurl 7.88 rejects an empty list.
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "https")
         try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
         try set(CURLOPT_HTTP09_ALLOWED, 0)
@@ -143,7 +143,7 @@ extension EasyHandle {
         )
         // With AUTO_RETRY, one read would process TLS key updates as long as they arrive.
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
-        // The meter does not measure handshakes, so renegotiation is disabled.
+        // The budget does not charge a successful handshake, so renegotiation is disabled.
         unsafe TLSClient.limitHandshakes(in: context)
         // While HTTP/2 frames arrive that belong to no reply, a call of libcurl does not return.
         // This callback can end the connection during the call. SAFETY: the pool retains the meter

@@ -32,7 +32,7 @@ final class EasyHandle {
     /// Parsed URL of the request, or of all requests of the kind.
     private var parsedURL: OpaquePointer?
 
-    /// Start of the URL in `parsedURL`, up to the question mark, and NUL; nil without a query.
+    /// URL in `parsedURL`, up to and including the question mark, with NUL; nil without a query.
     private var base: [CChar]?
 
     private let words: UnsafeMutableBufferPointer<CChar>
@@ -100,8 +100,9 @@ extension EasyHandle {
 
     /// Sets the URL, as text and parsed.
     ///
-    /// libcurl uses the parsed URL. From a text, libcurl 7.88 would also write the parsed URL to a
-    /// new text, which takes longer. libcurl needs the text only to repeat a request.
+    /// libcurl uses the parsed URL. If there were only a text, libcurl 7.88 would parse the text,
+    /// and write the result to a new text, which takes longer. libcurl needs the text only to
+    /// repeat a request.
     private func set(url: String) throws(HTTPError) {
         try check(url)
         try set(CURLOPT_URL, url)
@@ -291,7 +292,8 @@ extension EasyHandle {
             guard received.headers.octets == 0 else { return .broken(text) }
             return wasSent ? .cutOff(reused: isReusing) : .connect(text, isOpen: true)
         case CURLE_SSL_CONNECT_ERROR:
-            // The certificate is not the cause; for example, the peer closed the connection.
+            // The certificate is not the cause of this error; the peer may have closed the
+            // connection.
             return .connect(details ?? text, isOpen: true)
         case _ where Self.isHandshakeFailure(code):
             return .tls(details ?? text)

@@ -8,7 +8,8 @@ final class HTTPProvider {
 
     /// Groups by source of trusted certificates; the key is nil without TLS.
     ///
-    /// Without groups, libcurl would reuse a connection for requests with other certificates.
+    /// Without groups, libcurl would reuse a connection for a request that trusts other
+    /// certificates.
     private var groups: [TrustSource?: Group] = [:]
 
     private var latest: Group?

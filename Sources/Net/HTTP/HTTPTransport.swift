@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Interface through which vendors and upstreams send HTTP requests.
+/// Swift protocol through which vendors and upstreams send HTTP requests.
 @ServiceLoop
 package protocol HTTPTransport: Sendable {
     typealias Handler = @ServiceLoop (Result<HTTPReply, HTTPError>) -> Void

@@ -123,7 +123,7 @@ struct LoopBudget {
 /// because a successful handshake can take more CPU time than the budget allows.
 /// ``HandshakeLimit`` bounds the one handshake of a connection.
 ///
-/// Not isolated, because C code calls the meter, on the service loop.
+/// Not isolated, because C code, which runs on the service loop, calls the meter.
 final class LoopMeter {
     private(set) var budget = LoopBudget(at: Clock.now)
 

@@ -4,7 +4,7 @@ private import COpenSSL
 
 /// Received part of a reply.
 ///
-/// Not isolated, because C code uses this object, on the service loop.
+/// Not isolated, because C code, which runs on the service loop, uses this object.
 // SAFETY: the ``EasyHandle`` that owns this object lives as long as libcurl uses the object.
 // libcurl is called on the loop only.
 @safe
@@ -22,7 +22,8 @@ final class ReceivedReply {
     /// Time at which the connection was ready for the request, and libcurl sent it.
     private(set) var sent: Instant?
 
-    /// Octets of the proxy's reply to CONNECT; nil without a tunnel, and after the tunnel is open.
+    /// Number of octets of the proxy's reply to CONNECT; nil without a tunnel, or if the tunnel is
+    /// open.
     private var tunnelOctets: Int?
 
     /// True if libcurl must not repeat the request after a reused connection ended.

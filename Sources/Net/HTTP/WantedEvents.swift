@@ -6,7 +6,7 @@ import CCurl
 /// ``ConnectionPool`` applies these changes after each call of libcurl. Most changes of a call
 /// cancel each other out, and then need no system call.
 ///
-/// Not isolated, because C code uses this object, on the service loop.
+/// Not isolated, because C code, which runs on the service loop, uses this object.
 final class WantedEvents {
     typealias Change = (descriptor: Int32, events: DescriptorWatch.Events)
 

@@ -155,8 +155,9 @@ final class WatchedSockets {
         guard let socket = all[descriptor], socket.isIdle else {
             return handler(descriptor, events)
         }
-        // libcurl would take the octets for the reply to its next request (RFC 9112 §9.2). HTTP/2
-        // has frames that belong to no request.
+        // libcurl would take octets that arrive on an idle connection for the reply to its next
+        // request (RFC 9112 §9.2). HTTP/2 has frames that belong to no request, so such a
+        // connection stays open.
         if socket.isHTTP1 { socket.shutDown() }
         forget(descriptor)
     }

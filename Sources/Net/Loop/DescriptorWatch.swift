@@ -3,7 +3,7 @@ private import CSystemd
 
 /// Watch of a file descriptor by the service loop.
 ///
-/// Cancel the watch before closing the descriptor, because the kernel may reuse the number.
+/// Cancel the watch before closing the descriptor, because the kernel may reuse the descriptor.
 // SAFETY: see `handler`.
 @safe
 @ServiceLoop

@@ -45,7 +45,8 @@ final class EventPoll: @unchecked Sendable {
     /// Removes a descriptor; `watch` gets no further event, even if an event was polled.
     func remove(_ descriptor: Int32, _ watch: DescriptorWatch) {
         drop(watch)
-        // Fails if the owner has closed the descriptor too early.
+        // Fails if the owner has closed the descriptor too early; the kernel then has removed it
+        // itself.
         _ = control(EPOLL_CTL_DEL, descriptor, 0, watch)
     }
 

@@ -121,7 +121,7 @@ extension LoopExecutor {
         guard isPolling.load(ordering: .sequentiallyConsistent),
             isPolling.exchange(false, ordering: .sequentiallyConsistent)
         else { return }
-        // Fails only after 2^64 - 2 writes.
+        // Fails only after 2^64 - 2 writes to the eventfd.
         let status = linux_eventfd_signal(alarm)
         precondition(status == 0, "cannot wake the service loop: \(errorText(errno))")
     }
@@ -149,7 +149,7 @@ extension LoopExecutor {
     ///
     /// Ignores SIGPIPE and SIGXFSZ in the whole process, so that a write to a closed connection, or
     /// above the limit of file sizes, returns an error instead. Ignores SIGUSR2 and SIGALRM, which
-    /// would end the process, because an operator can send SIGUSR2 in place of SIGUSR1.
+    /// would end the process: an operator can send SIGUSR2 by mistake, instead of SIGUSR1.
     private static func makeThread() -> pthread_t {
         Glibc.signal(SIGPIPE, SIG_IGN)
         Glibc.signal(SIGXFSZ, SIG_IGN)

@@ -12,7 +12,7 @@ package enum OwnProcess {
 
     /// Opens /dev/null for each standard descriptor that the parent process has closed.
     ///
-    /// If standard error were closed, a socket could get its number, and so receive the log.
+    /// If standard error were closed, a socket could get descriptor 2, and would receive the log.
     package static func openStandardDescriptors() throws(SocketError) {
         guard linux_open_standard_descriptors() == 0 else { throw .last("open") }
     }

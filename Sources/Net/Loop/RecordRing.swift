@@ -4,7 +4,8 @@ internal import Synchronization
 /// Circular buffer of the latest records of one writer thread, readable by any thread.
 ///
 /// The writer takes no lock and never waits. A reader copies records, discards records that the
-/// writer may have overwritten meanwhile, and counts them as lost. All words are relaxed atomics.
+/// writer may have overwritten meanwhile, and counts them as lost. All 64-bit words are relaxed
+/// atomics.
 ///
 ///     reserved - capacity <= valid records < published <= reserved
 /// An unused buffer occupies no memory page.
@@ -105,11 +106,11 @@ package final class RecordRing: Sendable {
         /// Number of records that the writer overwrote before they were read.
         package fileprivate(set) var lost: UInt64 = 0
 
-        /// Number of the record at which the next read starts.
+        /// Sequence number of the record at which the next read starts.
         package fileprivate(set) var next: UInt64
     }
 
-    /// Copies the records from number `start` on that are still in the buffer.
+    /// Copies the records that are still in the buffer, from the sequence number `start` on.
     package func records(since start: UInt64) -> Records {
         let end = written
         let first = max(start, end > UInt64(capacity) ? end - UInt64(capacity) : 0)

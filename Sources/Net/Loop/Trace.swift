@@ -11,12 +11,12 @@ package final class Trace {
 
         case next
 
-        /// The previous attempt is late.
+        /// Parallel attempt, because the previous attempt has not ended in time.
         case hedge
 
         case fresh
 
-        /// The server refused the previous attempt, and requires another signature or format.
+        /// The server rejected the previous attempt, and requires another signature or format.
         case repair
     }
 

@@ -48,7 +48,7 @@ package final class LinkWatch {
         socket = events
         self.look = look
         self.handler = handler
-        // The notification socket is open before this query, so no change is missed.
+        // The notification socket is open before this netlink request, so no change is missed.
         links = try look.links()
         watch = nil
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in self?.read() }
@@ -83,7 +83,7 @@ package final class LinkWatch {
     private func update() {
         timer = nil
         guard let new = try? look.links() else {
-            // A query can fail while the kernel is busy.
+            // A netlink request can fail while the kernel is busy, so it is repeated.
             timer = LoopTimer(at: Clock.now + .seconds(1)) { [weak self] in self?.update() }
             return
         }

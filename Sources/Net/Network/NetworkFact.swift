@@ -11,7 +11,7 @@ enum NetworkFact: Hashable {
         let index: Int32
         let name: String
 
-        /// True if the link is up, has a carrier and is authenticated.
+        /// True if the interface is up, has a carrier and, if it uses 802.1X, is authenticated.
         let isRunning: Bool
 
         let isBridge: Bool
@@ -102,7 +102,8 @@ extension NetworkFact.Address {
         let scope: UInt8 = try body.number(at: 3)
         index = try body.number(at: 4)
         guard Int32(family) == AF_INET || Int32(family) == AF_INET6 else { return nil }
-        // On a point-to-point link, ADDRESS is the peer's address and LOCAL is our address.
+        // On a point-to-point interface, ADDRESS is the peer's address, and LOCAL is the address of
+        // this machine.
         var address: NetlinkMessage.Octets?
         var local: NetlinkMessage.Octets?
         for attribute in try NetlinkAttribute.all(in: body.dropFirst(8)) {

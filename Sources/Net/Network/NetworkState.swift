@@ -48,7 +48,7 @@ extension NetworkState {
 // MARK: - Comparing
 
 extension NetworkState {
-    /// Returns true if a notification differs from this state.
+    /// Returns true if a notification reports a difference from this state.
     ///
     /// Returns false for changes of address lifetimes, signal strength or container interfaces.
     func isNews(_ message: NetlinkMessage) throws(NetlinkError) -> Bool {

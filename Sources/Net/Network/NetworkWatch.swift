@@ -80,7 +80,7 @@ package final class NetworkWatch {
         socket = events
         self.look = look
         self.handler = handler
-        // The notification socket is open before this query, so no change is missed.
+        // The notification socket is open before this netlink request, so no change is missed.
         state = try look.state()
         heard = state
         watch = nil

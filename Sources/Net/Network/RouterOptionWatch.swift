@@ -26,8 +26,9 @@ package struct AnnouncedPortal: Sendable, Hashable {
 
 /// Watch for NAT64 prefixes and captive portals in router advertisements.
 ///
-/// The kernel reports these options only on links where the kernel processes the advertisements
-/// (`accept_ra`). On other links, systemd-networkd or NetworkManager processes the advertisements.
+/// The kernel reports these options only on interfaces where the kernel processes the
+/// advertisements (`accept_ra`). On other interfaces, systemd-networkd or NetworkManager processes
+/// the advertisements.
 @ServiceLoop
 package final class RouterOptionWatch {
     private static let burst = 64

@@ -2,7 +2,7 @@
 private import Glibc
 private import Locks
 
-/// Test of the reachability of the Internet over IPv4 and over IPv6.
+/// Check if the Internet is reachable over IPv4 and over IPv6.
 ///
 /// An address family without a route does not work. A route does not prove that a family works: if
 /// the router loses its IPv4 uplink, this machine still has its IPv4 route. Therefore, if both
@@ -15,7 +15,7 @@ package final class StackProbe {
     /// Time limit of a connection attempt.
     package static let patience = Duration.seconds(2)
 
-    /// Maximum servers per family; all are tested at the same time.
+    /// Maximum servers per family; the probe connects to all of them at the same time.
     package static let maximumServers = 2
 
     private let routes: () -> NetworkStack
@@ -38,10 +38,10 @@ package final class StackProbe {
     /// Families that have a route.
     package var byRoutes: NetworkStack { routes() }
 
-    /// Returns the families that work, after a test of `servers`.
+    /// Connects to `servers`, and returns the address families that work.
     ///
-    /// Returns the families that have a route if no test is possible, because only one family has a
-    /// route, or `servers` lacks servers of a family. Also returns these families if no server of
+    /// Returns the families that have a route if no check is possible, because only one family has
+    /// a route, or `servers` lacks servers of a family. Also returns these families if no server of
     /// either family is reachable, because all servers may be down.
     package func test(_ servers: [SocketAddress]) async -> NetworkStack {
         let stack = routes()

@@ -120,8 +120,8 @@ extension LinkResolvers {
 extension LinkResolvers {
     /// Reads a file in the format of resolv.conf(5); also returns the unreadable lines.
     ///
-    /// - Parameter isPrivate: true if the servers are only for the domains of the file, which
-    ///   openresolv calls a private interface.
+    /// - Parameter isPrivate: true if the servers answer only the domains in the file (openresolv:
+    ///   private interface).
     static func reading(
         resolvConf text: String,
         _ source: Source,
@@ -153,7 +153,7 @@ extension LinkResolvers {
 }
 
 extension LinkResolvers {
-    /// Reads the file that `httpdnsctl setup` saved; returns nil unless its servers have priority.
+    /// Reads the file that `httpdnsctl setup` saved; returns nil if its servers have no priority.
     ///
     /// An option in the file gives its servers priority: `httpdnsd-resolved` if the servers are
     /// from resolved.conf(5), `httpdnsd-chosen` if the servers are from a resolv.conf that no

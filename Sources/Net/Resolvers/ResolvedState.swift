@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Latest reply of systemd-resolved, and the sources that may be used instead of the service.
+/// Latest reply of systemd-resolved, and the sources that may be used without a reply.
 ///
-/// The resolv.conf of systemd-resolved names servers without TLS and routing domains. With this
-/// file, the daemon would query servers in clear text that systemd-resolved queries over TLS, and
-/// would send the names of a VPN to servers outside of the VPN.
+/// The resolv.conf of systemd-resolved lists servers, but contains neither TLS settings nor routing
+/// domains. With this file, the daemon would query servers in clear text that systemd-resolved
+/// queries over TLS, and would send the names of a VPN to servers outside of the VPN.
 struct ResolvedState {
     private enum Service {
         /// Does not run or cannot be queried; no reply is in use.

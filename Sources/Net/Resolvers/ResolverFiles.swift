@@ -8,7 +8,8 @@ package struct ResolverFiles: Sendable {
         let source: LinkResolvers.Source
         let path: String
 
-        /// Directory with a file for each interface whose servers answer only its own domains.
+        /// Directory with a file for each interface whose servers answer only the interface's
+        /// domains.
         var privates: String?
 
         /// Directory with files named `METRIC INTERFACE`; only the first interface is used.

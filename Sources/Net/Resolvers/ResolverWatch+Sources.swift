@@ -22,7 +22,7 @@ extension ResolverWatch {
             note(unreadable, in: directory.path)
             sources.append(list)
         }
-        // Compares texts, not paths, because /etc/resolv.conf may be a link to the file to ignore.
+        // Compares texts, not paths: /etc/resolv.conf may be a symbolic link to the file to ignore.
         let ignored = ignoredFile
         fileFaults = []
         for (source, path) in files.files {

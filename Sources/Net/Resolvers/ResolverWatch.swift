@@ -30,7 +30,7 @@ package final class ResolverWatch {
 
     var networkManager = NetworkManagerState()
 
-    /// Timer for each service that no longer runs; its latest reply is valid until then.
+    /// Timer for each service that no longer runs; its latest reply is valid until the timer fires.
     private var absences: [String: LoopTimer] = [:]
 
     /// Time for the restart of a service, during which its latest reply stays valid.
@@ -50,10 +50,11 @@ package final class ResolverWatch {
     private var routeTimer: LoopTimer?
     private static let routeTime = Duration.seconds(2)
 
-    /// Number of the latest query to each service; replies to earlier queries are ignored.
+    /// Sequence number of the latest query to each service; later replies to earlier queries are
+    /// ignored.
     private var queries: [String: UInt64] = [:]
 
-    /// Services that have not replied since the start; ``update()`` waits for all replies.
+    /// Services that have not replied since ``start()``; ``update()`` waits for all replies.
     private var awaited: Set<String> = []
 
     /// Timers that repeat the query to systemd-resolved after a change.
@@ -331,7 +332,7 @@ package final class ResolverWatch {
 
     // MARK: - Result
 
-    /// Reads all sources again, soon.
+    /// Reads all sources again, after ``settling``.
     package func changed() {
         guard timer == nil else { return }
         timer = LoopTimer(at: Clock.now + Self.settling) { [weak self] in

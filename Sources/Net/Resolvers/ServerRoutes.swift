@@ -33,7 +33,9 @@ struct ServerRoutes {
         return true
     }
 
-    /// Records the unbound servers of VPNs; true if one of them was not in the latest record.
+    /// Records the servers of VPNs that are not bound to an interface.
+    ///
+    /// - Returns: true if one of these servers was not in the previous record.
     mutating func hasNewUnbound(_ links: [LinkResolvers]) -> Bool {
         let all = links.filter(\.isTunnel)
             .flatMap { link in link.servers.map { Unbound(link: link.link, address: $0.address) } }

@@ -63,7 +63,7 @@ package final class DatagramSocket {
         self.receiver = receiver
     }
 
-    /// Number of the batch in which the next datagram leaves.
+    /// Sequence number of the batch in which the next datagram is sent.
     package static var batch: Int { DatagramQueue.shared.batch }
 
     package var isOpen: Bool { number != nil }
@@ -100,9 +100,10 @@ package final class DatagramSocket {
         receiver = nil
     }
 
-    /// Number of the descriptor; nil if the socket is closed.
+    /// File descriptor; nil if the socket is closed.
     ///
-    /// A `throw` in the `switch` would need a run-time exclusivity check.
+    /// Returns nil instead of an error, because a `throw` in the `switch` would need a run-time
+    /// exclusivity check.
     private var number: Int32? {
         switch descriptor {
         case .some(let open): open.raw
@@ -141,7 +142,8 @@ extension OwnedDescriptor {
         let socket = try socket(peer.isIPv6 ? AF_INET6 : AF_INET, SOCK_DGRAM)
         var error = socket.connect(to: peer)
         if error == EAGAIN {
-            // A local user can hold all ports of `ip_local_port_range`.
+            // A local user can hold all ports of `ip_local_port_range`, so other ports are also
+            // tried.
             try socket.bindToRandomPort(isIPv6: peer.isIPv6)
             error = socket.connect(to: peer)
         }

@@ -4,7 +4,7 @@ import Glibc
 /// File descriptor that is closed when its owner is released.
 // SAFETY: pointers are valid during the calls, with their sizes; sockaddr_storage fits any address.
 struct OwnedDescriptor: ~Copyable {
-    /// Number of the descriptor; must not be stored.
+    /// File descriptor; must not be stored, because the owner closes it.
     let raw: Int32
 
     /// Takes over the result of a system call; throws `errno` if negative.
@@ -53,10 +53,10 @@ struct OwnedDescriptor: ~Copyable {
         guard status == 0 else { throw .last("bind") }
     }
 
-    /// Connects to `peer` through ``SocketAddress/link``.
+    /// Connects to `peer`, through the interface ``SocketAddress/link`` if the peer has one.
     ///
-    /// Linux before 5.7 requires a privilege for the choice of the link. Without the privilege, the
-    /// routing table decides.
+    /// Linux before 5.7 requires a privilege for the choice of the interface. Without the
+    /// privilege, the routing table decides.
     ///
     /// - Returns: `errno`; 0 for success.
     func connect(to peer: SocketAddress) -> Int32 {

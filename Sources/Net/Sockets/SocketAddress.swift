@@ -9,7 +9,8 @@ package import Glibc
 /// memory, so that copies are cheap.
 @frozen
 public struct SocketAddress: Sendable, Hashable {
-    /// Octets of the address, most significant first; an IPv4 address has only the upper 32 bits.
+    /// Octets of the address, most significant first; an IPv4 address is in the upper half of
+    /// `high`.
     @usableFromInline let high: UInt64
     @usableFromInline let low: UInt64
 

@@ -26,7 +26,7 @@ package enum SocketError: Error, Hashable {
 
     static func last(_ call: String) -> SocketError { .system(call: call, code: errno) }
 
-    /// Number of a system error; 0 for other errors.
+    /// `errno` of a system error; 0 for other errors.
     var code: Int32 { if case .system(_, let code) = self { code } else { 0 } }
 
     package var isAddressInUse: Bool {

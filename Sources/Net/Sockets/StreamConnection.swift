@@ -54,7 +54,8 @@ package final class StreamConnection {
         let connection = try StreamConnection(descriptor)
         guard error != 0 else { return connection }
         do throws(SocketError) {
-            // The new watch can cause the first edge before the peer has answered.
+            // The new watch can cause the first edge before the peer has answered, so an edge does
+            // not prove that the connection is established.
             while true {
                 try await connection.endpoint.wait(for: .writing, until: deadline)
                 let pending = connection.endpoint.pendingError

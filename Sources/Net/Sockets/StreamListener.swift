@@ -48,7 +48,7 @@ package final class StreamListener {
     /// Listens at a path; clients need write permission in `mode`.
     ///
     /// Replaces the socket file of an ended process, but no other file. Sets mode and group before
-    /// clients can connect. Follows no link, because the owner of the directory could create one.
+    /// clients can connect. Follows no symbolic link: the owner of the directory could create one.
     package init(unixPath path: String, mode: UInt32, group: UInt32? = nil) throws(SocketError) {
         let address = try UnixAddress(path)
         let descriptor = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)
@@ -143,7 +143,8 @@ package final class StreamListener {
 
     // MARK: - Files
 
-    /// Sets mode and group; throws EPERM for a link or a file that is not this process's socket.
+    /// Sets mode and group; throws EPERM for a symbolic link, or a file that is not this process's
+    /// socket.
     static func setAccess(
         of path: String,
         mode: UInt32,

@@ -19,7 +19,7 @@ package final class TLSClient {
     private var trusted: TrustStore?
     private var sessions: [Server: Session] = [:]
 
-    /// Limits, per server, of the CPU time for handshakes that failed, or that had no later data.
+    /// Limits, per server, of the CPU time for handshakes that failed, or that no data followed.
     private(set) var budgets: [Server: LoopBudget] = [:]
 
     /// Creates a client that offers `protocols` by ALPN (RFC 7301), such as `dot`.

@@ -28,7 +28,8 @@ final class TrustStore: @unchecked Sendable {
             // SAFETY: the text ends with NUL and lives during the call.
             let isLoaded = unsafe X509_STORE_load_file(raw, file) == 1
             if isLoaded { continue }
-            // If the file cannot be opened, OpenSSL only reports an error of its file layer.
+            // If the file cannot be opened, OpenSSL only reports an error of its file layer. Then
+            // `errno` has the reason.
             let reason = OpenSSLErrors.take() ?? "no certificates to trust"
             let isReadable = unsafe access(file, R_OK) == 0
             let fault = TLSError.setup("\(file): \(isReadable ? reason : errorText(errno))")
