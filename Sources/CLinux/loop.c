@@ -159,11 +159,11 @@ int linux_set_socket_file(const char *path, uint32_t mode, uint32_t group) {
         errno = EPERM;
         result = -1;
     }
-    /* The system call filter of the unit may forbid chown(2). */
+    /* Only if necessary, because the system call filter of the unit may forbid chown(2). */
     if (result == 0 && group != (uint32_t)-1 && status.st_gid != group)
         result = fchownat(fd, "", (uid_t)-1, group, AT_EMPTY_PATH);
     if (result == 0) {
-        /* fchmod(2) refuses an O_PATH descriptor, and older kernels lack fchmodat2(2). */
+        /* fchmod(2) rejects an O_PATH descriptor, and older kernels lack fchmodat2(2). */
         snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
         result = chmod(link, mode);
     }

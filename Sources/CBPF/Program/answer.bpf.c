@@ -35,7 +35,7 @@ static long (*const skb_load)(const struct __sk_buff *, u32 offset, void *, u32 
 static long (*const skb_resize)(struct __sk_buff *, u32 count, u64) = (void *)38;
 static u64 (*const boottime)(void) = (void *)125;
 
-/// Address of a map, or of the only element of the state map; the loader replaces the number.
+/// Address of a map, or of the only element of the state map; the loader replaces the placeholder.
 #define MAP(number)                                                                                    \
     ({                                                                                                 \
         void *map;                                                                                     \
@@ -59,8 +59,9 @@ static u64 (*const boottime)(void) = (void *)125;
 /// a variable offset, which the verifier rejects.
 #define FIX(pointer, why) asm volatile("# " why : "+r"(pointer))
 
-/// Forbids the compiler to move stores across this place. Thus the first of eight stack octets is stored
-/// last, because the verifier of Linux 6.1 requires that a spilled number is overwritten completely.
+/// Forbids the compiler to move stores across this place. The verifier of Linux 6.1 requires that a
+/// spilled number is overwritten completely, so the first of its eight stack octets must be stored
+/// last.
 #define LAST() asm volatile("" : : : "memory")
 
 INLINE int is_same(const struct answer_listener *listener, const u32 *address, u16 family, u16 port) {
@@ -122,7 +123,8 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
             return PASSED;
         udp_at = ETHERNET + sizeof *ip;
         sum = (u64)ip->source + ip->destination;
-        // The verifier assumes that the later code for IPv6, which reads these octets, can run for IPv4.
+        // The later code for IPv6 reads these octets. The verifier assumes that this code can also
+        // run for IPv4, so the octets must be set.
         *(u64 *)&frame = 0;
         if (skb_load(skb, 0, frame.ethernet, ETHERNET + sizeof frame.v4 + sizeof frame.heads) != 0)
             return PASSED;

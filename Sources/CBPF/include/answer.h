@@ -17,7 +17,8 @@ enum {
     /// the kernel adds fill whole cache lines.
     ANSWER_OCTETS = 768,
 
-    /// Indexes of the secrets: first one secret for each full word of a name, then these two secrets.
+    /// Indexes of the secrets: first one secret for each full 64-bit word of a name, then these
+    /// two.
     ANSWER_SECRET_OF_LAST = ANSWER_NAME_OCTETS / 8,
     ANSWER_SECRET_OF_TYPE,
     ANSWER_SECRETS,
@@ -30,11 +31,11 @@ enum {
     ANSWER_IPV6 = 2
 };
 
-/// Numbers of the maps, in the order of the placeholders in the program.
+/// Identifiers of the maps, which the program contains as placeholders.
 enum { ANSWER_MAP_STATE, ANSWER_MAP_ANSWERS, ANSWER_MAP_HITS, ANSWER_MAPS };
 
 struct answer_listener {
-    /// IP address in network byte order; IPv4 uses the first word.
+    /// IP address in network byte order; IPv4 uses only the first element.
     uint32_t address[4];
 
     /// Port in network byte order.
@@ -83,8 +84,9 @@ struct answer {
     /// Offsets of the TTLs in the sections.
     uint16_t ttls[ANSWER_TTLS];
 
-    /// Name in lower-case wire form, padded with 0 to `answer_words` words; then the sections; then an OPT
-    /// record without DO. There are no gaps, so a typical answer needs two cache lines.
+    /// Name in lower-case wire form, padded with 0 to `answer_words` 64-bit words; then the
+    /// sections; then an OPT record without DO. There are no gaps, so a typical answer needs two
+    /// cache lines.
     uint8_t octets[ANSWER_OCTETS];
 };
 
@@ -96,16 +98,17 @@ static inline __attribute__((always_inline)) uint64_t answer_lower(uint64_t octe
     return octets | ((~octets & (at_least_a ^ above_z) & 0x8080808080808080ULL) >> 2);
 }
 
-/// Number of words for a name; the last word has at least one unused octet.
+/// Number of 64-bit words for a name; the last word has at least one unused octet.
 static inline __attribute__((always_inline)) uint32_t answer_words(uint32_t name_count) {
     return name_count / 8 + 1;
 }
 
 /// Adds eight octets of the name, combined with the secret for their position, to the hash.
 ///
-/// NH (RFC 4418 section 5.2) over half words, because BPF has no 128-bit products. The probability that
-/// an attacker can make two keys equal is at most 2^-32. Then the later copy replaces the earlier copy,
-/// and a worker answers the question without a copy.
+/// NH (RFC 4418 section 5.2) over 32-bit halves, because BPF has no 128-bit products. The
+/// probability that an attacker can make two keys equal is at most 2^-32. If two keys are equal,
+/// the later answer replaces the earlier answer in the map, and a worker answers the other
+/// question.
 static inline __attribute__((always_inline)) uint64_t answer_hash_step(uint64_t state,
                                                                        uint64_t octets,
                                                                        uint64_t secret) {

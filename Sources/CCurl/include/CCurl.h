@@ -100,8 +100,9 @@ static inline void *curl_easy_get_tls(CURL *easy) {
 
 /// Replaces the query of `parsed` by the query of `text`; returns false if `text` must be parsed.
 ///
-/// `base` is the start of the parsed URL, up to the question mark. A query with `%` must be parsed, because
-/// libcurl changes escaped octets to lower case. A query with `#` must be parsed, because `#` ends the query.
+/// `base` is the parsed URL up to and including the question mark. A query with `%` must be parsed,
+/// because libcurl changes escaped octets to lower case. A query with `#` must be parsed, because
+/// `#` ends the query.
 static inline bool curl_url_set_query(CURLU *parsed, const char *base, const char *text) {
     const size_t length = strlen(base);
     if (parsed == NULL || strncmp(text, base, length) != 0)

@@ -27,7 +27,7 @@ int linux_signalfd_next(int fd);
 /// Names the calling thread; `name` has at most 15 octets.
 int linux_name_thread(const char *name);
 
-/// Unblocks the signal of `linux_join_interrupting` in the calling thread.
+/// Unblocks, in the calling thread, the signal that `linux_join_interrupting` sends.
 int linux_allow_interrupts(void);
 
 /// Interrupts the blocking system calls of a thread (pthread_t), and joins the thread.
@@ -46,8 +46,8 @@ int linux_drop_capabilities(void);
 
 /// Sets the mode and group of a socket file that this process has bound.
 ///
-/// If `group` is (gid_t)-1, the group does not change. Fails if the path is a link or another file, which
-/// the owner of the directory may have created.
+/// If `group` is (gid_t)-1, the group does not change. Fails if the path is a symbolic link or
+/// another file, which the owner of the directory may have created.
 int linux_set_socket_file(const char *path, uint32_t mode, uint32_t group);
 
 /// Reads SO_PEERCRED of a Unix stream socket.

@@ -48,7 +48,8 @@ enum {
     ROUTE_FLAG_CLONED = 0x200
 };
 
-/// Opens a socket for events of links, addresses and default routes; a filter drops other routes.
+/// Opens a socket for events of interfaces, addresses and default routes; a filter drops other
+/// routes.
 int linux_route_events(void);
 
 int linux_route_requests(void);
