@@ -68,7 +68,7 @@ struct DatagramLossTests {
 
     @Test(arguments: [1, 2])
     @ServiceLoop
-    func `without losses in the network, a dead name causes no additional datagrams`(
+    func `without losses, a name that no server answers causes no additional datagrams`(
         _ servers: Int
     ) async throws {
         let members = (0..<servers).map {
@@ -89,7 +89,7 @@ struct DatagramLossTests {
     /// latest query first.
     @Test(arguments: [false, true])
     @ServiceLoop
-    func `a slow name or probe is no loss, even if its repetition is answered first`(
+    func `a late reply is no loss, even if the server answers the repetition first`(
         isProbe: Bool
     ) async throws {
         let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero, own: .answer(10)) {
@@ -117,7 +117,7 @@ struct DatagramLossTests {
 
     @Test
     @ServiceLoop
-    func `an attempt that fails because of an error is no lost datagram`() async throws {
+    func `an attempt that ends with an error does not count as a lost datagram`() async throws {
         let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero, own: .answer(10)) {
             $0 == 0 ? .fail(.unreachable("no route"), 5) : .answer(10)
         }
@@ -130,7 +130,7 @@ struct DatagramLossTests {
 
     @Test(arguments: [false, true])
     @ServiceLoop
-    func `a datagram whose repetition is answered first, and that times out, is lost`(
+    func `a datagram that times out counts as lost if the server answered its repetition`(
         isProbe: Bool
     ) async throws {
         var number = 0
@@ -176,7 +176,7 @@ struct DatagramLossTests {
 
     @Test
     @ServiceLoop
-    func `a client with a high load gets no further attempts`() async throws {
+    func `the query of a client with a high load gets no additional attempts`() async throws {
         let network = Network(losing: 0.3)
         let group = harness.group(network.upstream("one", in: harness))
         for _ in 0..<100 { _ = try await harness.ask(group) }

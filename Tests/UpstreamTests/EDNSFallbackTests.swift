@@ -127,7 +127,9 @@ struct EDNSFallbackTests {
 
     @Test(arguments: [RCode.formErr, .notImp, .servFail, .refused])
     @ServiceLoop
-    func `an error without a question is accepted only over streams`(rcode: RCode) {
+    func `an error reply without a question is accepted over a stream, but not over UDP`(
+        rcode: RCode
+    ) {
         var random = SystemRandomNumberGenerator()
         let exchange = UpstreamExchange(UpstreamHarness.query, random: &random)
         var octets = [UInt8](repeating: 0, count: 12)

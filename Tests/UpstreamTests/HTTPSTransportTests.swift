@@ -96,7 +96,7 @@ struct HTTPSTransportTests {
 
     @Test
     @ServiceLoop
-    func `a query is a padded POST with ID 0 and its own OPT record`()
+    func `a query is a padded POST with ID 0 and the daemon's OPT record`()
         async throws
     {
         let transport = ScriptedTransport { _, request in Self.answer(request) }
@@ -149,7 +149,9 @@ struct HTTPSTransportTests {
 
     @Test(arguments: [true, false])
     @ServiceLoop
-    func `a connection that ends in the handshake counts as closed, as with TLS`(_ isOpen: Bool)
+    func `a connection that ends in the TLS handshake counts as closed, not as unreachable`(
+        _ isOpen: Bool
+    )
         async throws
     {
         let transport = ScriptedTransport { _, _ throws(HTTPError) in
@@ -162,7 +164,7 @@ struct HTTPSTransportTests {
 
     @Test
     @ServiceLoop
-    func `HTTP status 429 is a limit of the query rate`() async throws {
+    func `HTTP status 429 counts as a rate limit of the server`() async throws {
         let transport = ScriptedTransport { _, request in Self.answer(request, status: 429) }
         await #expect(throws: UpstreamError.rateLimited) { try await ask(transport) }
         #expect(transport.sent.count == 1)
@@ -257,7 +259,7 @@ struct HTTPSTransportTests {
 
     @Test
     @ServiceLoop
-    func `a repeated query uses a new connection`() async throws {
+    func `a query that is repeated after no reply uses a new connection`() async throws {
         let transport = ScriptedTransport { _, request in Self.answer(request) }
         let query = Query(
             question: Question(name: "www.example.com", type: .a),

@@ -10,7 +10,7 @@ import Testing
 struct LossSamplesTests {
     private let harness = UpstreamHarness()
 
-    /// Sends 50 queries in five seconds; calls `prepare` with each query's number before sending.
+    /// Sends 50 queries in five seconds; before each query, calls `prepare` with its index.
     @ServiceLoop
     private func load(
         _ group: UpstreamGroup,
@@ -48,7 +48,9 @@ struct LossSamplesTests {
 
     @Test(arguments: [ClientLoad.high, .excessive])
     @ServiceLoop
-    func `one lost sample of three shows that an upstream drops queries`(_ load: ClientLoad) async {
+    func `if one of three samples is lost, the upstream counts as dropping queries`(
+        _ load: ClientLoad
+    ) async {
         let one = upstream { _ in .answer(5) }
         let group = harness.group(one)
         await self.load(group, load) { one.own = $0 % 3 == 0 ? .silence : .answer(5) }
@@ -94,7 +96,7 @@ struct LossSamplesTests {
     @Test
     @ServiceLoop
     func
-        `connections that are closed after replies are no evidence that an upstream drops queries`()
+        `connections that end after replies do not show that an upstream drops queries`()
         async
     {
         let one = upstream { $0 % 3 == 0 ? .fail(.broken("closed")) : .answer(5) }
@@ -105,7 +107,7 @@ struct LossSamplesTests {
 
     @Test
     @ServiceLoop
-    func `the names of clients are no evidence that an upstream drops queries`() async {
+    func `unanswered names of clients do not show that an upstream drops queries`() async {
         // In the second script, every third attempt gets its reply after 2 s, at its timeout. At
         // this time, the two attempts before it have ended without a reply.
         let scripts: [(Int) -> ScriptedUpstream.Step] = [
@@ -137,7 +139,9 @@ struct LossSamplesTests {
         ScriptedUpstream.Step.answer(5), .fail(.declined(.refused)), .fail(.declined(.servFail)),
     ])
     @ServiceLoop
-    func `a limit of 5 equal replies a second is no overload`(_ own: ScriptedUpstream.Step) async {
+    func `a server with a limit of 5 equal replies a second is not overloaded`(
+        _ own: ScriptedUpstream.Step
+    ) async {
         let one = upstream(own: own) { _ in .answer(5) }
         one.equalReplies = 5
         let group = harness.group(one)
@@ -154,8 +158,8 @@ struct LossSamplesTests {
         await load(group, .normal)
         #expect(harness.takeChecked().isEmpty)
         for _ in 0..<5 { await load(group) }
-        // The next sample can start at the end of a step of the simulated time, so the number is
-        // not exact.
+        // The next sample can start at the end of a step of the simulated time, so the number of
+        // samples is not exact.
         #expect((200...252).contains(harness.checked.count))
         let refusing = upstream("refusing", own: .fail(.unreachable("refused"))) { _ in .answer(5) }
         _ = harness.takeChecked()

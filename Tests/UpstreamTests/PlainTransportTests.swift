@@ -108,7 +108,7 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `after eight wrong IDs the query is sent over TCP`() async throws {
+    func `after eight replies with a wrong ID, the query is sent over TCP`() async throws {
         let (result, numbers, tcp) = try await Self.ask(
             { query in
                 (1...20).map { number in reply(to: query) { $0.header.id &+= UInt16(number) } }
@@ -123,7 +123,7 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `no reply, or only forged replies, is a timeout`() async throws {
+    func `a query without a reply, or with only forged replies, times out`() async throws {
         let scripts: [(String, ScriptedServer.Datagrams)] = [
             ("silence", { _ in [] }),
             ("forgeries", { query in [reply(to: query) { $0.header.id &+= 1 }] }),
@@ -139,7 +139,7 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `a closed port is reported immediately`() async throws {
+    func `a query to a closed port fails immediately`() async throws {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         var address = any
         do {
@@ -194,7 +194,7 @@ struct PlainTransportTests {
 
     @Test(arguments: [0, 1])
     @ServiceLoop
-    func `a truncated reply, or a reply with changed case, is requested again over TCP`(
+    func `after a reply that is truncated or has changed letter case, the query uses TCP`(
         _ index: Int
     ) async throws {
         let (label, change) = Self.first[index]
@@ -267,7 +267,7 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `if the probe that tests the letter case is lost, the next query sends the probe again`()
+    func `if the probe of the mixed-case check is lost, the next query causes another probe`()
         async throws
     {
         let probes = Count()
@@ -287,7 +287,7 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `a query that waits for the test of the letter case ends at its own deadline`()
+    func `a query that waits for the mixed-case check ends at its own deadline`()
         async throws
     {
         let server = try ScriptedServer { query in
@@ -298,7 +298,7 @@ struct PlainTransportTests {
         let clock = TestClock()
         let transport = PlainTransport(to: server.address, clocks: clock.clocks)
         var ended: [Int64] = []
-        // The test of the letter case has the deadline of the first query.
+        // The first query starts the mixed-case check, and determines its deadline.
         for (index, seconds) in ([300, 200, 100] as [Int64]).enumerated() {
             transport.carry(
                 Attempt(
@@ -317,7 +317,9 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `changed case is rejected if the server keeps the case of the test name`() async throws {
+    func `changed letter case is rejected if the server keeps the letter case of the probe`()
+        async throws
+    {
         let server = try ScriptedServer { query in
             let question = (try? Message(parsing: query))?.question
             return question == Query.otherProbe.question
@@ -457,7 +459,7 @@ struct PlainTransportTests {
 
     @Test(arguments: [true, false])
     @ServiceLoop
-    func `after lost datagrams a query uses TCP, and an error over TCP counts as no reply`(
+    func `after lost datagrams, a query uses TCP, and an error over TCP counts as a timeout`(
         _ hasTCP: Bool
     ) async throws {
         let stream: ScriptedServer.Stream = { framed(reply(to: $0)) }

@@ -152,7 +152,7 @@ struct SharedConnectionTests {
         arguments: [true, false].flatMap { isAccepted in pairs.map { ($0.0, $0.1, isAccepted) } }
     )
     @ServiceLoop
-    private func `if a new connection gets no answer, the query uses the earlier connection`(
+    private func `if a new connection gets no reply, the query uses the earlier connection`(
         first: Purpose,
         second: Purpose,
         isAccepted: Bool
@@ -168,10 +168,10 @@ struct SharedConnectionTests {
         client.clock.advance(by: UpstreamLimits.fairWait)
         #expect(await waiting.value)
         #expect(client.opened == 2)
-        // For some time, no further connection is opened.
+        // For the time `sharingTime`, no further connection is opened.
         #expect(await client.ask(second))
         #expect(client.opened == 2)
-        // Then a connection is opened, but no query waits for it.
+        // Then a new connection is opened, but no query waits for it.
         client.clock.advance(by: UpstreamLimits.sharingTime)
         #expect(await client.ask(second))
         #expect(client.opened == 3)
@@ -179,7 +179,7 @@ struct SharedConnectionTests {
 
     @Test(arguments: [false, true])
     @ServiceLoop
-    func `at a server that answers in order, a slow query delays only its own client`(
+    func `if a server answers in order, an overdue query delays only its own client`(
         isCancelled: Bool
     ) async throws {
         let slow = Count()
@@ -211,7 +211,7 @@ struct SharedConnectionTests {
 
     @Test
     @ServiceLoop
-    func `at a server that answers in order, slow queries of many clients delay no other client`()
+    func `if a server answers in order, overdue queries of many clients delay no other client`()
         async throws
     {
         let server = try Self.server()
@@ -239,7 +239,9 @@ struct SharedConnectionTests {
 
     @Test
     @ServiceLoop
-    func `a slow query at a server that answers in any order opens no connection`() async throws {
+    func `an unanswered query to a server that answers in any order opens no connection`()
+        async throws
+    {
         let server = try StreamServer { client in
             while let query = await client.next() {
                 let name = (try? Message(parsing: query))?.question?.name

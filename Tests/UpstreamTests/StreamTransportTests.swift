@@ -263,7 +263,7 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
-    func `an unresponsive connection is not used again`() async throws {
+    func `a connection on which the server does not respond is not used again`() async throws {
         let server = try StreamServer { client in
             while let query = await client.next() {
                 if client.number > 0 { await client.write(framed(reply(to: query))) }
@@ -316,7 +316,7 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
-    func `a slow answer neither delays others nor closes the connection`() async throws {
+    func `a late answer neither delays other answers nor closes the connection`() async throws {
         let server = try StreamServer { client in
             while let query = await client.next() {
                 let isSlow = (try? Message(parsing: query))?.question?.name == "slow.example.com"
@@ -341,7 +341,7 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
-    func `unexpected replies are counted, and a wrong question is a failure`()
+    func `replies to no query are counted, and a reply with a wrong question is a failure`()
         async throws
     {
         let server = try StreamServer { client in
@@ -450,7 +450,7 @@ struct StreamTransportTests {
                 return reply != nil
             }
             tasks.append(task)
-            // A query on a connection that is just established would not open another connection.
+            // Waits for the query: before that, the next query would not open another connection.
             while received.value.load(ordering: .relaxed) <= number { await Task.yield() }
         }
         #expect(await tasks[last].value)
@@ -552,7 +552,7 @@ struct StreamTransportTests {
     {
         let server = try StreamServer { client in
             while let query = await client.next() {
-                // A limit on connections: only the first one is served.
+                // The server limits its connections, and answers only on the first one.
                 guard client.number == 0 else { return }
                 if (try? Message(parsing: query))?.question?.name != "dead.example.com" {
                     await client.write(framed(reply(to: query)))

@@ -12,7 +12,7 @@ struct TransferSharesTests {
         ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: isProven)
     }
 
-    /// Transfers of one upstream, in a fake time.
+    /// Transfers of one upstream, in a simulated time.
     @ServiceLoop
     private final class Transfers {
         private let transfers: UpstreamTransfers
@@ -41,13 +41,13 @@ struct TransferSharesTests {
 
         func end(_ index: Int) { transfers.end(all[index]) }
 
-        /// Numbers of the replaced transfers, in the order of their start.
+        /// Indexes of the replaced transfers, in the order of their start.
         var replaced: [Int] { all.indices.filter { all[$0].error != nil } }
     }
 
     @Test
     @ServiceLoop
-    func `an upstream of settings that were only checked takes no share`() {
+    func `an upstream of settings that were only checked does not reduce other shares`() {
         func capacity(_ names: [String]) -> Int {
             let shares = TransferShares(of: 16)
             let kept = Transfers(shares.transfers(at: "kept"))
@@ -120,7 +120,8 @@ struct TransferSharesTests {
             transfers.milliseconds += 100
             #expect(transfers.begin(Self.client(number, isProven: false)))
         }
-        // The proven client keeps 7 transfers; then forged transfers replace each other.
+        // The proven client keeps 7 transfers; then the transfers from forged addresses replace
+        // each other.
         #expect(transfers.replaced.count { $0 < 12 } == 5)
         #expect(transfers.begin(Self.client(100)), "a new proven client replaces a forged transfer")
         #expect(transfers.replaced.count { $0 < 12 } == 5)
@@ -128,7 +129,7 @@ struct TransferSharesTests {
 
     @Test
     @ServiceLoop
-    func `a client with a verified address replaces a forged transfer of any age`() {
+    func `a proven client replaces a transfer from a forged address, even a recent transfer`() {
         let transfers = Transfers(TransferShares(of: 32).transfers(at: "single"))
         var number: UInt32 = 0
         for _ in 0..<100 {
@@ -161,7 +162,7 @@ struct TransferSharesTests {
 
     @Test
     @ServiceLoop
-    func `forged addresses do not replace younger transfers of a client with several transfers`() {
+    func `transfers from forged addresses do not replace more recent transfers of a client`() {
         let transfers = Transfers(TransferShares(of: 32).transfers(at: "single"))
         var number: UInt32 = 0
         func forge() {
@@ -301,7 +302,7 @@ extension TransferSharesTests {
 
     @Test
     @ServiceLoop
-    func `over HTTP/1.1, a client without a connection gets one that has been used for 400 ms`()
+    func `over HTTP/1.1, a client without a connection replaces a transfer older than 400 ms`()
         async throws
     {
         let connections = Connections()
@@ -352,7 +353,7 @@ extension TransferSharesTests {
 
     @Test
     @ServiceLoop
-    func `over HTTP/1.1, forged addresses keep a quarter of the connections, not more`()
+    func `over HTTP/1.1, forged addresses keep a quarter of the connections, but not more`()
         async throws
     {
         let connections = Connections()
@@ -372,7 +373,7 @@ extension TransferSharesTests {
 
     @Test(arguments: [20, 120])
     @ServiceLoop
-    func `over HTTP/1.1, dead names of 40 clients do not make other clients' names fail`(
+    func `over HTTP/1.1, unanswered names of 40 clients do not make other names fail`(
         rate: Int
     ) async throws {
         let upstreams = try Upstreams(version: "1.1")
@@ -395,7 +396,7 @@ extension TransferSharesTests {
 
     @Test
     @ServiceLoop
-    func `over HTTP/1.1, dead names of a client leave half of the connections to other clients`()
+    func `over HTTP/1.1, unanswered names of a client leave half of the connections to others`()
         async throws
     {
         let upstreams = try Upstreams(version: "1.1")
@@ -522,7 +523,7 @@ extension TransferSharesTests {
 
     @Test(arguments: [(25, 1), (40, 1), (100, 1), (300, 1), (40, 2), (100, 2)])
     @ServiceLoop
-    func `dead names of a client do not make its other names fail`(
+    func `unanswered names of a client do not make other names of this client fail`(
         rate: Int,
         servers: Int
     ) async throws {
@@ -591,7 +592,7 @@ extension TransferSharesTests {
         [UpstreamError.crowded, .clientCrowded]
     )
     @ServiceLoop
-    func `if one server is crowded and the other fails, the query has the error crowded`(
+    func `if one server is crowded and the other fails, the query ends with the error crowded`(
         error: UpstreamError,
         limit: UpstreamError
     ) async throws {
@@ -606,7 +607,7 @@ extension TransferSharesTests {
 
     @Test(arguments: ["1.1", "2"])
     @ServiceLoop
-    func `dead names of an unproven client fail because of the limit of this client`(
+    func `unanswered names of an unproven client fail because of the limit of this client`(
         version: String
     ) async throws {
         let upstreams = try Upstreams(version: version)
@@ -622,7 +623,9 @@ extension TransferSharesTests {
 
     @Test
     @ServiceLoop
-    func `dead names from forged addresses do not make other clients' names fail`() async throws {
+    func `unanswered names from forged addresses do not make names of other clients fail`()
+        async throws
+    {
         let upstreams = try Upstreams()
         for number in 0..<3_000 {
             let forged = Self.client(UInt32(1_000 + number % 1_000), isProven: false)

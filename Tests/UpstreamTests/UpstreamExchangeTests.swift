@@ -24,7 +24,7 @@ struct UpstreamExchangeTests {
     }
 
     @Test(arguments: [(false, false), (true, false), (false, true), (true, true)])
-    func `a query has RD, the client's DO and CD, and its own OPT record`(
+    func `a query has RD, the client's DO and CD, and the daemon's OPT record`(
         _ dnssecOK: Bool,
         _ checkingDisabled: Bool
     ) throws {
@@ -185,7 +185,8 @@ struct UpstreamExchangeTests {
     ]
 
     @Test(arguments: cases)
-    private func `replies are classified`(_ example: Case) {
+    private func `valid, truncated, doubtful and forged replies are distinguished`(_ example: Case)
+    {
         let exchange = Self.exchange()
         let octets = example.make(exchange.message)
         let completion: Verdict =
@@ -201,7 +202,7 @@ struct UpstreamExchangeTests {
     }
 
     @Test
-    func `each letter of a long name is checked`() throws {
+    func `the letter case of each letter of a long name is checked`() throws {
         let label = String(repeating: "a1z-", count: 15)
         for name in [try Name("\(label).\(label).\(label).\(label)"), "ab.c"] {
             let exchange = Self.exchange(name)

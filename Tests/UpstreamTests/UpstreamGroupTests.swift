@@ -31,7 +31,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `each upstream is tried twice, in order`() async throws {
+    func `each upstream is queried twice, in order`() async throws {
         let group = harness.group(
             ScriptedUpstream("one", in: harness) { _ in .fail(.unreachable("no route"), 10) },
             ScriptedUpstream("two", in: harness) { _ in .fail(.broken("last"), 10) }
@@ -46,7 +46,7 @@ struct UpstreamGroupTests {
         .declined(.notImp), .declined(.formErr), .declined(.noError), .rateLimited, .aliases,
     ])
     @ServiceLoop
-    func `an upstream with a lasting error is not tried again, and its error is reported`(
+    func `an upstream with a lasting error is not queried again, and its error is reported`(
         _ lasting: UpstreamError
     ) async throws {
         let group = harness.group(
@@ -77,7 +77,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a failing name is sent three times to each server`()
+    func `a name that always fails is sent three times to each server`()
         async throws
     {
         let error = UpstreamError.declined(.servFail)
@@ -176,7 +176,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `an error of a protected server sends no name in the clear`() async throws {
+    func `after an error of a protected server, no name is sent in the clear`() async throws {
         let dot = ScriptedUpstream(
             "dot",
             in: harness,
@@ -199,7 +199,8 @@ struct UpstreamGroupTests {
 
     // MARK: - Spare servers
 
-    /// Returns a group with the servers of a VPN, and a spare server for names that all decline.
+    /// Returns a group with the servers of a VPN, and a spare server for names that they all
+    /// decline.
     @ServiceLoop
     private func group(
         _ vpn: ScriptedUpstream...,
@@ -251,7 +252,7 @@ struct UpstreamGroupTests {
 
     @Test(arguments: [UpstreamError.timedOut, .unreachable("no route"), .broken("lost")])
     @ServiceLoop
-    func `a name goes to no spare server unless all servers of the VPN decline`(
+    func `a name goes to a spare server only if all servers of the VPN decline`(
         _ failure: UpstreamError
     ) async throws {
         let (group, _) = group(
@@ -344,7 +345,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `slow names do not lengthen the hedging delay`() async throws {
+    func `names that resolve slowly do not lengthen the hedging delay`() async throws {
         let one = ScriptedUpstream("one", in: harness, own: .answer(20)) { _ in .answer(390) }
         let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(1) })
         for _ in 0..<50 { _ = try await harness.ask(group) }
@@ -453,7 +454,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `names do not go in the clear before a slow connection to a new server can open`()
+    func `no name is sent in the clear while the connection to a distant server opens`()
         async throws
     {
         // The first reply takes three round trips of 0.75 s.
@@ -513,7 +514,7 @@ struct UpstreamGroupTests {
 
     @Test(arguments: [250, 400, 700])
     @ServiceLoop
-    func `a silent name is not sent in the clear if the round trip to the server is long`(
+    func `an unanswered name is not sent in the clear if the round trip to the server is long`(
         _ roundTrip: Int
     ) async throws {
         // A query over the open connection takes a round trip, a new connection takes three.
@@ -734,7 +735,7 @@ struct UpstreamGroupTests {
             await harness.advance(by: .seconds(1))
         }
         doh.script = { _ in .silence }
-        // The server was only known as limited, so the first name waits for a probe of this server.
+        // So far, the server counted only as rate-limited, so the first name waits for a probe.
         #expect(try await harness.ask(group) == .failure(.timedOut))
         #expect(try await harness.ask(group) == .success("isp"))
     }
@@ -779,7 +780,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a query that is not repeated is sent once to each server`() async throws {
+    func `the query of a client with an excessive load is sent once to each server`() async throws {
         let servers = ["one", "two"].map {
             ScriptedUpstream($0, in: harness, repeatsAfter: .zero) { _ in .silence }
         }
@@ -842,7 +843,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `slow names do not change the order of servers`() async throws {
+    func `names that resolve slowly do not change the order of servers`() async throws {
         let one = ScriptedUpstream("one", in: harness, own: .answer(20)) { _ in .answer(130) }
         let group = harness.group(
             one,

@@ -91,7 +91,7 @@ final class ScriptedUpstream: Forwarding {
     var numbers = UpstreamNumbers()
     var forgeries: UInt64 = 0
 
-    /// Reaction to a query, by the number of the query.
+    /// Reaction to a query, by the index of the query.
     var script: (Int) -> Step
 
     /// Reaction to probes; if nil, the reaction to the next query.
@@ -103,21 +103,21 @@ final class ScriptedUpstream: Forwarding {
     /// Reaction to the second question of a probe; if nil, the reaction to the first.
     var other: Step?
 
-    /// Limit of equal replies to probes per second (Response Rate Limiting); all errors are equal.
+    /// Maximum equal replies to probes per second (Response Rate Limiting); all errors are equal.
     var equalReplies = Int.max
     private var replies: [Question?: [Instant]] = [:]
 
     /// Reaction to a query that must use TCP.
     var overStream: () -> Step = { .silence }
 
-    /// Milliseconds until each deadline.
+    /// Milliseconds from each query until its deadline.
     private(set) var waits: [Int] = []
     private(set) var repeats = 0
     private(set) var resets = 0
     private(set) var questions: [Question] = []
     private let harness: UpstreamHarness
 
-    /// Creates an upstream; `script` gets the number of each query, beginning with 0.
+    /// Creates an upstream; `script` gets the index of each query.
     init(
         _ name: String,
         in harness: UpstreamHarness,

@@ -85,7 +85,9 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `a timeout while other queries were answered starts no probe`() async throws {
+    func `a timeout starts no probe if the server answered other queries in the meantime`()
+        async throws
+    {
         var number = 0
         let one = ScriptedUpstream("one", in: harness, own: .silence) { _ in
             number += 1
@@ -199,7 +201,9 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `a probe from before a network change does not decide the later health`() async throws {
+    func `a probe that was sent before a network change does not decide the health after it`()
+        async throws
+    {
         let one = ScriptedUpstream("one", in: harness, isProtected: true, own: .silence) { _ in
             .silence
         }
@@ -234,7 +238,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `a probe that ends because its server was withdrawn is no outage`() async throws {
+    func `a probe that ends because the network removed its server shows no outage`() async throws {
         let one = ScriptedUpstream("one", in: harness, own: .fail(.withdrawn, 5)) { _ in .silence }
         let group = harness.group(one)
         let log = Log(group)
@@ -334,7 +338,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `the report has back-off end and reason, or the latency`()
+    func `the report of a server has the end and reason of its back-off, or its latency`()
         async throws
     {
         let one = ScriptedUpstream("one", in: harness) { _ in .fail(.unreachable("no route"), 5) }
@@ -504,7 +508,7 @@ struct UpstreamHealthTests {
 @Suite("Attempt plan of a query, under random events")
 struct AttemptPlanTests {
     @Test(arguments: 0..<400)
-    func `in any order of events the plan keeps its limits and its deadline`(_ seed: Int) throws {
+    func `in any order of events, the plan keeps its limits and its deadline`(_ seed: Int) throws {
         var random = Seeded(seed: UInt64(seed))
         let start = Instant(nanoseconds: 0) + .seconds(1_000)
         var now = start
@@ -656,7 +660,7 @@ struct AttemptPlanTests {
     }
 
     @Test(arguments: 0..<400)
-    func `the order has each usable server once, and keeps the protected positions`(
+    func `each usable server occurs once, and protected servers keep their positions`(
         _ seed: Int
     ) {
         var random = Seeded(seed: UInt64(seed))
