@@ -25,7 +25,7 @@ struct AddressTranslationTests {
         octets[3] < 16 ? nil : [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0] + octets
     }
 
-    @Test("an IPv4 server without a route is reached through the NAT64 while its prefix is known")
+    @Test("an IPv4 server without a route is reached through NAT64 while the NAT64 prefix is known")
     @ServiceLoop
     func translated() throws {
         let routes = Routes()
@@ -62,7 +62,7 @@ struct AddressTranslationTests {
         #expect(routes.translation.address(for: server).isIPv6)
     }
 
-    @Test("a stack has the names of its families")
+    @Test("a network stack is named after the address families that work")
     func stacks() {
         #expect(NetworkStack(hasIPv4: true, hasIPv6: true) == .dual)
         #expect(NetworkStack(hasIPv4: true, hasIPv6: false) == .v4)

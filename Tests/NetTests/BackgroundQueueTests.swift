@@ -20,7 +20,7 @@ struct BackgroundQueueTests {
     }
 
     @Test
-    func `an item that exceeds the capacity is dropped and counted without blocking`() throws {
+    func `an item for a full queue is dropped and counted, and the caller does not block`() throws {
         let gate = Gate()
         let queue = try BackgroundQueue<Int>(named: "test", itemLimit: 3) { gate.handle($0, $1) }
         #expect(queue.add(1))
@@ -39,7 +39,7 @@ struct BackgroundQueueTests {
     }
 
     @Test
-    func `an item beyond the limit of octets is dropped`() throws {
+    func `an item that exceeds the queue's limit of octets is dropped`() throws {
         let gate = Gate()
         let queue = try BackgroundQueue<Int>(named: "test", itemLimit: 100, octetLimit: 10) {
             gate.handle($0, $1)
@@ -53,7 +53,7 @@ struct BackgroundQueueTests {
     }
 
     @Test
-    func `a flush returns although the thread is blocked`() throws {
+    func `a flush returns after its time limit although the queue's thread is blocked`() throws {
         let gate = Gate()
         let queue = try BackgroundQueue<Int>(named: "test", itemLimit: 3) { gate.handle($0, $1) }
         queue.add(1)

@@ -6,7 +6,7 @@ import Testing
 @Suite("A completion handler")
 struct CompletionTests {
     @Test
-    func `a completion handler that is released without a call stops a debug build`() async {
+    func `in a debug build, a completion handler that is released without a call traps`() async {
         await #expect(processExitsWith: .failure) {
             _ = Completion<Int> { _ in }
         }

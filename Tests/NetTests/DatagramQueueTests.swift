@@ -45,7 +45,7 @@ struct DatagramQueueTests {
 
     @ServiceLoop
     @Test
-    func `datagrams of several sockets keep their order and leave before the loop waits`()
+    func `datagrams of several sockets keep their order and are sent before the loop waits`()
         async throws
     {
         let pairs = try [Pair(), Pair()]
@@ -106,7 +106,7 @@ struct DatagramQueueTests {
 
     @ServiceLoop
     @Test
-    func `a reply comes from the address that was queried`() throws {
+    func `the source address of a reply is the address that the client queried`() throws {
         let pair = try Pair()
         try pair.send([1])
         DatagramQueue.shared.flush()

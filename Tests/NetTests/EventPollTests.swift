@@ -52,7 +52,8 @@ struct EventPollTests {
 
     @ServiceLoop
     @Test
-    func `a watch that ends while its event is pending is not called`() async throws {
+    func `the handler of a watch that ends while its event is pending is not called`() async throws
+    {
         for round in 0..<200 {
             var sources = try (0..<10).map { _ in try Source() }
             var idle: [Source] = []
@@ -65,7 +66,8 @@ struct EventPollTests {
                     case 1: for source in sources { source.watch?.suspend(true) }
                     default: sources = []
                     }
-                    // Watches of silent descriptors may get the memory of the released watches.
+                    // Watches of descriptors without events may get the memory of the released
+                    // watches.
                     for _ in 0..<20 {
                         guard let source = try? Source(isReady: false) else { continue }
                         source.action = { _ in called += 1000 }
@@ -94,7 +96,7 @@ struct EventPollTests {
 
     @ServiceLoop
     @Test
-    func `a cancelled watch continues with a new descriptor and its latest events`()
+    func `a cancelled watch continues with a new descriptor and the events set last`()
         async throws
     {
         let source = try Source()
@@ -113,8 +115,8 @@ struct EventPollTests {
         source.end()
     }
 
-    /// After a removal, the kernel could refuse to register the descriptor again, for example at
-    /// `fs.epoll.max_user_watches`.
+    /// If a suspended descriptor were removed from epoll, the kernel could refuse to add it again,
+    /// for example at `fs.epoll.max_user_watches`.
     @ServiceLoop
     @Test
     func `a suspended watch stays registered, so that it can always continue`() async throws {
@@ -136,7 +138,8 @@ struct EventPollTests {
 
     @ServiceLoop
     @Test
-    func `a hang-up during a suspension is reported afterwards`() async throws {
+    func `a hang-up while a watch is suspended is reported when the watch continues`() async throws
+    {
         var pipes: [Int32] = [-1, -1]
         try #require(pipe(&pipes) == 0)
         var events: [DescriptorWatch.Events] = []
@@ -157,7 +160,7 @@ struct EventPollTests {
 
     @ServiceLoop
     @Test
-    func `an edge is reported once, and again after the watch was suspended`() async throws {
+    func `an edge is reported once, and once more after the watch was suspended`() async throws {
         let source = try Source([.readable, .edges])
         await turns(50)
         #expect(source.count == 1)
@@ -196,7 +199,8 @@ struct EventPollTests {
     {
         let sources = try (0..<Self.many).map { _ in try Source() }
         try await Clocks.system.sleep(Clock.now + .milliseconds(5))
-        // Ready descriptors may run before a timer that is late, but only for a limited time.
+        // The handlers of ready descriptors may run before a late timer, but only for a limited
+        // time.
         let until = Clock.now
         while Clock.now < until + .milliseconds(5) {}
         let counted = sources[0].count
@@ -218,7 +222,7 @@ struct EventPollTests {
 
     @ServiceLoop
     @Test
-    func `descriptors that are always ready delay a datagram for a few iterations only`()
+    func `descriptors that are always ready delay a datagram by only a few iterations`()
         async throws
     {
         let listener = try DatagramListener(
@@ -257,11 +261,11 @@ struct EventPollTests {
     }
 
     @Test
-    func `a loop that is about to sleep misses no wake-up`() async throws {
+    func `a loop that is about to wait for events misses no wake-up`() async throws {
         let answered = DispatchSemaphore(value: 0)
         let wakeup = await Task { @ServiceLoop in LoopWakeup { answered.signal() } }.value
-        // In the first round, other jobs wake the loop at unrelated instants. In the second round,
-        // the loop sleeps between the rings.
+        // In the first round, other jobs also wake the loop, at any time. In the second round, only
+        // the rings wake the loop, which sleeps between them.
         let jobs = Task.detached { for _ in 0..<20_000 { await onLoop {} } }
         for _ in 0..<2 {
             try await WorkerThread.run(named: "rings") {

@@ -154,7 +154,7 @@ struct FileWatchTests {
 
     @Test
     @ServiceLoop
-    func `without a free inotify instance, changes are assumed, and the watch begins later`()
+    func `without a free inotify instance, each poll reports a change, and later a watch begins`()
         async throws
     {
         let fixture = try Fixture("other")
@@ -182,7 +182,7 @@ struct FileWatchTests {
 
     @Test
     @ServiceLoop
-    func `new permissions of a file that may not be read are reported`() async throws {
+    func `new permissions of a file that the daemon may not read are reported`() async throws {
         let fixture = try Fixture("other")
         let path = "\(fixture.folder)/hosts"
         try fixture.write("one", to: "hosts")
@@ -203,7 +203,8 @@ struct FileWatchTests {
 
     @Test
     @ServiceLoop
-    func `a file that may not be read is reported when it can be read`() async throws {
+    func `a file that the daemon may not read is reported as soon as it can be read`() async throws
+    {
         let fixture = try Fixture("other")
         let path = "\(fixture.folder)/hosts"
         try fixture.write("one", to: "hosts")
@@ -226,7 +227,8 @@ struct FileWatchTests {
 
     @Test
     @ServiceLoop
-    func `a file that still may not be read is reported only after a change`() async throws {
+    func `a file that the daemon still may not read is reported only after a change`() async throws
+    {
         let fixture = try Fixture("other")
         try fixture.write("one", to: "hosts")
         await #expect(processExitsWith: .success) { [folder = fixture.folder as String] in
@@ -255,7 +257,7 @@ struct FileWatchTests {
             },
             open: open
         )
-        // A watch without inotify instance calls its handler at each poll.
+        // A second watch, which has no inotify instance, calls its handler at each poll.
         var ticked: CheckedContinuation<Void, Never>?
         let ticks = FileWatch(
             path,

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The last lines of a log")
 struct FlightRecorderTests {
-    @Test("lines keep their order, and each line records if it was logged")
+    @Test("the recorder keeps the order of the lines, and stores whether each line was logged")
     func order() {
         let recorder = FlightRecorder()
         #expect(recorder.lines == [])
@@ -15,7 +15,7 @@ struct FlightRecorderTests {
         #expect(recorder.lines.map(\.isShown) == [false, true, true])
     }
 
-    @Test("the oldest line is dropped first", arguments: [2047, 2048, 2049, 10_000])
+    @Test("a full recorder drops the oldest line first", arguments: [2047, 2048, 2049, 10_000])
     func bound(_ count: Int) {
         let recorder = FlightRecorder()
         for number in 0..<count { recorder.note("line \(number)", isShown: false) }
@@ -23,7 +23,7 @@ struct FlightRecorderTests {
         #expect(recorder.lines.map(\.text) == (first..<count).map { "line \($0)" })
     }
 
-    @Test("a long line is cut between characters")
+    @Test("a long line is cut between two UTF-8 characters")
     func long() {
         let recorder = FlightRecorder()
         for count in 248...252 {

@@ -129,7 +129,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `HTTP 1 over TLS is used on request`() async throws {
+    func `HTTP 1 over TLS is used if the request demands it`() async throws {
         var request = secure("/hello")
         request.version = .http1
         #expect(try await client.send(request, deadline: patience).version == "1.1")
@@ -147,7 +147,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a failed TLS handshake counts against the loop budget of its provider`() async throws {
+    func `a failed TLS handshake is charged to the loop budget of the provider`() async throws {
         _ = try await client.send(secure("/hello"), deadline: patience)
         let earned = try #require(client.providers[""]?.meter.budget.level)
         #expect(earned <= .zero)
@@ -159,7 +159,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test(arguments: HTTPVersion.allCases.filter { $0 != .http3 })
-    func `a handshake is charged if the connection ends without a reply`(
+    func `the loop budget is charged for a handshake if the connection ends without a reply`(
         version: HTTPVersion
     ) async throws {
         var request = secure("/close")
@@ -170,7 +170,8 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `the end of a reused connection is not charged`() async throws {
+    func `the loop budget is not charged if a reused connection ends without a reply`() async throws
+    {
         _ = try await client.send(secure("/hello"), deadline: patience)
         let earned = try #require(client.providers[""]?.meter.budget.level)
         #expect(earned < .zero)
@@ -182,7 +183,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test(arguments: ["other.example.com", "192.0.2.8", "not-looked-at.example.com"])
-    func `a certificate for another name is refused`(host: String) async throws {
+    func `a certificate for another name is rejected`(host: String) async throws {
         let error = await failure(of: secure("/hello", host: host))
         guard case .tls(let words) = error else {
             Issue.record("\(String(describing: error))")
@@ -193,7 +194,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a certificate of an unknown authority is refused`() async throws {
+    func `a certificate of an unknown authority is rejected`() async throws {
         var request = secure("/hello")
         request.certificateFile = nil
         guard case .tls = await failure(of: request) else {
@@ -215,7 +216,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a port without a listener is a refused connection`() async throws {
+    func `a request to a port without a listener fails with a refused connection`() async throws {
         let closed = try ListeningSocket(listens: false)
         let request = HTTPRequest(url: "http://vendor.example.com/", server: closed.address)
         #expect(await failure(of: request) == .connect("Connection refused"))
@@ -234,7 +235,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a connection that became unresponsive is not reused`() async throws {
+    func `a connection on which the server no longer responds is not reused`() async throws {
         _ = try await client.send(secure("/hello"), deadline: patience)
         let error = await nginx.whileSilent {
             await failure(of: secure("/hello"), deadline: Clock.now + .milliseconds(100))
@@ -246,7 +247,8 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a timeout does not end the other requests of its connection`() async throws {
+    func `the timeout of a request does not end the other requests of its connection`() async throws
+    {
         var request = secure("/hello")
         request.isSentOnce = true
         _ = try await client.send(request, deadline: patience)
@@ -309,7 +311,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a body larger than the send buffer arrives when a silent server continues`()
+    func `a body that exceeds the send buffer is sent when a stopped server continues`()
         async throws
     {
         var request = secure("/post")
@@ -329,7 +331,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a deadline in the past sends nothing`() async throws {
+    func `a request with a deadline in the past is not sent`() async throws {
         let error = await failure(of: clear("/hello"), deadline: Clock.now)
         #expect(error == .timedOut(reused: false))
         #expect(client.connectionsOpened == 0)
@@ -377,7 +379,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a compressed body is refused`() async throws {
+    func `a reply with a compressed body is rejected`() async throws {
         guard case .broken = await failure(of: clear("/encoded")) else {
             Issue.record("accepted a body with an encoding that it did not request")
             return
@@ -405,7 +407,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a body is posted`() async throws {
+    func `the body of a request is sent by POST`() async throws {
         var request = secure("/echo")
         request.body = [UInt8](repeating: 7, count: 300)
         request.headers = ["Content-Type: application/dns-message"]
@@ -665,7 +667,8 @@ struct HTTPClientTests {
         let first = await failure(of: request, deadline: Clock.now + .milliseconds(500))
         #expect(first == .timedOut(reused: false))
         #expect(server.octetsSent > 0)
-        // The handshake may have ended late: only the second request shows that no reply arrives.
+        // The handshake may have ended late, so only the second request shows that no reply
+        // arrives.
         var last = await failure(of: request, deadline: Clock.now + .milliseconds(500))
         #expect(last == .timedOut(reused: true))
         // The server does not accept another connection. On a busy machine, a request may be sent

@@ -35,7 +35,7 @@ struct HTTPHandleTests {
 
     @Test(arguments: [
         ((16 << 10) + 1, false),
-        // From libcurl 8.1, a send buffer of HTTP/2: a header of 40 octets and 16 KiB.
+        // The send buffer of HTTP/2 since libcurl 8.1: a header of 40 octets and 16 KiB.
         ((16 << 10) + 40, true),
         (100, true),
         (20_000, true),
@@ -68,7 +68,7 @@ struct HTTPHandleTests {
 
     @ServiceLoop
     @Test
-    func `a handle sends the path and the query of each request`() async throws {
+    func `a reused handle sends the path and the query of each request`() async throws {
         let nginx = try Nginx()
         let client = HTTPClient()
         var used: [EasyHandle] = []
@@ -101,7 +101,7 @@ struct HTTPHandleTests {
         blank.isSentOnce = isSentOnce
         // libcurl would accept the reply if the handle still had a header of an earlier reply.
         var failure = await error(of: blank, client)
-        // The server has closed the connection, and libcurl may notice this only after sending.
+        // The server has closed the connection, which libcurl may notice only after sending.
         if failure == .cutOff(reused: true) { failure = await error(of: blank, client) }
         #expect(failure == .broken("the reply is not HTTP"))
         #expect(server.requestsOverHTTP1 == 1)

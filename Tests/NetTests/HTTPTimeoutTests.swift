@@ -16,7 +16,7 @@ struct HTTPTimeoutTests {
         var sockets: [DatagramClient] = []
         let waiter = Waiter()
         _ = client.send(request, deadline: Clock.now + .milliseconds(50)) { _ in
-            // One of these sockets gets the descriptor number of the socket that libcurl closed.
+            // One of these sockets gets the descriptor of the socket that libcurl closed.
             while sockets.count < 64,
                 let socket = try? DatagramClient(connectedTo: silent.address)
             {
@@ -34,7 +34,7 @@ struct HTTPTimeoutTests {
 
     @ServiceLoop
     @Test(arguments: [(true, true), (true, false), (false, true)])
-    func `only a billed request with a partial reply times out as if its connection were new`(
+    func `only a billed request with a partial reply times out as on a new connection`(
         isSentOnce: Bool,
         isAlive: Bool
     ) async throws {
@@ -67,7 +67,7 @@ struct HTTPTimeoutTests {
 
     @ServiceLoop
     @Test(arguments: [true, false])
-    func `a reply on a new connection closes older connections without a reply in the meantime`(
+    func `a reply on a new connection closes older connections without a later reply`(
         isSilent: Bool
     ) async throws {
         let listener = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
@@ -163,7 +163,7 @@ struct HTTPTimeoutTests {
             _ = await middle.wait(until: start + .seconds(seconds) * 0.6)
             gate.signal()
             _ = await end.wait(until: patience)
-            // The machine may be too busy for the handshake.
+            // On a busy machine, the handshake may end too late; then the round is repeated.
             guard handles.allSatisfy(\.wasSent) else { continue }
             var third: HTTPError?
             do throws(HTTPError) {
@@ -180,7 +180,7 @@ struct HTTPTimeoutTests {
 
     @ServiceLoop
     @Test(arguments: [("http", true), ("https", false)])
-    func `a request counts as sent when its connection is complete, with TLS`(
+    func `a request counts as sent when its connection is established, including TLS`(
         scheme: String,
         isSent: Bool
     ) async throws {

@@ -36,7 +36,7 @@ struct LinkResolversTests {
         #expect(unreadable == ["nameserver dns.example", "nameserver"])
     }
 
-    @Test("the servers of a private interface are only for its domains")
+    @Test("the servers of a private interface get only the names in its domains")
     func privateInterface() {
         let (entry, _) = LinkResolvers.reading(
             resolvConf: "domain corp.example.com\nnameserver 192.0.2.1\n",
@@ -56,7 +56,7 @@ struct LinkResolversTests {
     }
 
     @Test(
-        "the interface of a resolvconf file is the longest name before a dot",
+        "the interface of a resolvconf file is the longest interface name in the file's name",
         arguments: [
             ("eth0", "eth0"), ("eth0.dhclient", "eth0"), ("eth0.100.dhcp", "eth0.100"),
             ("tun9.openvpn", "tun9.openvpn"), ("NetworkManager", ""), ("tun.wg0", "wg0"),
@@ -125,7 +125,9 @@ struct LinkResolversTests {
         #expect(merged.filter(\.isTunnel).flatMap(\.servers).map(\.address.link) == [0, 0])
     }
 
-    @Test("the servers in the private file of an interface are only for the domains in this file")
+    @Test(
+        "the servers in the private file of an interface get only the names in the file's domains"
+    )
     func privateFile() throws {
         let links = try Self.read(
             "interfaces",
@@ -138,7 +140,7 @@ struct LinkResolversTests {
         #expect(links.map(\.servers) == servers)
     }
 
-    @Test("an exclusive interface takes all names")
+    @Test("the servers of an exclusive interface get all names")
     func exclusiveFile() throws {
         let links = try Self.read(
             "interfaces",
@@ -185,7 +187,7 @@ struct LinkResolversTests {
         #expect(links[1].servers == [try Self.server("198.51.100.1:5353")])
     }
 
-    @Test("search domains of a VPN are routing domains, those of other links are not")
+    @Test("the search domains of a VPN are routing domains; those of other links are not")
     func searchDomains() throws {
         let manager = Self.resolved(
             [(2, [192, 0, 2, 1], 0, ""), (3, [198, 51, 100, 1], 0, "")],
@@ -239,7 +241,9 @@ struct LinkResolversTests {
         #expect(full(2) == [false, false])
     }
 
-    @Test("DefaultRoute decides if a link gets names of no routing domain; `~.` gets all names")
+    @Test(
+        "DefaultRoute decides if a link gets names outside all routing domains; `~.` gets all names"
+    )
     func defaultRoute() {
         let manager = Self.resolved(
             [(2, [192, 0, 2, 1], 0, ""), (3, [198, 51, 100, 1], 0, "")],
@@ -281,7 +285,7 @@ struct LinkResolversTests {
         #expect(servers(nil) == [try Self.server("192.0.2.1")])
     }
 
-    @Test("properties of unexpected types give no link and no server")
+    @Test("D-Bus properties of unexpected types result in no link and no server")
     func unexpected() {
         for manager in [BusValue.text("x"), .table(["DNSEx": .number(1)]), .table([:])] {
             #expect(LinkResolvers.reading(resolved: manager, links: [:], names: [:]).isEmpty)
@@ -332,7 +336,7 @@ struct LinkResolversTests {
         #expect(unreadable == ["x"])
     }
 
-    @Test("NetworkManager reports which entries belong to VPNs, also on ordinary interfaces")
+    @Test("entries that NetworkManager marks as VPN are VPNs, also on ordinary interfaces")
     func networkManagerVPN() throws {
         let (links, _) = LinkResolvers.reading(
             networkManager: .table([
@@ -361,7 +365,7 @@ struct LinkResolversTests {
         #expect(merged.flatMap(\.servers).map(\.address.link) == [7, 0, 0, 0, 0, 0])
     }
 
-    @Test("NetworkManager reports which servers and links of systemd-resolved belong to VPNs")
+    @Test("links and servers of systemd-resolved that NetworkManager marks as VPN are VPNs")
     func resolvedVPN() throws {
         let resolved = LinkResolvers.reading(
             resolved: Self.resolved(
@@ -400,7 +404,7 @@ struct LinkResolversTests {
         #expect(links.flatMap(\.servers).allSatisfy { $0.address.link == 0 })
     }
 
-    @Test("an entry with a negative priority excludes the entries with other priorities")
+    @Test("an entry with a negative priority excludes the entries with higher priorities")
     func exclusive() {
         let (links, _) = LinkResolvers.reading(
             networkManager: .table([
@@ -435,7 +439,7 @@ struct LinkResolversTests {
         #expect(links(LinkResolvers.maximumDomains + 1).map(\.takesAll) == [true])
     }
 
-    @Test("servers that are only for routing domains do not replace those of /etc/resolv.conf")
+    @Test("servers that get only routing domains do not replace the servers in /etc/resolv.conf")
     func lastSource() throws {
         let vpn = LinkResolvers(
             .resolvconf,
@@ -473,7 +477,7 @@ struct LinkResolversTests {
         )
     }
 
-    @Test("packets to the servers of a VPN's names leave through the link of the VPN")
+    @Test("packets to the servers for a VPN's names leave through the interface of the VPN")
     func bound() throws {
         let server = try Self.server("192.0.2.1")
         func link(_ name: String, _ source: LinkResolvers.Source, takesAll: Bool = false)
@@ -495,8 +499,8 @@ struct LinkResolversTests {
         }
         #expect(bound(link("tun0", .resolvconf)) == 5)
         #expect(bound(link("proton0", .resolvconf, takesAll: true)) == 6)
-        // A server is not bound to an ordinary link, because the route to the server may go through
-        // a VPN.
+        // A server is not bound to an ordinary interface, because the route to the server may go
+        // through a VPN.
         #expect(bound(link("eth0", .resolved, takesAll: true)) == 0)
         #expect(bound(link("eth0", .resolved)) == 0)
         // The server of a VPN may be outside of the VPN, but not with systemd-resolved.
@@ -505,14 +509,14 @@ struct LinkResolversTests {
     }
 
     @Test(
-        "loopback addresses are this machine's own, also if no route leads to them",
+        "a loopback address counts as an address of this machine, also without a route",
         arguments: ["127.0.0.1", "127.9.0.1", "::1", "::ffff:127.0.0.9", "::", "::ffff:0.0.0.0"]
     )
     func loopback(_ text: String) throws {
         #expect(try Self.server(text).address.isOwn)
     }
 
-    @Test("of a link's sources, only the first is used; down links and own addresses are omitted")
+    @Test("only the first source of a link is used, without down links and own addresses")
     func merged() throws {
         func link(_ source: LinkResolvers.Source, _ name: String, _ server: String) throws
             -> LinkResolvers
@@ -566,7 +570,7 @@ struct LinkResolversTests {
     }
 
     @Test(
-        "a link keeps its domains if its only server has an address of this machine",
+        "a link keeps its domains if its only server is removed as an address of this machine",
         arguments: [("192.0.2.1", "tun0", 1), ("127.0.0.1", "tun0", 0), ("192.0.2.1", "", 0)]
     )
     func ownServer(_ server: String, _ link: String, _ count: Int) throws {

@@ -11,7 +11,7 @@ import Testing
 struct LocalPortTests {
     private static let onlyPort: UInt16 = 40_000
 
-    /// Calls `body` in a network whose range of local ports has one port, which is in use.
+    /// Calls `body` in a network namespace whose only local port is in use.
     private func withoutPorts(
         _ host: String,
         _ body: @escaping @Sendable (SocketAddress) -> Int32
@@ -41,7 +41,9 @@ struct LocalPortTests {
     }
 
     @Test(arguments: ["127.0.0.1", "::1"])
-    func `an address without a free port is local`(host: String) throws {
+    func `an address of this machine counts as local even if all its ports are in use`(host: String)
+        throws
+    {
         #expect(try withoutPorts(host) { $0.isLocal ? 1 : 0 } == 1)
     }
 

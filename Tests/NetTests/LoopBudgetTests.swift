@@ -54,7 +54,7 @@ struct LoopBudgetTests {
     }
 
     @Test
-    func `a call that was stopped exhausts the bucket for at least 250 ms`() {
+    func `a stopped call exhausts the budget for at least 250 ms`() {
         var budget = LoopBudget(at: start)
         budget.charge(
             .milliseconds(1),
@@ -85,7 +85,7 @@ struct LoopBudgetTests {
     }
 
     @Test
-    func `failed transfers earn no time, but do not use up the budget`() {
+    func `failed transfers neither lower the level nor are charged for the usual CPU time`() {
         var budget = LoopBudget(at: start)
         for time: Duration in [.milliseconds(1), .milliseconds(100)] {
             budget.charge(time, octets: 0, inFlight: 0, ended: 0, failed: 50, at: start)
@@ -96,7 +96,7 @@ struct LoopBudgetTests {
     }
 
     @Test
-    func `the mean time of the handshakes is charged, and charged once`() {
+    func `a connection without a reply is charged once, with the mean time of the handshakes`() {
         let meter = LoopMeter()
         meter.begin(reads: false, inFlight: 2)
         let begin = Clock.threadTime
@@ -138,7 +138,7 @@ struct LoopBudgetTests {
     }
 
     @Test
-    func `a tenth of the loop's time is always allowed`() {
+    func `a provider may always use a tenth of the loop's time`() {
         var budget = LoopBudget(at: start)
         for second in 1...1000 {
             let now = start + .seconds(second) / 10
@@ -179,7 +179,7 @@ struct LoopBudgetTests {
     }
 
     @Test
-    func `a call overflows only beyond the capacity plus the time for its octets and transfers`() {
+    func `one call may use the capacity plus the time for its octets and transfers in flight`() {
         var budget = LoopBudget(at: start)
         #expect(!budget.overflows(.milliseconds(50), octets: 0, inFlight: 0))
         #expect(budget.overflows(.milliseconds(51), octets: 0, inFlight: 0))

@@ -9,7 +9,7 @@ struct MemoryLimitTests {
     private static let unit = MemoryLimit.ofUnit
 
     @Test(
-        "the limit is memory.max of the own group; if unreadable, a service has the unit's limit",
+        "the limit is memory.max of the cgroup; if unreadable, a service has the unit's limit",
         arguments: [
             ("0::/a.slice/b.service\n", "629145600\n", false, 629_145_600),
             ("0::/a.slice/b.service\n", "max\n", true, nil),

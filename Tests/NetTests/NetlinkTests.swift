@@ -135,7 +135,9 @@ struct NetlinkTests {
     }
 
     @Test
-    func `a truncated message is an error, or gives only facts of the whole message`() throws {
+    func `a truncated message is an error, or results in the same facts as the whole message`()
+        throws
+    {
         let whole = try Netlink.address("192.0.2.7", on: 3)
         let fact = try NetworkFact(try #require(NetlinkMessage.all(in: whole).first))
         var errors = 0
@@ -173,7 +175,7 @@ struct NetlinkTests {
     }
 
     @Test
-    func `an address of the wrong length is an error`() throws {
+    func `an address with a wrong length is an error`() throws {
         let body: [UInt8] = [UInt8(AF_INET6), 64, 0, 0, 3, 0, 0, 0]
         let datagram = Netlink.message(
             Netlink.newAddress,
@@ -184,7 +186,7 @@ struct NetlinkTests {
     }
 
     @Test
-    func `a multipath default route names all its interfaces`() throws {
+    func `the parser returns all interfaces of a multipath default route`() throws {
         var hops: [UInt8] = []
         for index: UInt8 in [2, 3] {
             hops += Netlink.octets(UInt16(16)) + [0, 0] + Netlink.octets(Int32(index))
@@ -245,7 +247,7 @@ struct NetworkStateTests {
     }
 
     @Test
-    func `a link without carrier loses its addresses`() throws {
+    func `the addresses of an interface without carrier count as lost`() throws {
         let down = Netlink.link(2, "eth0", isRunning: false)
         #expect(try host.isNews(down))
         #expect(
@@ -256,7 +258,7 @@ struct NetworkStateTests {
     }
 
     @Test
-    func `a repeated message is no change`() throws {
+    func `a message that repeats a known state is no change`() throws {
         #expect(try !host.isNews(Netlink.link(2, "eth0")))
         #expect(try !host.isNews(Netlink.link(2, "eth0", signal: 40)), "wireless statistics")
         #expect(
@@ -293,7 +295,7 @@ struct NetworkStateTests {
     }
 
     @Test
-    func `a container that starts and stops is no change`() throws {
+    func `the start or stop of a container is no change`() throws {
         #expect(try !host.isNews(Netlink.link(9, "veth1", isRunning: false, kind: "veth")))
         #expect(try !host.isNews(Netlink.link(9, "veth1", kind: "veth")))
         #expect(try !host.isNews(Netlink.address("fe80::9", on: 9, scope: 253)))
@@ -301,7 +303,7 @@ struct NetworkStateTests {
     }
 
     @Test
-    func `a bridge of containers is tracked, but is no change`() throws {
+    func `a new bridge of containers, or its loss of carrier, is no change`() throws {
         let down = Netlink.link(3, "docker0", isRunning: false, kind: "bridge")
         #expect(try host(down).changes(since: host) == [])
         let second = try host(
@@ -373,7 +375,9 @@ struct AnnouncedPrefixTests {
     private let prefix: [UInt8] = [0x20, 1, 0xD, 0xB8, 1, 2, 3, 4, 5, 6, 7, 8]
 
     @Test(arguments: [(0, 96), (1, 64), (2, 56), (3, 48), (4, 40), (5, 32)] as [(UInt16, Int)])
-    func `the code gives the length of the prefix`(code: UInt16, length: Int) throws {
+    func `the code in the option determines the length of the prefix`(code: UInt16, length: Int)
+        throws
+    {
         let message = try message(word: 225 << 3 | code, prefix: prefix)
         let announced = try #require(AnnouncedPrefix(message))
         #expect(announced.length == length)

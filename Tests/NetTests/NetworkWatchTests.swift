@@ -239,7 +239,7 @@ struct NetworkWatchTests {
     }
 
     @Test
-    func `lost netlink messages are a change`() async throws {
+    func `the loss of netlink messages is reported as a change`() async throws {
         let (watch, changes) = try await network.watch()
         let addresses = (1...2500).map { "198.51.\(100 + $0 / 250).\($0 % 250 + 1)/32 dev lo" }
         try await ServiceLoop.throwingTask { [network] in
@@ -257,7 +257,7 @@ struct NetworkWatchTests {
     }
 
     @Test
-    func `an invalid message is a change`() async throws {
+    func `an invalid netlink message is reported as a change`() async throws {
         let (watch, changes) = try await network.watch()
         await watch.note([1, 2, 3])
         try network.ip("addr add 192.0.2.9/24 dev eth0")
@@ -277,7 +277,7 @@ struct NetworkWatchPaceTests {
     private let start = Instant(nanoseconds: 1_000_000_000)
 
     @Test
-    func `the interval between reports also doubles across short quiet periods`() {
+    func `the interval between reports also doubles if 10 s pass between the changes`() {
         var pace = NetworkWatch.Pace()
         let intervals = (0..<7).map { pace.next(start + .seconds(10 * $0)) }
         #expect(intervals == [200, 400, 800, 1600, 3200, 5000, 5000].map { .milliseconds($0) })

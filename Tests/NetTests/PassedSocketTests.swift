@@ -31,7 +31,7 @@ struct PassedSocketTests {
 
     @ServiceLoop
     @Test
-    func `a socket is identified by its address and type`() throws {
+    func `the address and the type of a passed socket are read from the socket`() throws {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         let datagrams = try DatagramListener(binding: any, shared: false)
         let first = try PassedSocket(passed(datagrams.descriptor))
@@ -47,7 +47,7 @@ struct PassedSocketTests {
 
     @ServiceLoop
     @Test
-    func `an unusable socket is refused with the reason`() throws {
+    func `an unusable socket is rejected with a reason`() throws {
         let four = try #require(SocketAddress("127.0.0.1:0"))
         let six = try #require(SocketAddress("[::]:0"))
         #expect(

@@ -62,7 +62,9 @@ struct PrivateFileTests {
     }
 
     @Test
-    func `a writer that stops early leaves the old file and no temporary file`() throws {
+    func `after a write that fails, the old file is unchanged, and no temporary file remains`()
+        throws
+    {
         try replace(by: [[1, 2, 3]])
         var count = 0
         #expect(throws: FileFault.stopped("here")) {
@@ -100,7 +102,7 @@ struct PrivateFileTests {
     }
 
     @Test
-    func `while one writer has the file, a second writer fails`() throws {
+    func `while one writer writes the file, a second writer fails`() throws {
         let other = PrivateFile(file.path)
         var isFirst = true
         let octets = try file.replace { () throws(FileFault) in
@@ -155,7 +157,9 @@ struct PrivateFileTests {
     }
 
     @Test
-    func `in a missing directory there is no file, and a write error names the directory`() throws {
+    func `if the directory is missing, there is no file, and a write error names the directory`()
+        throws
+    {
         let lost = PrivateFile(directory.path("no/such/file"))
         #expect(try lost.open() == nil)
         try lost.removeLeftover()

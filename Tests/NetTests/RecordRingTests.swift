@@ -33,7 +33,7 @@ struct RecordRingTests {
         #expect(numbers(ring.records(since: first.next)) == [3])
     }
 
-    @Test("texts of any length keep their last octet", arguments: 0...25)
+    @Test("a text of any length is stored with all its octets", arguments: 0...25)
     func text(count: Int) {
         let ring = RecordRing()
         let text = (0..<count).map { UInt8($0 + 1) }
@@ -62,7 +62,7 @@ struct RecordRingTests {
         #expect(records.next == capacity + 64)
     }
 
-    @Test("records are not returned during their replacement")
+    @Test("a record is not returned while the writer replaces it")
     func torn() {
         let ring = RecordRing()
         let capacity = UInt64(ring.capacity)
@@ -74,7 +74,7 @@ struct RecordRingTests {
         #expect(records.lost == 2)
     }
 
-    @Test("a concurrent reader sees complete records only")
+    @Test("a reader that runs concurrently with the writer gets complete records only")
     func threads() async throws {
         let ring = RecordRing()
         let isDone = Atomic(false)

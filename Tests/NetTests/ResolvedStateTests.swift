@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A service for DNS settings that does not reply or has ended", .timeLimit(.minutes(15)))
 struct ResolvedStateTests {
-    /// Reply with one server at the interface 2.
+    /// Reply with one server, on the interface with index 2.
     private static let manager: BusValue = .table([
         "DNS": .list([.list([.number(2), .number(2), .octets([192, 0, 2, 1])])])
     ])
@@ -18,7 +18,7 @@ struct ResolvedStateTests {
         return state
     }
 
-    @Test("the file of a service is not used while the service runs or may run")
+    @Test("the resolv.conf of a service is not used while the service runs or may run")
     func file() {
         var state = ResolvedState()
         #expect(state.allowsFile && !state.isSilent && state.problem == nil)
@@ -77,13 +77,13 @@ struct ResolvedStateTests {
         #expect(vpn.problem != nil)
         #expect(vpn.settings(running: ["eth0": up["eth0"]].compactMapValues(\.self)) == nil)
         #expect(!vpn.isKnown && vpn.problem == nil)
-        // A later link with this name may belong to no VPN.
+        // A later interface with this name may not belong to a VPN.
         #expect(vpn.settings(running: up) == nil)
     }
 
     @ServiceLoop
     @Test(
-        "while the bus is silent at the start, neither the service's file nor a link to it is used"
+        "before D-Bus replies, neither resolved's file nor a symbolic link to it is used"
     )
     func start() async throws {
         let directory = try TemporaryDirectory()
@@ -120,7 +120,7 @@ struct ResolvedStateTests {
         listener.close()
     }
 
-    @Test("a bus that starts after the daemon is used")
+    @Test("the daemon uses a D-Bus system bus that starts after the daemon")
     @ServiceLoop
     func later() async throws {
         let directory = try TemporaryDirectory()

@@ -9,7 +9,7 @@ import Testing
 struct ResolverFileWatchTests {
     @Test
     @ServiceLoop
-    func `the reason why the file cannot be read is reported, until the file can be read`()
+    func `the handler gets the reason why the file cannot be read, until it can be read`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -39,7 +39,7 @@ struct ResolverFileWatchTests {
 
     @Test
     @ServiceLoop
-    func `a file that is read again on request is read in full`() throws {
+    func `an update on request reads all servers of the file again`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.write([UInt8]("nameserver 192.0.2.53\n".utf8), to: "office")
         var found: [Int] = []
@@ -56,7 +56,7 @@ struct ResolverFileWatchTests {
 
     @Test
     @ServiceLoop
-    func `an unreadable file of the system is a fault, a missing file is not`() throws {
+    func `an unreadable system file is reported as a fault; a missing file is not`() throws {
         let directory = try TemporaryDirectory()
         try FileManager.default.createDirectory(
             atPath: directory.path("etc/resolv.conf"),

@@ -32,7 +32,7 @@ struct ResumeTests {
 
     @ServiceLoop
     @Test
-    func `a clock change is no sleep, and short sleeps are not added up`() throws {
+    func `a change of the wall clock is no sleep, and short sleeps are not added up`() throws {
         let machine = try Machine()
         machine.watch?.look()
         for _ in 0..<10 {

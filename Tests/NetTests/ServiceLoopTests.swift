@@ -8,7 +8,7 @@ import Testing
 @Suite("The service loop", .timeLimit(.minutes(15)))
 struct ServiceLoopTests {
     @Test
-    func `code of the loop runs on one thread named service`() async throws {
+    func `the code of the service loop runs on one thread, which is named service`() async throws {
         let first = await threadOnLoop()
         await Task.detached { await Task.yield() }.value
         let second = await threadOnLoop()
@@ -64,7 +64,7 @@ struct ServiceLoopTests {
     }
 
     @Test
-    func `code that requires the loop traps on other threads`() async {
+    func `code that requires the service loop traps on other threads`() async {
         await #expect(processExitsWith: .failure) {
             ServiceLoop.assumeIsolated {}
         }
@@ -89,7 +89,7 @@ struct LoopWakeupTests {
     }
 
     @Test
-    func `data that other threads store before ringing is always seen`() async {
+    func `the handler sees all data that other threads store before they ring`() async {
         let box = Box()
         await onLoop {
             var seen = 0

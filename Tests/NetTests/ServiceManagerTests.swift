@@ -50,7 +50,7 @@ struct ServiceManagerTests {
     }
 
     @Test
-    func `sockets from systemd have their names`() async {
+    func `sockets from systemd have the names that systemd passes`() async {
         await #expect(processExitsWith: .success) {
             // Another test may close descriptor 3 meanwhile. The call is then repeated.
             var all: [ServiceManager.ListenDescriptor]?

@@ -31,7 +31,7 @@ struct SharedFileTests {
         #expect(names == ["state"])
     }
 
-    @Test("a path that is not a regular file is named as an obstruction")
+    @Test("a path that is not a regular file is reported as obstructed")
     func obstructed() throws {
         #expect(try content(of: SharedFile(path, initial: [])) == "")
         let link = path + "-link"
@@ -119,7 +119,7 @@ struct SharedFileTests {
         #expect(try content(of: file).split(separator: "\n") == ["second"])
     }
 
-    @Test("an existing empty file, which must have been truncated, stays empty")
+    @Test("an existing empty file counts as damaged, and stays empty")
     func truncated() throws {
         try Data().write(to: URL(filePath: path))
         #expect(try content(of: SharedFile(path, initial: Array("first".utf8))) == "")

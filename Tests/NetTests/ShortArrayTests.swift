@@ -6,7 +6,7 @@ import Testing
 @Suite("A short array")
 struct ShortArrayTests {
     @Test
-    func `an array with any number of elements acts like an array`() {
+    func `a short array with any number of elements behaves like an array`() {
         var (short, long) = (ShortArray<Int>(), [Int]())
         #expect(short.isEmpty)
         for number in 0..<5 {

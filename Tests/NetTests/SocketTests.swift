@@ -51,7 +51,7 @@ struct DatagramSocketTests {
 
     @ServiceLoop
     @Test
-    func `a later answer wakes the waiting reader`() async throws {
+    func `a datagram that arrives later wakes the waiting reader`() async throws {
         let peer = try Peer()
         let socket = try DatagramClient(connectedTo: peer.address)
         let answer = Task { @ServiceLoop in try await socket.receive(deadline: patience) }
@@ -63,7 +63,7 @@ struct DatagramSocketTests {
 
     @ServiceLoop
     @Test
-    func `a closed port is reported as refused`() async throws {
+    func `a datagram to a closed port fails with a refused connection`() async throws {
         let closed = try Peer().address
         let socket = try DatagramClient(connectedTo: closed)
         try socket.send([1])
@@ -129,7 +129,7 @@ struct DatagramSocketTests {
         let reopening = try Reopening()
         try reopening.open()
         let first = try #require(reopening.socket.localAddress)
-        // Both datagrams wait when the first is received.
+        // Both datagrams are in the receive buffer when the first one is received.
         for number in 1...2 {
             try reopening.socket.send([UInt8(number)])
             reopening.peer.echo(to: first)
@@ -185,7 +185,9 @@ struct StreamTests {
 
     @ServiceLoop
     @Test(arguments: ["127.0.0.1:0", "[::1]:0"])
-    func `octets pass in both directions; the last read is empty`(family: String) async throws {
+    func `octets pass in both directions, and a read at the end of the stream is empty`(
+        family: String
+    ) async throws {
         let listener = try StreamListener(binding: try loopback(family))
         let address = try #require(listener.localAddress)
         let client = try await StreamConnection.connect(to: address, deadline: patience)
@@ -272,7 +274,7 @@ struct StreamTests {
 
     @ServiceLoop
     @Test
-    func `a port without a listener refuses`() async throws {
+    func `a connection to a port without a listener is refused`() async throws {
         let closed = try ListeningSocket(listens: false)
         let error = await #expect(throws: SocketError.self) {
             _ = try await StreamConnection.connect(to: closed.address, deadline: patience)
@@ -285,7 +287,7 @@ struct StreamTests {
 
     @ServiceLoop
     @Test
-    func `writing to a closed peer is an error, not a signal`() async throws {
+    func `a write to a closed connection is an error, not a signal`() async throws {
         let (client, server) = try await pair()
         server.close()
         await #expect(throws: SocketError.self) {
@@ -346,7 +348,7 @@ struct StreamTests {
 
     @ServiceLoop
     @Test
-    func `many clients do not keep the loop from other work`() async throws {
+    func `many new clients do not block other work of the service loop`() async throws {
         final class Tally {
             var accepted: [StreamConnection] = []
             var seen: Int?
@@ -378,7 +380,7 @@ struct StreamTests {
 
     @ServiceLoop
     @Test
-    func `a socket that already listens is adopted`() async throws {
+    func `a listener can adopt a socket that already listens`() async throws {
         let socket = try ListeningSocket()
         let listener = try StreamListener(adopting: dup(socket.descriptor))
         #expect(listener.localAddress == socket.address)

@@ -25,7 +25,7 @@ struct StackProbeTests {
     }
 
     @Test(
-        "nothing is sent unless both families have a route",
+        "the probe connects to servers only if both families have a route",
         arguments: [NetworkStack.none, .v4, .v6]
     )
     func oneRoute(_ routes: NetworkStack) async {
@@ -39,7 +39,7 @@ struct StackProbeTests {
         arguments: [
             ([v4[0], v6[0]], NetworkStack.dual), ([v4[1], v6[1]], .dual), ([v4[0]], .v4),
             ([v6[1]], .v6),
-            // The third server is not tested.
+            // The probe does not connect to the third server.
             ([v4[2], v6[0]], .v6),
             // If no server can be reached, the servers may be down, so both families count as
             // working.
@@ -52,7 +52,7 @@ struct StackProbeTests {
         #expect(tried.count <= 4)
     }
 
-    @Test("a family without a server counts as working if it has a route, and nothing is sent")
+    @Test("a family with a route but no server counts as working, and the probe does not connect")
     func noServer() async {
         let (stack, tried) = await Self.result(.dual, Self.v4, reaching: [])
         #expect(stack == .dual)
@@ -61,7 +61,7 @@ struct StackProbeTests {
 
     @Test("a refused connection shows that the family works")
     func refused() async throws {
-        // The port was just closed, so nothing listens on it.
+        // The listener is closed, so no process listens on the port.
         let any = try #require(SocketAddress("127.0.0.1:0"))
         let listener = try await StreamListener(binding: any)
         let address = try #require(await listener.localAddress)

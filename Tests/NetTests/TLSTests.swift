@@ -79,7 +79,7 @@ struct TLSTests {
 
     @ServiceLoop
     @Test
-    func `only a connection that ends without data is charged`() async throws {
+    func `the budget is charged only for a connection that ends without data`() async throws {
         let client = try client()
         for isAnswered in [true, false] {
             let connection = try await client.connect(
@@ -95,7 +95,7 @@ struct TLSTests {
 
     @ServiceLoop
     @Test
-    func `a failed handshake is charged`() async throws {
+    func `the budget is charged for a failed handshake`() async throws {
         let client = try TLSClient(certificateFile: nil)
         await #expect(throws: TLSError.self) {
             try await client.connect(to: nginx.secure, name: Certificates.name, deadline: patience)
@@ -140,7 +140,7 @@ struct TLSTests {
 
     @ServiceLoop
     @Test
-    func `a certificate of an untrusted authority is refused`() async throws {
+    func `a certificate of an untrusted authority is rejected`() async throws {
         let client = try TLSClient(certificateFile: nil)
         let error = await #expect(throws: TLSError.self) {
             try await client.connect(to: nginx.secure, name: Certificates.name, deadline: patience)
@@ -153,7 +153,7 @@ struct TLSTests {
 
     @ServiceLoop
     @Test
-    func `a server without TLS is detected`() async throws {
+    func `a connection to a server without TLS fails in the handshake`() async throws {
         let error = await #expect(throws: TLSError.self) {
             try await client().connect(
                 to: nginx.clear,
@@ -182,7 +182,7 @@ struct TLSTests {
 
     @ServiceLoop
     @Test
-    func `closing the connection locally ends a wait`() async throws {
+    func `a wait for data ends when this process closes the connection`() async throws {
         let connection = try await client().connect(
             to: nginx.secure,
             name: Certificates.name,
@@ -227,7 +227,7 @@ struct TLSTests {
 
     @ServiceLoop
     @Test
-    func `a server that only updates its keys is disconnected`() async throws {
+    func `a server that sends only key updates is disconnected`() async throws {
         let server = try FloodServer(.keyUpdates)
         let client = try TLSClient(certificateFile: server.certificate.authorityFile)
         let connection = try await client.connect(

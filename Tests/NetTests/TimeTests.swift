@@ -8,7 +8,7 @@ import Testing
 @Suite("Timers and clocks of the loop", .timeLimit(.minutes(15)))
 struct TimeTests {
     @Test
-    func `an instant converts to the same moment on the timers' clock`() {
+    func `an instant converts to the same moment on CLOCK_BOOTTIME, which the timers use`() {
         var time = timespec()
         let before = Clock.bootMicroseconds(Clock.now)
         clock_gettime(CLOCK_BOOTTIME, &time)
@@ -29,7 +29,7 @@ struct TimeTests {
 
     @ServiceLoop
     @Test
-    func `no sleep ends early, and a deadline in the past ends immediately`() async throws {
+    func `no sleep ends early, and a sleep until a past instant ends immediately`() async throws {
         try await Clocks.system.sleep(Clock.now - .seconds(1))
         let until = Clock.now + .milliseconds(20)
         try await Clocks.system.sleep(until)
@@ -164,7 +164,7 @@ struct TimeTests {
 
     @ServiceLoop
     @Test
-    func `a timer that an earlier timer cancels in the same turn does not fire`() async throws {
+    func `a due timer does not fire if a timer that fires before it cancels it`() async throws {
         let past = Clock.now - .seconds(1)
         let done = Waiter()
         var called = false

@@ -68,7 +68,7 @@ struct TrustStoreTests {
 
     @ServiceLoop
     @Test
-    func `a file is parsed once for all connections`() async throws {
+    func `a file with certificates is parsed once for all connections`() async throws {
         try trust(try authority)
         let (http, tls) = (HTTPClient(), try TLSClient(certificateFile: file))
         for _ in 0..<20 {
@@ -108,7 +108,7 @@ struct TrustStoreTests {
 
     @ServiceLoop
     @Test
-    func `a file that becomes invalid leaves the previous certificates in force`()
+    func `if a file becomes invalid, the previous certificates stay in use`()
         async throws
     {
         try trust(try authority)
@@ -125,7 +125,7 @@ struct TrustStoreTests {
 
     @ServiceLoop
     @Test
-    func `a lost or damaged file of the system leaves the previous certificates in force`()
+    func `if the system's file is lost or damaged, the previous certificates stay in use`()
         async throws
     {
         try trust(try authority)

@@ -71,7 +71,7 @@ struct UnixListenerTests {
 
     @ServiceLoop
     @Test
-    func `a path that is too long is refused, not truncated`() {
+    func `a path that is too long is rejected, not truncated`() {
         let long = "/tmp/" + String(repeating: "x", count: 103)
         #expect(throws: SocketError.pathTooLong(long)) {
             try StreamListener(unixPath: long, mode: 0o600)
@@ -80,7 +80,7 @@ struct UnixListenerTests {
 
     @ServiceLoop
     @Test
-    func `a link or a file in place of the socket keeps its owner and mode`() throws {
+    func `a symbolic link or a file in place of the socket keeps its owner and mode`() throws {
         try directory.write("precious", to: "target")
         let target = directory.path("target")
         let attributes = [FileAttributeKey.posixPermissions: 0o600]

@@ -48,13 +48,13 @@ struct WatchedSocketsTests {
 
     @ServiceLoop
     @Test
-    func `a reused descriptor number is watched again after an unreported close`()
+    func `a descriptor that libcurl closed without a report is watched again when reused`()
         async throws
     {
         let listener = try ListeningSocket()
         let fixture = Fixture()
-        // Repeats until the new socket gets the number of the closed socket, because other tests
-        // also open sockets.
+        // Repeats until the new socket gets the descriptor of the closed socket, because other
+        // tests also open sockets.
         var descriptor: Int32
         repeat {
             let old = try fixture.open()
@@ -98,7 +98,9 @@ struct WatchedSocketsTests {
 
     @ServiceLoop
     @Test
-    func `a socket that stays writable without use is reported every 10 ms`() async throws {
+    func `a socket that is always writable, but not used, is reported only every 10 ms`()
+        async throws
+    {
         let listener = try ListeningSocket()
         let fixture = Fixture()
         let descriptor = try fixture.open()

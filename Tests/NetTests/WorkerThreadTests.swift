@@ -17,7 +17,7 @@ private func waitForGate(_: UnsafeMutableRawPointer?) { sem_wait(gate) }
 struct WorkerThreadTests {
     @ServiceLoop
     @Test
-    func `a result arrives before the thread has ended`() async throws {
+    func `the caller gets the result of a thread before the thread has ended`() async throws {
         var key = pthread_key_t()
         try #require(pthread_key_create(&key, waitForGate) == 0)
         let result = try await WorkerThread.run(named: "slow-end") { [key] in

@@ -10,7 +10,7 @@ final class Program: Sendable {
     let pid: pid_t
 
     /// - Parameters:
-    ///   - descriptors: inherited descriptors by their numbers in the program.
+    ///   - descriptors: inherited descriptors, by their descriptors in the program.
     ///   - errors: file for standard error; if nil, standard error is inherited.
     init(
         _ path: String,
@@ -61,7 +61,7 @@ final class Program: Sendable {
         return text?.split(separator: " ").compactMap { pid_t($0) } ?? []
     }
 
-    /// True if waitpid(2) has released the process number.
+    /// True if waitpid(2) has released the process ID.
     private let hasEnded = Atomic(false)
 
     func end() -> Int32 {
