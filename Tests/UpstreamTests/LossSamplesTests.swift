@@ -95,8 +95,7 @@ struct LossSamplesTests {
 
     @Test
     @ServiceLoop
-    func
-        `connections that end after replies do not show that an upstream drops queries`()
+    func `connections that end after replies do not show that an upstream drops queries`()
         async
     {
         let one = upstream { $0 % 3 == 0 ? .fail(.broken("closed")) : .answer(5) }
