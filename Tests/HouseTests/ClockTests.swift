@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-@Suite("One file of Net reads a clock")
+@Suite("Use of clocks in the sources")
 struct ClockTests {
     private static let readings = [
         #"\b(?:Continuous|Suspending|Dispatch)(?:Clock|Time)(?:\(\))?\.now\b"#,
@@ -18,7 +18,7 @@ struct ClockTests {
 
     private static let programs: Set = ["httpdnsctl", "httpdns-emulator"]
 
-    @Test("only one file of Net reads the clock")
+    @Test("only MonotonicClock.swift in Net reads a clock of the system")
     func onePlace() throws {
         let files = Repository.files.filter {
             $0.path.hasPrefix("Sources/") && !Self.programs.contains($0.room)

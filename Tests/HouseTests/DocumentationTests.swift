@@ -43,7 +43,7 @@ struct ReadmeTests {
         }
     }
 
-    @Test("each generated part of a page has a begin and an end marker")
+    @Test("each generated part of docs/reliability.md has a begin and an end marker")
     func markers() throws {
         let text = try Repository.text("docs/reliability.md")
         let begins = try text.matches(of: "<!-- ([a-z-]+): begin -->").map { $0[1] }
@@ -51,7 +51,7 @@ struct ReadmeTests {
         #expect(!begins.isEmpty && begins == ends)
     }
 
-    @Test("links have valid targets", arguments: pages)
+    @Test("links in the documentation have valid targets", arguments: pages)
     func links(_ page: String) throws {
         let folder = Repository.root.appending(path: page).deletingLastPathComponent()
         for link in try Repository.text(page).matches(
@@ -71,7 +71,7 @@ struct ReadmeTests {
         }
     }
 
-    @Test("the recorded tour has the commands of scripts/record-tour")
+    @Test("the recorded tour in the documentation has the commands of scripts/record-tour")
     func tour() throws {
         let recording = try Repository.text("docs/first-ten-minutes.txt")
         let typed = try Repository.text("scripts/record-tour").matches(of: #"^enter '(.*)'$"#)

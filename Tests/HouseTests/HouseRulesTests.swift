@@ -24,7 +24,7 @@ struct HouseRulesTests {
         #expect(file.lines.count <= 401)
     }
 
-    @Test("no file contains marks of unfinished code")
+    @Test("no file contains the usual marks of unfinished code")
     func unfinished() throws {
         // The words are split, so that this file does not match.
         let words = ["TO" + "DO", "FIX" + "ME", "X" + "XX"].joined(separator: "|")

@@ -59,7 +59,7 @@ private final class Tree: Sendable {
 struct InstallTests {
     private let settings = "etc/httpdnsd/httpdnsd.yaml"
 
-    @Test("the script installs all files, and uninstalls all files except the settings")
+    @Test("scripts/install installs all files, and uninstalls all files except the settings")
     func everything() throws {
         let tree = try Tree()
         try tree.install()
@@ -97,7 +97,7 @@ struct InstallTests {
         #expect(try tree.files == [settings])
     }
 
-    @Test("uninstalling keeps shared directories")
+    @Test("uninstalling keeps directories that other programs also use")
     func keepsDirectories() throws {
         let tree = try Tree()
         try tree.install()
@@ -109,7 +109,7 @@ struct InstallTests {
         #expect(!tree.exists("usr/local/share/httpdnsd"))
     }
 
-    @Test("uninstalling first reverts a setup")
+    @Test("uninstalling first reverts `httpdnsctl setup`")
     func revertsSetup() throws {
         let tree = try Tree()
         try tree.install()
@@ -124,7 +124,7 @@ struct InstallTests {
         #expect(try tree.text("etc/resolv.conf") == "nameserver 192.0.2.53\n")
     }
 
-    @Test("a setup that cannot be reverted stops uninstalling")
+    @Test("uninstalling stops if `httpdnsctl setup` cannot be reverted")
     func refusesWithoutRevert() throws {
         let tree = try Tree()
         try tree.install()
@@ -140,7 +140,7 @@ struct InstallTests {
         #expect(tree.exists("usr/local/sbin/httpdnsd"))
     }
 
-    @Test("uninstalling finds the drop-in of a setup whose journal is lost")
+    @Test("uninstalling finds the drop-in of `httpdnsctl setup` even if the setup journal is lost")
     func findsDropIn() throws {
         let tree = try Tree()
         try tree.install()
@@ -186,7 +186,9 @@ struct InstallTests {
         #expect(check.map { $0[1] } == [#""$config""#])
     }
 
-    @Test("a changed unit is copied before it is replaced or removed")
+    @Test(
+        "the script copies a unit that the administrator changed before it replaces or removes it"
+    )
     func editedUnits() throws {
         let tree = try Tree()
         let units = "etc/systemd/system"
@@ -253,11 +255,11 @@ struct InstallTests {
         for words in ["resolvers in China", "doh.pub", "dns.alidns.com", "see every name"] {
             #expect(head.contains(words), "\(words)")
         }
-        // Without a conffile, dpkg asks no question during an upgrade.
+        // The package has no conffile, so dpkg asks no question during an upgrade.
         #expect(try !Repository.text("debian/httpdnsd.install").contains("etc/"))
     }
 
-    @Test("the scripts refer to existing sections of README.md")
+    @Test("the sections of README.md that the scripts name exist")
     func citations() throws {
         let readme = try Repository.text("README.md")
         for script in ["install", "package-deb", "setup", "demo"] {
@@ -313,7 +315,10 @@ struct InstallTests {
         #expect(run.code == 0 && words.contains(expected), "\(run.output)\(run.errors)")
     }
 
-    @Test("the completion verb prints the installed files", arguments: ["bash", "zsh", "fish"])
+    @Test(
+        "`httpdnsctl completion` prints the installed completion files",
+        arguments: ["bash", "zsh", "fish"]
+    )
     func verb(_ shell: String) throws {
         let tree = try Tree()
         try tree.install()
@@ -375,7 +380,7 @@ struct UnitTests {
         #expect(run.code == 0 && last.contains("Overall exposure level"), "\(last)\(run.errors)")
     }
 
-    @Test("an error that a restart cannot fix stops the sockets")
+    @Test("an error that a restart of the daemon cannot fix stops the socket units")
     func wrongSettings() throws {
         let unit = try Repository.text("systemd/httpdnsd.service")
         #expect(unit.contains("\nRestartPreventExitStatus=2 78 243\n"))
@@ -445,7 +450,10 @@ struct UnitTests {
         )
     }
 
-    @Test("removing the package reverts the setup, even if its journal is lost", arguments: 1...3)
+    @Test(
+        "removing the package reverts `httpdnsctl setup`, even if the setup journal is lost",
+        arguments: 1...3
+    )
     func removal(_ successfulRun: Int) throws {
         let run = try Self.remove(
             Tree(),
@@ -460,7 +468,7 @@ struct UnitTests {
         #expect(!run.errors.contains("journal.json"))
     }
 
-    @Test("the removal of the package is silent if there is no setup")
+    @Test("the removal of the package prints nothing if `httpdnsctl setup` was not applied")
     func removalWithoutSetup() throws {
         let tree = try Tree()
         let program = Run.product("httpdnsctl").path
@@ -498,7 +506,7 @@ struct UnitTests {
         #expect(service.contains("\nRequires=httpdnsd.socket\n"))
     }
 
-    @Test("the socket units have the default addresses")
+    @Test("the socket units have the default addresses of the option listen")
     func addresses() throws {
         let unit =
             try Repository.text("systemd/httpdnsd.socket")
