@@ -105,7 +105,7 @@ package enum UpstreamLimits {
     /// Minimum interval between samples of one server.
     static let sampleSpacing: Duration = .milliseconds(50)
 
-    /// Minimum interval between samples of a server that returns errors to samples.
+    /// Minimum interval between samples of a server that rejects samples or closes connections.
     ///
     /// Usual rate limits for equal replies are 5 to 10 per second.
     static let refusedSampleSpacing: Duration = .milliseconds(250)

@@ -73,9 +73,9 @@ package final class DatagramListener: Sendable {
 
     /// Releases the address, so that later replies are dropped; an adopted socket stays open.
     ///
-    /// Call this after all threads have stopped receiving. Without this call, queries in flight
-    /// would keep the socket open, and the kernel would still distribute datagrams to this socket
-    /// (SO_REUSEPORT).
+    /// Call this after all threads have stopped receiving. Without this call, the queries in
+    /// flight, which retain this object, would keep the socket open, and the kernel would still
+    /// distribute datagrams to this socket (SO_REUSEPORT).
     package func close() {
         // Fails only if no descriptor is free. Then the socket closes when `owned` is released.
         if !isAdopted { _ = datagrams_replace_with_null(owned.raw) }
@@ -107,7 +107,7 @@ extension SocketAddress {
             _ = try DatagramListener(binding: address, shared: false)
             return true
         } catch {
-            // The machine has the address, but no free port.
+            // EADDRINUSE shows that the machine has the address, but no free port.
             return error.isAddressInUse
         }
     }

@@ -152,7 +152,7 @@ final class DatagramQueue {
 
     // MARK: - Sending
 
-    /// Sends all datagrams in order, grouped by socket; drops rejected replies.
+    /// Sends all datagrams in order, grouped by socket; drops replies that the kernel rejects.
     ///
     /// Reports failures last, because a failure's handler may queue datagrams.
     func flush() {

@@ -20,7 +20,7 @@ package enum FileFault: Error, Hashable {
 
     case stopped(String)
 
-    /// True if no file has the path.
+    /// True if no file exists at the path.
     var isAbsence: Bool {
         guard case .system(_, _, let code) = self else { return false }
         return code == ENOENT || code == ENOTDIR

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 
-/// Exclusive lock of a file between processes.
+/// Lock that gives one process the exclusive use of a file.
 ///
 /// The lock is on the file `path` + `.lock`, because a lock on `path` would be lost when another
 /// file replaces `path`. The lock file contains the process ID. The lock file is never removed,

@@ -7,8 +7,8 @@ private import Glibc
 /// If one of these directories does not exist, its nearest existing ancestor has the watch instead.
 /// A watch on the file itself reports writes to a bind-mounted file.
 ///
-/// If the user has no inotify instances or watches left, the handler is called every 10 s. If the
-/// user has no permission to read the file, the version of the file is checked every 10 s.
+/// If the daemon's user has no inotify instances or watches left, the handler is called every 10 s.
+/// If the daemon has no permission to read the file, it checks the version of the file every 10 s.
 ///
 /// `sd_event_add_inotify` is not used, because it fails with EINVAL if an inode number is reused.
 @ServiceLoop
@@ -252,7 +252,7 @@ package final class FileWatch {
         let watch: Int32
         let mask: UInt32
 
-        /// Name of the directory entry; empty for the watched object.
+        /// Name of the directory entry; empty for an event of the watched object itself.
         let name: String
 
         init?(_ octets: inout ArraySlice<UInt8>) {

@@ -50,8 +50,8 @@ package struct PrivateFile: Sendable {
 
     /// Replaces the content with the chunks from `next`; returns the number of octets.
     ///
-    /// `next` returns nil after the last chunk. After an error the old file remains, unless only
-    /// the sync of the directory failed.
+    /// `next` returns nil after the last chunk. After an error, the old file remains. Exception: if
+    /// only the sync of the directory failed, the new file has already replaced the old file.
     package func replace(
         by next: () throws(FileFault) -> [UInt8]?
     ) throws(FileFault) -> Int {
@@ -122,8 +122,8 @@ package struct PrivateFile: Sendable {
             temporary,
             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         )
-        // `openat` fails if the file is a link or is unreadable. The daemon creates neither, so no
-        // daemon has locked the file, and the file is removed without a lock.
+        // `openat` fails if the file is a symbolic link or is unreadable. The daemon creates
+        // neither, so no daemon has locked the file, and the file is removed without a lock.
         if raw >= 0 {
             let file = try Self.own(raw, "open", temporaryPath)
             guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw .busy(temporaryPath) }

@@ -11,9 +11,10 @@ package struct RootOnlyPath {
         "/var/lib/private", "/var/cache/private", "/var/log/private", "/run/private",
     ]
 
-    /// Finds the first directory of `path`, or the file, that only root can use; nil for none.
+    /// Finds the first directory in `path` that only root can use, or the file itself; nil for
+    /// none.
     ///
-    /// The directories of a link and of its target are checked.
+    /// The directories of a symbolic link and of its target are checked.
     ///
     /// - Parameter exempt: a directory that is not checked, like all directories above it.
     package init?(on path: String, exempt: String? = nil) {

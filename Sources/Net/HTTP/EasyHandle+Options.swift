@@ -141,7 +141,8 @@ extension EasyHandle {
             SSL_CTX_get0_param(context),
             UInt(X509_V_FLAG_PARTIAL_CHAIN)
         )
-        // With AUTO_RETRY, one read would process TLS key updates as long as they arrive.
+        // Without AUTO_RETRY, because one read would process TLS key updates as long as they
+        // arrive.
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
         // The budget does not charge a successful handshake, so renegotiation is disabled.
         unsafe TLSClient.limitHandshakes(in: context)

@@ -85,7 +85,8 @@ final class WatchedSockets {
     /// Local port of each socket that is marked as silent.
     private var suspects: [Int32: UInt16] = [:]
 
-    /// By server, local port of each socket that was idle when another connection was silent.
+    /// For each server, local ports of the sockets that were idle when another connection was
+    /// silent.
     private var idleSuspects: [SocketAddress: [Int32: UInt16]] = [:]
 
     var isSuspended = false {

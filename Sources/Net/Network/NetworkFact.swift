@@ -40,7 +40,8 @@ enum NetworkFact: Hashable {
 
         let metric: UInt32
 
-        /// Unparsed attributes: source address, VIA, and the hops of a multipath route.
+        /// Attributes that are only compared: source address, VIA, and the hops of a multipath
+        /// route.
         let details: [[UInt8]]
     }
 }

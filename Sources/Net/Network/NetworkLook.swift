@@ -24,7 +24,7 @@ struct NetworkLook {
     func state() throws -> NetworkState {
         var state = NetworkState()
         for family in [UInt8(AF_INET), UInt8(AF_INET6)] {
-            // `struct ifaddrmsg` or `struct rtmsg`; zeros select all.
+            // `struct ifaddrmsg` or `struct rtmsg`; zeros select all addresses or routes.
             let addresses = [family] + [UInt8](repeating: 0, count: 7)
             var routes = [family] + [UInt8](repeating: 0, count: 11)
             routes[4] = UInt8(ROUTE_TABLE_MAIN)

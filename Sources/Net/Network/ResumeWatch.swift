@@ -5,8 +5,8 @@ private import Glibc
 /// Detects the resume of this machine after suspension.
 ///
 /// The kernel cancels the timer at every resume, and when the wall clock is set. To distinguish
-/// these two cases, the watch compares CLOCK_BOOTTIME minus CLOCK_MONOTONIC, which only a
-/// suspension increases. A pause of a virtual machine is not detected.
+/// these two cases, the watch checks if CLOCK_BOOTTIME minus CLOCK_MONOTONIC has increased: only a
+/// suspension increases this difference. A pause of a virtual machine is not detected.
 @ServiceLoop
 package final class ResumeWatch {
     /// Shortest reported suspension; connections survive shorter suspensions.

@@ -44,7 +44,7 @@ package struct LinkResolvers: Sendable, Hashable {
     /// True if the servers also answer names outside the routing domains of all links.
     package var isDefault: Bool
 
-    /// True for the domain `~.`.
+    /// True if the link has the routing domain `~.`.
     ///
     /// If a link has this domain, names outside all other domains go only to links with `~.`.
     package var takesAll = false

@@ -70,7 +70,8 @@ final class Endpoint {
 
     var peerAddress: SocketAddress? { descriptor?.peerAddress }
 
-    /// Suspends until an edge since the last attempt, or until `deadline`.
+    /// Suspends until an edge or `deadline`; returns if an edge has occurred since the last
+    /// attempt.
     func wait(
         for direction: Direction,
         until deadline: Instant?
@@ -144,7 +145,7 @@ package struct Readiness: Sendable {
     package let hasEnded: Bool
 }
 
-/// Receive buffer of all stream sockets; an idle connection needs no buffer.
+/// Receive buffer that all stream sockets share; an idle connection needs no buffer.
 @ServiceLoop
 enum ReceiveBuffer {
     static let capacity = 65_535

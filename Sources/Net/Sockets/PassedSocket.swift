@@ -15,7 +15,7 @@ package struct PassedSocket: Sendable, Hashable {
     /// The listener that adopts the socket owns the descriptor.
     let descriptor: Int32
 
-    /// Throws `SocketError.unusable` unless the socket is a bound UDP or a listening TCP socket.
+    /// Throws `SocketError.unusable` if the socket is neither bound UDP nor listening TCP.
     init(_ passed: ServiceManager.ListenDescriptor) throws(SocketError) {
         name = passed.name
         descriptor = passed.descriptor

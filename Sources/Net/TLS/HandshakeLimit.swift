@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import COpenSSL
 
-/// Limit of the messages in one TLS handshake, for OpenSSL's message callbacks.
+/// Limit on the number of messages in one TLS handshake, for OpenSSL's message callbacks.
 ///
 /// During a handshake, one OpenSSL call reads and ignores HelloRequests (RFC 5246 §7.4.1.1) until
 /// no more arrive. Without the limit, a server could therefore block the service loop.

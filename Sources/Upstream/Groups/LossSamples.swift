@@ -33,7 +33,7 @@ struct LossSamples {
 
     private var answeredAt: Instant?
 
-    /// Queries since the latest sample, and queries to skip before the next sample.
+    /// Number of queries since the latest sample, and number of queries before the next sample.
     private var (queries, skipped) = (0, 0)
 
     /// Number of samples, which determines the next question.
@@ -47,8 +47,9 @@ struct LossSamples {
 
     /// Counts a query; returns a sample that must be sent with the query, or nil for no sample.
     ///
-    /// The sample accompanies a random query. If each sample accompanied the first query of a
-    /// burst, the server would not be overloaded yet, and would answer all samples.
+    /// Each sample is sent together with a randomly chosen query. If a sample were always sent with
+    /// the first query of a burst, the server would not be overloaded yet, and would answer all
+    /// samples.
     mutating func begin(now: Instant, _ random: inout some RandomNumberGenerator) -> Query? {
         queries += 1
         if let next {

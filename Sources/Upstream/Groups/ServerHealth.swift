@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Re-exported for files that do not import Net.
+// Monotonic is re-exported for files that do not import Net.
 @_exported public import Monotonic
 
 /// Condition of a server, for the operator.
@@ -76,11 +76,12 @@ extension ServerHealth {
 
     /// True if probes show an outage, so that an unprotected server may replace this server.
     ///
-    /// A rate-limited or overloaded server counts as in service. Otherwise a flood from one client
+    /// A rate-limited or overloaded server counts as in service. Otherwise, a flood from one client
     /// would send the names of other clients to an unprotected server. A server counts as
     /// rate-limited after HTTP 429, or if the server returns errors to probes but has answered
     /// within ``UpstreamLimits/declineTolerance``. A server counts as overloaded if the server does
     /// not answer probes, and got queries of a client with a high load within
+    /// ``UpstreamLimits/overloadTime``.
     var isDown: Bool { rest?.isOutage ?? false }
 
     var loops: Bool { loopsUntil != nil }
@@ -311,7 +312,7 @@ extension ServerHealth {
 // MARK: - Loops
 
 extension ServerHealth {
-    /// Returns true, and records a loop probe, unless the last loop probe is too recent.
+    /// Returns true if a loop probe is due, and records the loop probe.
     ///
     /// The minimum interval is ``UpstreamLimits/loopRest``.
     mutating func seekLoop(now: Instant) -> Bool {

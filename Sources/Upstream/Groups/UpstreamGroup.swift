@@ -28,7 +28,8 @@ package final class UpstreamGroup {
         learned = members.compactMap { $0 as? LearnedUpstream }
         latestRoster = UpstreamRoster(members, health, version: Self.version(of: learned))
         alarm = Alarm(health.clocks)
-        // Not `weak`, which would make each reference to the group expensive.
+        // Not `weak`, which would make each reference to the group expensive; `deinit` ends the
+        // alarm.
         alarm.action = { [unowned self] in tick() }
     }
 
@@ -79,8 +80,8 @@ package final class UpstreamGroup {
     ///
     /// - Parameters:
     ///   - load: the load of the client.
-    ///   - avoided: servers that get no query, unless the group has no other server. All servers of
-    ///     the same upstreams get no query either, unless the group has no other upstream.
+    ///   - avoided: servers that get the query only if the group has no other server. The other
+    ///     servers of the same upstreams get the query only if the group has no other upstream.
     ///   - trace: records the queries that are sent.
     ///   - now: the time, if the caller knows it.
     ///   - completion: may be called before `ask` returns.
@@ -168,8 +169,8 @@ package final class UpstreamGroup {
     ///
     /// Only servers with recent samples count. A server gets samples together with queries of
     /// clients with a high load. A protected server that is backed off, but not down, also counts,
-    /// because it can be overloaded. Unprotected servers do not count unless all protected servers
-    /// are down.
+    /// because it can be overloaded. Unprotected servers count only if all protected servers are
+    /// down.
     package func dropsQueries(now: Instant) -> Bool {
         let roster = roster
         let isProtected = roster.servers.indices.contains {

@@ -267,7 +267,7 @@ extension HTTPSTransport {
     /// True if `type` is the media type of a DNS message, ignoring case and parameters.
     private static func isMessage(_ type: String?) -> Bool {
         guard let type else { return false }
-        // Fast path: parsing this text takes as long as parsing the message.
+        // Fast path, because parsing this text takes as long as parsing the DNS message.
         if type == mediaType { return true }
         return type.prefix { $0 != ";" }.lowercased().split(separator: " ") == [mediaType[...]]
     }

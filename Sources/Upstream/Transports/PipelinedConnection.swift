@@ -237,7 +237,8 @@ extension PipelinedConnection {
     /// Time at which the oldest unanswered query becomes overdue; nil if there is none.
     ///
     /// The query becomes overdue if no data arrives for `fairWait`, or for twice the shortest reply
-    /// time if that is longer. If the server answers in order, the query delays all later queries.
+    /// time if that is longer; before the first reply, for `longestPatience`. If the server answers
+    /// in order, the query delays all later queries.
     var overdueTime: Instant? {
         guard wasServed, let oldest, let lastReceived else { return nil }
         let wait =

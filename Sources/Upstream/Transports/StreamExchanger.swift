@@ -4,11 +4,11 @@ internal import Net
 
 /// Exchanger of queries with one server over persistent connections, one for each `Purpose`.
 ///
-/// Clients with many queries in flight or with slow names use a separate connection, because large
-/// or slow replies for these clients could delay probes and the replies for other clients.
+/// Clients with many queries in flight or with overdue queries use a separate connection, because
+/// large or late replies for these clients could delay probes and the replies for other clients.
 @ServiceLoop
 final class StreamExchanger {
-    /// Numbers of established connections, and of queries on a reused connection.
+    /// Number of established connections, and number of queries on a reused connection.
     private var opened: UInt64 = 0
     private var reused: UInt64 = 0
     private var earlierForeignReplies: UInt64 = 0
@@ -191,9 +191,9 @@ final class StreamExchanger {
 
     /// True if a query must be repeated because its connection ended.
     ///
-    /// Returns false if the connection was never established, unless a network change dropped it.
-    /// Also returns false for a busy client if the connection had no reply: an overloaded server can
-    /// close connections, and repeated queries would increase the load.
+    /// Returns false if the connection was never established, but true if a network change dropped
+    /// it. Also returns false for a busy client if the connection had no reply: an overloaded
+    /// server can close connections, and repeated queries would increase the load.
     private func isLost(
         _ connection: PipelinedConnection,
         _ error: UpstreamError,

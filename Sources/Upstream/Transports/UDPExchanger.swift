@@ -10,7 +10,7 @@ internal import Net
 final class UDPExchanger {
     fileprivate(set) var foreignReplies: UInt64 = 0
 
-    /// Number of sockets that were closed because of forged messages.
+    /// Number of sockets that were closed because of possibly forged messages.
     fileprivate(set) var forgeries: UInt64 = 0
 
     private let server: SocketAddress

@@ -10,7 +10,7 @@ final class Program: Sendable {
     let pid: pid_t
 
     /// - Parameters:
-    ///   - descriptors: inherited descriptors, by their descriptors in the program.
+    ///   - descriptors: inherited descriptors; the key is the descriptor in the program.
     ///   - errors: file for standard error; if nil, standard error is inherited.
     init(
         _ path: String,
