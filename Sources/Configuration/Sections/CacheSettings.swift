@@ -49,7 +49,7 @@ extension CacheSettings {
             Memory limit of the cache; answers that were not queried recently are evicted first. \
             64MiB holds about 500,000 answers. If you raise the limit, set MemoryMax= of the \
             systemd unit to twice this size plus 772 MiB (`systemctl edit httpdnsd`). The daemon, \
-            and `httpdnsctl check`, warn of a lower limit. A change requires a restart.
+            and `httpdnsctl check`, warn of a lower MemoryMax=. A change requires a restart.
             """
         },
         .option("minimum-ttl", \.minimumTTL, .duration(SettingsLimits.ttl)) {

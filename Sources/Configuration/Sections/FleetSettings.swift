@@ -86,8 +86,9 @@ extension FleetSettings {
         },
         .option("tls", \.tls, .boolean) {
             """
-            Uses TLS to the Redis server and to Sentinels. Without TLS, `password` can be read on \
-            the network path. Shared answers are encrypted and authenticated even without TLS.
+            Uses TLS to the Redis server and to Sentinels. Without TLS, an attacker on the network \
+            path can read `password`. Shared answers are encrypted and authenticated even without \
+            TLS.
             """
         },
         .option(

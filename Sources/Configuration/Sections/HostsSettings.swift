@@ -25,8 +25,8 @@ extension HostsSettings {
             """
             Files in the format of hosts(5), up to 8 MiB each, and 16 MiB, 200,000 names and \
             400,000 addresses in total. If there are more, the smallest file is read first, \
-            further names are ignored, and `status` shows the problem. Changed files are read \
-            again. Invalid lines are ignored with a warning, and a missing file counts as empty. \
+            further names are ignored, and `status` shows the problem. The daemon reads changed \
+            files again, and ignores invalid lines with a warning. A missing file counts as empty. \
             [] reads no file.
             """
         },

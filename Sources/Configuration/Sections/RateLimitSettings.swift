@@ -15,9 +15,9 @@ extension RateLimitSettings {
         ) {
             """
             UDP queries per second that are answered for each IPv4 address or IPv6 /64. Of the \
-            queries above this rate, one half gets a truncated response (TC), so that the client \
-            retries over TCP; the other half is dropped. Raise the limit if many clients share one \
-            address.
+            queries above this rate, the daemon answers one half with a truncated response (TC), \
+            so that the client retries over TCP, and drops the other half. Raise the limit if many \
+            clients share one address.
             """
         }
     )

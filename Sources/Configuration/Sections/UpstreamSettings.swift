@@ -79,11 +79,11 @@ extension UpstreamSettings: SettingsEntry {
             Protocol and server. `https://HOST/PATH` is DNS over HTTPS and `tls://HOST` is DNS \
             over TLS: both are encrypted, and the server must have a certificate for HOST. \
             `udp://IP` is plain DNS over UDP, and over TCP if an answer is truncated. `tcp://IP` \
-            is plain DNS over TCP only. The host may have a `:PORT`. Plain DNS can be read and \
-            forged on the network path: its answers are labelled as unprotected. A plain upstream \
-            is queried only while all encrypted upstreams are down, independent of the order. The \
-            log, `status` and the metrics contain the whole URL, so a PATH that is an access token \
-            is visible to all users who may read one of these.
+            is plain DNS over TCP only. The host may have a `:PORT`. An attacker on the network \
+            path can read and forge plain DNS: its answers are labelled as unprotected. A plain \
+            upstream is queried only while all encrypted upstreams are down, independent of the \
+            order. The log, `status` and the metrics contain the whole URL, so a PATH that is an \
+            access token is visible to all users who may read one of these.
             """
         },
         .option("from", \.from, .upstreamSource, example: .network) {
@@ -92,13 +92,13 @@ extension UpstreamSettings: SettingsEntry {
             that this machine is connected to, from systemd-resolved, NetworkManager, resolvconf, \
             dhcpcd, or /etc/resolv.conf (or its copy, saved by `httpdnsctl setup`). If `from` is a \
             path, the servers are those in this file (format of resolv.conf(5)). Changes take \
-            effect without a reload. The servers from `from` are queried after all other \
-            upstreams. They are never queried for a route with `fallback: none`: such a route uses \
-            only configured servers. Routing domains of a link (`~corp.example`) and search \
-            domains of a VPN become routes to the servers of the link. A route in the settings for \
-            the same name has precedence if this route is at least as specific as the domain of \
-            the link, or has `fallback: none`. After the link goes down, no server is queried for \
-            the names in its domains for 5 s.
+            effect without a reload. The daemon queries the servers of `from` after all other \
+            upstreams, and never for a route with `fallback: none`: such a route uses only \
+            configured servers. Routing domains of a link (`~corp.example`) and search domains of \
+            a VPN become routes to the servers of the link. A route in the settings for the same \
+            name has precedence if this route is at least as specific as the domain of the link, \
+            or has `fallback: none`. After the link goes down, no server is queried for the names \
+            in its domains for 5 s.
             """
         },
         .option(

@@ -153,10 +153,10 @@ extension AlibabaSettings {
             every 8 hours (over http: every 10 minutes), and when all servers fail. After a server \
             of the list has answered a probe (a billed call), this server is called before the \
             servers in the option `servers`. Addresses are of three kinds: loopback, private and \
-            public. A server of the list is ignored if its address is of another kind than the \
-            address of the server that sent the list. Over http, a server of the list is also \
-            ignored if its port is neither the default port nor the port of the server that sent \
-            the list. The request is signed if `secret` is set.
+            public. The daemon ignores a server of the list if its address is of another kind than \
+            the address of the server that sent the list. Over http, the daemon also ignores a \
+            server of the list if its port is neither the default port nor the port of the server \
+            that sent the list. The request is signed if `secret` is set.
             """
         },
         .option("sdns", \.alibaba.sdns, .sdns) {

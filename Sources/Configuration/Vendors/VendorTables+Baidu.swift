@@ -52,7 +52,10 @@ extension BaiduSettings {
         ) {
             VendorSettings.signingSecretDoc
         },
-        VendorSettings.scheme(\.baidu.scheme, "Answers over plain http can be read and forged."),
+        VendorSettings.scheme(
+            \.baidu.scheme,
+            "An attacker on the network path can read and forge answers over plain http."
+        ),
         .option("tls-name", \.baidu.tlsName, .certificateName) { VendorSettings.certificateDoc },
         VendorSettings.servers(
             standard: "the documented servers",

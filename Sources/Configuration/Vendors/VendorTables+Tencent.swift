@@ -144,8 +144,8 @@ extension TencentSettings {
             accounts to which the vendor's support has assigned dedicated servers. After a server \
             of the list has answered a probe (a billed call), this server is called before the \
             servers in the option `servers`. Addresses are of three kinds: loopback, private and \
-            public. A server of the list is ignored if its address is of another kind than the \
-            address of the start-up server.
+            public. The daemon ignores a server of the list if its address is of another kind than \
+            the address of the start-up server.
             """
         },
         VendorSettings.batching(8),

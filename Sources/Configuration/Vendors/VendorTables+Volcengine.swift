@@ -62,7 +62,7 @@ extension VolcengineSettings {
         },
         VendorSettings.scheme(
             \.volcengine.scheme,
-            "Answers over plain http can be read and forged."
+            "An attacker on the network path can read and forge answers over plain http."
         ),
         .option("tls-name", \.volcengine.tlsName, .certificateName) {
             VendorSettings.certificateDoc

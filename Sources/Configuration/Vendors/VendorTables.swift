@@ -128,7 +128,7 @@ extension VendorSettings {
             .duration(SettingsLimits.returnToPrimary)
         ) {
             """
-            Time from a switch to another server until a probe tests the first server. If the \
+            Time from a switch to another server until a probe checks the first server. If the \
             first server answers, it is preferred again.
             """
         },
@@ -182,7 +182,7 @@ extension VendorSettings {
             Address families that a call requests. `auto`: A and AAAA if the vendor bills both \
             families like one, or if the machine has IPv6 and clients recently queried both \
             families of the name; otherwise, only the queried family. `both`: always A and AAAA. \
-            `v4` or `v6`, which have the same effect: only the queried family.
+            `v4` and `v6` have the same effect: only the queried family.
             """
         },
         .section("budget", \.client.budget, budgetTable, fresh: Budget.Rule()) {
