@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package enum ResolverLimits {
-    /// Maximum time until a client gets an answer or SERVFAIL.
+    /// Maximum time that a client waits for an answer or SERVFAIL.
     ///
     /// Stub resolvers give up after 5 s (resolv.conf(5)).
     package static let total: Duration = .milliseconds(4_900)
 
     /// Time limit of a resolution, which all clients of a query share.
     ///
-    /// Less than `total`, so that the resolution ends before the first client's deadline, and this
-    /// client gets SERVFAIL with the reason.
+    /// Less than `total`: the resolution ends before the deadline of the first client, so that this
+    /// client gets SERVFAIL with the reason of the failure.
     package static let work: Duration = .milliseconds(4_800)
 
-    /// Time limit for all vendors of a query; upstreams get the rest of `work`.
+    /// Time limit for the calls of a query to all its vendors; upstreams get the rest of `work`.
     static let vendors: Duration = .seconds(3)
 
-    /// Minimum interval between checks of client deadlines, so that deadlines share a timer.
+    /// Minimum interval between checks of the clients' deadlines.
+    ///
+    /// One timer then serves all deadlines within the interval.
     static let grain: Duration = .milliseconds(5)
 
-    /// Seconds for which a failure is cached, to limit vendor calls for broken names.
+    /// Seconds for which a failure is cached.
     ///
+    /// Without this time, each query for a name that always fails would cause a vendor call.
     /// RFC 9520 §3.2 allows 1 s to 300 s.
     static let failureLifetime: UInt32 = 1
 
@@ -28,21 +31,23 @@ package enum ResolverLimits {
     /// Also the minimum interval between two refreshes of a name in `prefetch.names`.
     static let shortestRefresh: UInt32 = 10
 
-    /// Maximum age, at a network change, of a router advertisement that belongs to the new network.
+    /// Maximum age of a router advertisement that stays valid after a change of the network.
+    ///
+    /// An older router advertisement is from the former network.
     static let announcement: Duration = .seconds(3)
 
-    /// Minimum time between two changes of the announced NAT64 prefix.
+    /// Minimum time between two changes of the NAT64 prefix in router advertisements.
     static let announcementPause: Duration = .seconds(10)
 
     /// Time from the load of a snapshot to the refresh of its stale entries.
     static let refreshAfterStart: Duration = .seconds(60)
 
-    /// Longest interval between retries for a name in `prefetch.names`.
+    /// Longest interval until a failed refresh of a name in `prefetch.names` is repeated.
     ///
-    /// The interval doubles with each failure.
+    /// The interval doubles with each further failure.
     static let longestRetry: Duration = .seconds(300)
 
-    /// Maximum TTL, in seconds, of an upstream's answer if a vendor may soon give a better answer.
+    /// Maximum TTL, in seconds, of an upstream's answer if a vendor may answer soon.
     static let earlyLifetime: UInt32 = 30
 
     /// Maximum TTL, in seconds, of an upstream's answer that replaces an answer of a better source.
@@ -52,31 +57,33 @@ package enum ResolverLimits {
     /// for a day.
     static let substituteLifetime: UInt32 = 60
 
-    /// Maximum TTL of synthesized addresses without SOA, in seconds (RFC 6147 §5.1.7).
+    /// Maximum TTL, in seconds, of addresses that DNS64 synthesizes (RFC 6147 §5.1.7).
+    ///
+    /// If the negative AAAA answer has an SOA, the TTL of the SOA is the maximum instead.
     static let synthesizedLifetime: UInt32 = 600
 
     /// Maximum TTL in seconds of answers in the captive portal mode.
     static let portalLifetime: UInt32 = 10
 
-    /// Minimum time between two tests of an address family that does not work.
+    /// Minimum time between two series of test connections while IPv4 or IPv6 does not work.
     static let stackTest: Duration = .seconds(60)
 
-    /// Time limit of the query for the NAT64 prefix to one server.
+    /// Time limit for the reply of one server to the query for the NAT64 prefix.
     static let prefixQuery: Duration = .seconds(2)
 
     /// Bounds, in seconds, of the interval between queries for the NAT64 prefix.
     static let prefixLifetime: ClosedRange<UInt32> = 60...86_400
 
-    /// Time after a link's removal during which names in its routing domains are not queried.
+    /// Time after a link went down in which no server is queried for names in its routing domains.
     package static let domainHold: Duration = .seconds(5)
 
-    /// Maximum number of held domains of links that are not VPNs.
+    /// Maximum number of held domains of all links that are not VPNs.
     package static let heldDomains = 1_024
 
     /// Maximum octets, in wire form, of a CNAME chain that is stored while its target is queried.
     ///
-    /// Enough for five aliases with RSA-2048 signatures.  All chains together have at most 8 MiB,
-    /// because ``inFlight`` limits the queries.
+    /// Five aliases with RSA-2048 signatures do not exceed this limit. All chains together have at
+    /// most 8 MiB, because ``inFlight`` limits the number of queries.
     static let chainOctets = 2_048
 
     /// TTL in seconds of locally synthesized answers.
@@ -85,7 +92,7 @@ package enum ResolverLimits {
     /// TTL in seconds of answers from static hosts; short, because hosts can change.
     static let hostsLifetime: UInt32 = 10
 
-    /// Limits of the distinct queries in flight, and thus of the requests to servers.
+    /// Limits of the queries in flight; equal queries of several clients count once.
     package static let inFlight = FairLimits(
         all: 4_096,
         perClient: 3_072,
@@ -95,8 +102,8 @@ package enum ResolverLimits {
 
     /// Limits of the client queries that wait for an answer.
     ///
-    /// More than 10,000, because the socket buffers (4 MiB) can contain 10,000 queries after a
-    /// restart.
+    /// The total is above 10,000, because after a restart, 10,000 queries can be in the socket
+    /// buffers (4 MiB).
     package static let waiting = FairLimits(
         all: 16_384,
         perClient: 12_288,

@@ -3,14 +3,14 @@ package import DNSWire
 
 /// Settings that change answers.
 package struct AnswerPolicy: Sendable {
-    /// Treatment of SVCB and HTTPS records for names that vendors answer.
+    /// Treatment of SVCB and HTTPS queries for names with a route to vendors.
     package enum ServiceBindings: Sendable {
-        /// Hints are replaced with cached addresses, or removed.
+        /// Replaces the address hints with cached addresses; without these, removes the hints.
         case align
 
         case forward
 
-        /// HTTPS and SVCB queries are answered with NODATA.
+        /// Answers HTTPS and SVCB queries with NODATA.
         case block
     }
 
@@ -38,21 +38,21 @@ package struct AnswerPolicy: Sendable {
 
     /// NAT64 prefix of the option `nat64`.
     ///
-    /// The IPv4 addresses in addresses under this prefix are checked, even if this machine does not
-    /// use NAT64, because the clients of this daemon may use NAT64.
+    /// For an IPv6 address under this prefix, the embedded IPv4 address is checked. The check is
+    /// done even if this machine does not use NAT64, because the clients may use NAT64.
     package var nat64: NAT64Prefix?
 
     package var rebinding = Rebinding()
 
     /// Order of the addresses in an answer.
     package enum Order: Sendable {
-        /// Order in the source's reply; with `order: rotate`, the cache rotates the addresses.
+        /// Order in the source's reply; used also for `order: rotate`, where the cache rotates.
         case asReceived
 
         case fastest([ProbeRule])
     }
 
-    /// Names for which connection times to servers are measured, and the TCP port to connect to.
+    /// Pattern of names; connection times are measured to the addresses of these names, at `port`.
     package struct ProbeRule: Sendable {
         package var names: DomainPattern
         package var port: UInt16

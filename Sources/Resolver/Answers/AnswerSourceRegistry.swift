@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Locks
 
-/// Registry of answer sources (vendor servers, upstreams) by number; thread-safe.
+/// Registry that gives each answer source (vendor server, upstream) a number; thread-safe.
 ///
-/// A cache entry contains the number of its source. Numbers are never reused. An upstream has an
-/// additional number for each vendor for which it answers as fallback. A cache hit on an answer
-/// with this additional number counts as an avoided call of the vendor.
+/// The number identifies the source, for example in cache entries. Numbers are never reused. An
+/// upstream gets an additional number for each vendor that it replaces as fallback. A cache hit on
+/// an answer with this additional number counts as an avoided call to the vendor.
 package final class AnswerSourceRegistry: Sendable {
     /// Number of this daemon, the source of local answers.
     package static let itself: UInt16 = 0
 
-    /// Number that all further sources share after all other numbers are in use.
+    /// Number that all new sources share when no other number is left.
     ///
     /// A hostile network can use up the numbers by repeatedly announcing new DNS servers. Answers
-    /// with this number therefore count as unprotected answers of the network's servers, and are
-    /// removed after each network change.
+    /// with this number therefore count as unprotected answers of the network's servers. After each
+    /// change of the network, they are removed from the cache.
     package static let unknown = UInt16.max
 
-    /// Answer source, and the vendor whose call a cache hit avoids.
+    /// Answer source, and the vendor whose call is avoided by a cache hit on its answer.
     private struct Origin: Hashable {
         let name: String
         let vendor: String?
@@ -70,7 +70,8 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the number of an upstream as the fallback of `vendor`.
+    /// Returns the additional number of the upstream `number` for its answers as the fallback of
+    /// `vendor`; registers this number if it is new.
     func number(_ number: UInt16, after vendor: String) -> UInt16 {
         self.number(name(number), vendor: vendor)
     }
@@ -86,7 +87,7 @@ package final class AnswerSourceRegistry: Sendable {
         origin(number)?.isSynthesized ?? false
     }
 
-    /// True for `VENDOR/fleet/MACHINE`: answers of the vendor that another machine shared.
+    /// True for a source `VENDOR/fleet/MACHINE`: another machine shared an answer of the vendor.
     package func isOfFleet(_ number: UInt16) -> Bool {
         guard let origin = origin(number), let vendor = origin.vendor else { return false }
         return origin.name == vendor + "/fleet" || origin.name.hasPrefix(vendor + "/fleet/")
@@ -104,9 +105,9 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the numbers of the servers with these names, and ``unknown``.
+    /// Returns all numbers of the servers with these names, and ``unknown``.
     ///
-    /// A server that is also the fallback of a vendor has further numbers, which are included.
+    /// A server has several numbers if it is also the fallback of vendors.
     func numbers(named names: Set<String>) -> Set<UInt16> {
         table.withLock { table in
             let known = table.origins.indices.filter { names.contains(table.origins[$0].name) }
@@ -114,7 +115,9 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the vendor whose call a cache hit of this source avoids; nil if it avoids none.
+    /// Returns the vendor whose call is avoided by a cache hit on an answer with this number.
+    ///
+    /// Nil if such a cache hit avoids no vendor call.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {
@@ -125,7 +128,7 @@ package final class AnswerSourceRegistry: Sendable {
 
     // MARK: - DNSSEC trust
 
-    /// Trusts the DNSSEC validation of these sources only; applies also to answers of a snapshot.
+    /// Trusts only these sources to validate DNSSEC; also for the answers in a snapshot.
     package func believe(only names: Set<String>) {
         table.withLock { table in table.believed = names }
     }
@@ -142,7 +145,7 @@ package final class AnswerSourceRegistry: Sendable {
         table.withLock { $0.learnedUpstreams = upstreams }
     }
 
-    /// True if the server comes from the network or a file, or is ``unknown``.
+    /// True if the network or a file announced the server, and for ``unknown``.
     func isLearned(_ number: UInt16) -> Bool {
         guard number != Self.unknown else { return true }
         let upstream = name(number).prefix { $0 != "/" }
@@ -153,7 +156,7 @@ package final class AnswerSourceRegistry: Sendable {
         table.withLock { $0.unprotectedVendors = vendors }
     }
 
-    /// True if answers can be forged in transit: plain DNS, or unauthenticated vendor replies.
+    /// True for a source of unprotected answers: plain DNS, or a vendor without authentication.
     package func isUnprotected(_ number: UInt16) -> Bool {
         guard number != Self.unknown else { return true }
         let parts = name(number).split(separator: "/", maxSplits: 1)
@@ -166,11 +169,11 @@ package final class AnswerSourceRegistry: Sendable {
 
     private static let unknownLabel = "?"
 
-    /// Returns the text that identifies a source in snapshots.
+    /// Returns the label that identifies a source in snapshots.
     ///
-    /// The label is the vendor and a tab, if the source has a vendor, and then the name. A label of
-    /// synthesized answers begins with a tab. The vendor precedes the name, because long labels are
-    /// truncated at the end.
+    /// The label is the source's name. If the source has a vendor, the vendor and a tab precede the
+    /// name. If DNS64 synthesized the answers, the label begins with a tab. The vendor precedes the
+    /// name, because a snapshot truncates the end of long labels.
     package func label(_ number: UInt16) -> String {
         guard let origin = origin(number) else { return Self.unknownLabel }
         let label = origin.vendor.map { "\($0)\t\(origin.name)" } ?? origin.name

@@ -6,35 +6,35 @@ package import Upstream
 
 /// Steps that the resolver would take for a query, for `explain`.
 ///
-/// The client gets the first available answer of `hit`, `own`, `plan` and `lastResort`. At most one
-/// of `hit` and `own` is set, because answers of `own` are not cached.
+/// The client gets the first available answer in the order `hit`, `own`, `plan`, `lastResort`. At
+/// most one of `hit` and `own` is set, because answers of `own` are not cached.
 package struct Decision: Sendable {
     package let query: Query
 
-    /// Route of the name, and the matching pattern; nil without a route.
+    /// Route of the name, with the pattern that matches the name; nil without a route.
     package var match: RouteTable.Match?
 
-    /// More specific routes that exclude the name with `except`.
+    /// Routes more specific than `match` that exclude the name with `except`.
     package var passedOver: [RouteTable.Match] = []
 
     package var hit: CacheEntry?
 
     package var own: (stage: OwnStage, answer: Resolution)?
 
-    /// Cached answer that is sent if no better answer arrives in time.
+    /// Cached answer that the client gets if no better answer arrives within `delay`.
     ///
-    /// `ttl` is in seconds. `delay` is the time to wait for a better answer; nil for no wait.
+    /// If `delay` is nil, the client gets the cached answer without waiting. `ttl` is in seconds.
     package var lastResort: (entry: CacheEntry, ttl: UInt32, delay: Duration?)?
 
     /// True if an equal query is in flight, which this query would join.
     package var isAsked = false
 
-    /// NAT64 prefix for synthesized addresses; nil if no addresses are synthesized for the name.
+    /// NAT64 prefix that DNS64 uses for this query; nil if DNS64 does not apply to the query.
     package var prefix: NAT64Prefix?
 
     package var plan = ResolutionPlan()
 
-    /// Stages with local answers, in order.
+    /// Stages that give local answers, in the order in which the resolver uses them.
     package enum OwnStage: Sendable, CaseIterable {
         case hosts
 
@@ -57,7 +57,7 @@ package struct Decision: Sendable {
 
         package var firstAsked: VendorClient? { vendors.first(where: \.isAsked)?.client }
 
-        /// Vendor server that recently returned no address; if set, no vendor is queried.
+        /// Vendor server that recently had no address of the name; if set, no vendor is called.
         package var emptyVendor: String?
 
         /// Expected use of the fleet for this query; nil without a fleet.
@@ -68,7 +68,9 @@ package struct Decision: Sendable {
 
         package var upstreams: [UpstreamGroup.Standing] = []
 
-        /// Reason that the upstreams have no servers; nil if they have servers, or do not exist.
+        /// Reason why the group has no server, for example because a link is down.
+        ///
+        /// Nil if the group has a server, or if there is no group.
         package var absence: UpstreamError?
 
         package var alignsHints = false
@@ -77,13 +79,13 @@ package struct Decision: Sendable {
     package struct Candidate: Sendable {
         package let client: VendorClient
 
-        /// State of the vendor; only a vendor in the state `open` accepts queries.
+        /// State of the vendor; only a vendor in the state `open` accepts calls.
         package let state: VendorStatistics.State
 
         /// True if the vendor is skipped because it does not respond and another source exists.
         package let isPassedOver: Bool
 
-        /// True if a skipped vendor would be probed in the background.
+        /// True if this vendor is skipped, and the query would start a probe of the vendor.
         package let isTried: Bool
 
         package var isAsked: Bool { state == .open && !isPassedOver }
@@ -99,7 +101,7 @@ package struct Decision: Sendable {
         return plan.vendors.prefix { !$0.isAsked }.filter(\.isTried).map(\.client)
     }
 
-    /// True if the query would be sent to a vendor or an upstream now.
+    /// True if the query would now cause a vendor call or a query to an upstream.
     package var asks: Bool {
         if hit != nil || own != nil || plan.refusal != nil || isAsked { return false }
         guard let lastResort else { return true }

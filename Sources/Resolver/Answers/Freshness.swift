@@ -11,10 +11,12 @@ package struct Freshness: Sendable, Equatable {
 
     /// Serve-stale settings (RFC 8767).
     package struct Stale: Sendable, Equatable {
-        /// Seconds after expiry during which an answer can be served.
+        /// Seconds after its expiry during which an answer can be used as a stale answer.
         package var window: UInt32 = 86_400
 
-        /// Time to wait for a fresh answer before the client gets the stale answer; 0 for no wait.
+        /// Time that the client waits for a fresh answer before it gets the stale answer.
+        ///
+        /// If 0, the client gets the stale answer immediately.
         package var after: Duration = .milliseconds(300)
 
         /// TTL of stale records in seconds; RFC 8767 §4 recommends 30.
@@ -24,18 +26,18 @@ package struct Freshness: Sendable, Equatable {
     }
 
     package struct Prefetch: Sendable, Equatable {
-        /// Age, in percent of the lifetime, after which a cache hit causes a refresh.
+        /// Age, in percent of an answer's lifetime, from which on a cache hit causes a refresh.
         package var at: UInt32 = 75
 
         /// Maximum vendor calls per minute for refreshes; upstream queries are not limited.
         package var budgetPerMinute = 60
 
-        /// Names that are refreshed even if no client queries them.
+        /// Names whose addresses are refreshed even if no client queries them.
         package var names: [Name] = []
 
         package init() {}
 
-        /// Returns the age in seconds at which an answer is refreshed; 0 for never.
+        /// Returns the age in seconds from which on a cache hit causes a refresh; 0 for never.
         func due(_ lifetime: UInt32) -> UInt32 {
             guard lifetime >= ResolverLimits.shortestRefresh else { return 0 }
             return UInt32(UInt64(lifetime) * UInt64(at) / 100)

@@ -8,22 +8,27 @@ package struct HostsTable: Sendable, Equatable {
 
     /// Maximum number of addresses of all names: an IPv4 and an IPv6 address of each name.
     ///
-    /// A table with so many addresses uses up to 90 MiB. While the files are read again, there are two tables.
+    /// A table with this many addresses uses up to 90 MiB. While the hosts files are read again,
+    /// the old and the new table are in memory.
     package static let mostEntries = 400_000
 
-    /// Maximum number of addresses per name; more addresses do not fit into a message.
+    /// Maximum number of addresses per name, because the answer must fit into a message.
     package static let mostAddresses = 256
 
     /// Addresses by name, in the order of the hosts files and settings.
     private var addresses: [Name: [IPAddress]] = [:]
 
-    /// First name of each address; the key is not an IPv4-mapped IPv6 address.
+    /// First name of each address, for PTR answers.
+    ///
+    /// An IPv4 address in an IPv4-mapped IPv6 address is stored as an IPv4 address.
     private var pointers: [IPAddress: Name] = [:]
 
-    /// Names defined in the settings; hosts files cannot add addresses to them.
+    /// Names that the settings define; hosts files cannot add addresses to these names.
     private var fixed: Set<Name> = []
 
-    /// Lengths of all names, modulo 64, as a bit set; a name with another length needs no lookup.
+    /// Bit set of the lengths of all names, modulo 64.
+    ///
+    /// A name whose length is not in the set is not in the table, and needs no lookup.
     private(set) var lengths: UInt64 = 0
 
     /// Number of addresses of all names.
@@ -34,7 +39,7 @@ package struct HostsTable: Sendable, Equatable {
 
     package init() {}
 
-    /// Creates a copy of a table; the caller then adds the hosts files again.
+    /// Creates a copy of `other`, to which the caller adds the lines of hosts files.
     package init(extending other: HostsTable) {
         self = other
         leftOut = 0
@@ -86,7 +91,7 @@ extension HostsTable {
 }
 
 extension IPAddress {
-    /// True if the table answers PTR queries for the address.
+    /// True if PTR queries for the address get a name from the table.
     ///
     /// False for 0.0.0.0, 127.0.0.1, `::` and `::1`, because block lists map all their names to
     /// these addresses.
@@ -103,7 +108,7 @@ extension IPAddress {
 extension HostsTable {
     package var count: Int { addresses.count }
 
-    /// Limit that the table has reached; nil for none.
+    /// Limit that the table has reached; nil if the table has reached no limit.
     package var reachedLimit: String? {
         if addresses.count >= Self.mostNames { return "\(Self.mostNames) names" }
         return entries >= Self.mostEntries ? "\(Self.mostEntries) addresses" : nil
@@ -121,8 +126,8 @@ extension HostsTable {
 
     /// True if the table determines the answer to `question`: addresses, a name or NODATA.
     ///
-    /// SVCB and HTTPS are included, because their address hints could contradict the table
-    /// (RFC 9460 §7.3).
+    /// Also true for SVCB and HTTPS queries, because the address hints in these records could
+    /// contradict the table (RFC 9460 §7.3).
     func covers(_ question: Question) -> Bool {
         guard !addresses.isEmpty, hasLength(of: question.name) else { return false }
         return switch question.type {

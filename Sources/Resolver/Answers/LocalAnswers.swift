@@ -4,9 +4,9 @@ internal import Net
 
 /// Answers from static hosts and settings; no source is queried for them, and they are not cached.
 ///
-/// Workers answer from the cache before the resolver receives a query. Therefore cache entries must
-/// not contradict the settings. This includes entries of a snapshot, and results of queries that
-/// are in flight when the hosts change.
+/// Workers answer from the cache, without the resolver. Therefore no cache entry may contradict the
+/// static hosts or the settings. This includes entries of a snapshot, and results of queries that
+/// were in flight when the hosts changed.
 @ServiceLoop
 final class LocalAnswers {
     var hosts = HostsTable() {
@@ -22,13 +22,13 @@ final class LocalAnswers {
         self.suppressed = suppressed
     }
 
-    /// True if ``guardCache(against:_:)`` possibly changes the result.
+    /// True if ``guardCache(against:_:)`` may change `finding`.
     func mayChange(_ finding: ResolvedAnswer, _ query: Query) -> Bool {
         !finding.siblings.isEmpty || finding.resolution.rcode == .nxDomain
             || cover(query.question)
     }
 
-    /// True if the settings determine the answer to `question`.
+    /// True if `suppressed` or the static hosts determine the answer to `question`.
     func cover(_ question: Question) -> Bool {
         suppressed.contains(question.type)
             || mayBeStatic(question.name) && hosts.covers(question)
@@ -41,12 +41,12 @@ final class LocalAnswers {
     func guardCache(against finding: inout ResolvedAnswer, _ query: Query) {
         if !finding.siblings.isEmpty { finding.siblings.removeAll { cover($0.question) } }
         if cover(query.question) {
-            // The static hosts have changed while the query was in flight.
+            // Not cached. The static hosts changed while the query was in flight.
             finding.resolution.lifetime = 0
         }
         if finding.resolution.rcode == .nxDomain, hosts.contains(query.question.name) {
-            // The name exists, because it is a static host. After a cached NXDOMAIN, a client would
-            // not query the name (RFC 8020 §2).
+            // The name exists, because it is a static host. After an NXDOMAIN for another type, a
+            // client would not query the addresses of the name (RFC 8020 §2).
             finding.resolution.rcode = .noError
             finding.resolution.isAuthentic = false
         }

@@ -3,7 +3,7 @@ internal import DNSWire
 internal import Upstream
 
 extension Message {
-    /// True if the answer lacks the records of the chain's last name, which must then be queried.
+    /// True if the answer ends with an alias, and the target of this alias must be queried.
     ///
     /// A message with an SOA is a negative answer, which is complete (RFC 2308 §2.2).
     func lacksTarget(of chain: AliasChain, _ question: Question) -> Bool {
@@ -39,7 +39,8 @@ extension Message {
 }
 
 extension [Record] {
-    /// The records without duplicates, each with the lowest TTL of its RRset (RFC 2181 §5, §5.2).
+    /// Copy without duplicate records; each record has the lowest TTL of its RRset (RFC 2181 §5,
+    /// §5.2).
     var consolidated: [Record] {
         guard count > 1 else { return self }
         var sets: [RecordSetKey: Int] = [:]
@@ -77,10 +78,10 @@ extension [Record] {
 }
 
 extension Record {
-    /// True if this record is certainly in the RRset of `other`.
+    /// True only if this record is in the RRset of `other`.
     ///
-    /// For RRSIG records, the result is always false. If the result is false, the caller must
-    /// compare `setKey`.
+    /// False does not prove the contrary, because the result is always false for RRSIG records.
+    /// After false, the caller must compare `setKey`.
     fileprivate func isInSet(of other: Record) -> Bool {
         type == other.type && type != .rrsig && recordClass == other.recordClass
             && name == other.name

@@ -3,7 +3,7 @@ internal import DNSCache
 internal import DNSWire
 
 extension Query {
-    /// Variant of cached answers that matches the query.
+    /// DO and CD bits of the query; a cached answer must be valid for these bits.
     var variant: AnswerVariant {
         AnswerVariant(dnssecOK: dnssecOK, checkingDisabled: checkingDisabled)
     }

@@ -4,8 +4,8 @@ package import DNSWire
 /// DNS rebinding protection: removes private addresses of public names from upstreams' answers.
 ///
 /// Without this protection, a web page could access printers, routers or this machine: the owner of
-/// the page gives a name in the domain of the page a private address. Routes with their own
-/// upstreams are for internal names, and are exempt.
+/// the page assigns a private address to a name in the domain of the page. Routes with their own
+/// upstreams are exempt, because they are for internal names.
 package struct Rebinding: Sendable, Equatable {
     package var protects = false
 

@@ -5,9 +5,10 @@ internal import HTTPDNS
 internal import Net
 internal import Upstream
 
-/// Selection of the cached answers that ``AnswerValidity`` still accepts after a reload.
+/// Decides for each cached answer if it is still valid after a reload (``AnswerValidity``).
 ///
-/// Invalid answers are removed, because answers that are only marked stale could still be served.
+/// The caller removes invalid answers. It does not only mark them stale, because clients can get
+/// stale answers.
 @ServiceLoop
 final class ReloadInvalidation {
     /// Settings of a resolver that determine its answers.
@@ -17,7 +18,8 @@ final class ReloadInvalidation {
         let answers: AnswerPolicy
     }
 
-    /// `RouteTable.Match.sources` of a name in the old and new settings; nil without a route.
+    /// Values of `RouteTable.Match.sources` for a name in the old and in the new settings; nil if
+    /// the name has no route in these settings.
     private struct Pair: Hashable {
         let old: Int?
         let new: Int?
@@ -28,12 +30,12 @@ final class ReloadInvalidation {
     private let comparison: RouteTable.Comparison?
     private let validity: AnswerValidity
 
-    /// Results of earlier comparisons: the old and new sources, or nil if both are equal.
+    /// Results of `ways(_:_:)`: the old and the new sources, or nil if they are equal.
     private var ways: [Pair: (old: NameSources, new: NameSources)?] = [:]
 
-    /// Creates the selection for a reload that replaces `old` with `new`.
+    /// Creates the object for a reload that replaces `old` with `new`.
     ///
-    /// - Parameter comparison: the comparison of the routes; nil to compare when needed.
+    /// - Parameter comparison: comparison of the routes; if nil, ``isUneventful`` compares them.
     init(
         from old: Plan,
         to new: Plan,
@@ -65,7 +67,9 @@ final class ReloadInvalidation {
             && comparison.pairs.allSatisfy { same($0.old, $0.new) }
     }
 
-    /// True if a cached answer from this source is valid under the new settings.
+    /// True if a cached answer is valid under the new settings.
+    ///
+    /// - Parameter number: identifier of the answer's source in `AnswerSourceRegistry`.
     func keeps(_ question: Question, _ source: AnswerSource, _ number: UInt16) -> Bool {
         guard !validity.excludes(question, source) else { return false }
         let before = old.routes.route(for: question.name)
@@ -78,7 +82,7 @@ final class ReloadInvalidation {
         ways(before, now) == nil
     }
 
-    /// Returns the old and new sources of names with these routes; nil if both are equal.
+    /// Returns the sources of a name under its old and its new route; nil if the sources are equal.
     private func ways(
         _ before: RouteTable.Match?,
         _ now: RouteTable.Match?

@@ -15,7 +15,7 @@ extension Resolution {
         sections = answer.sections
         isAuthentic = answer.isAuthentic
         // `CacheWriter` stores a substitute without a stale window and without a refresh time.
-        // Other answers can also have neither of these; for them, the mark has no effect.
+        // Other answers can also lack both; for them, `isSubstitute` has no effect.
         isSubstitute = answer.staleWindow == 0 && answer.refreshAfter == 0
     }
 
@@ -45,15 +45,15 @@ extension Resolution {
 
     /// Creates the resolution from an upstream's reply.
     ///
-    /// The answer contains only the CNAME chain and the records of its last name, because other
-    /// records may be an attack (RFC 2181 §5.4.1). A negative answer also contains its SOA and
-    /// DNSSEC proof. RDATA is unchanged (RFC 3597 §5, RFC 5625 §4).
+    /// The answer contains only the CNAME chain and the records of the chain's last name, because
+    /// other records may be an attack (RFC 2181 §5.4.1). A negative answer also contains its SOA
+    /// and its DNSSEC proof. RDATA is unchanged (RFC 3597 §5, RFC 5625 §4).
     ///
-    /// The resolution is authentic if the reply has AD and its source is trusted. The minimum TTLs
-    /// of the settings then do not apply, because the validator limits TTLs by the signatures
-    /// (RFC 4035 §5.3.3).
+    /// The resolution is authentic if the reply has AD and `isBelieved` is true. The minimum TTLs
+    /// of the settings do not apply to an authentic resolution, because the validator has limited
+    /// the TTLs to the validity of the signatures (RFC 4035 §5.3.3).
     ///
-    /// - Parameter isBelieved: true if AD in the reply is trusted.
+    /// - Parameter isBelieved: true if the upstream is trusted to set AD.
     /// - Throws: `BuildError` if the records do not fit into a message.
     package init(
         _ message: Message,
@@ -67,12 +67,13 @@ extension Resolution {
         let policy = isProven ? policy.withoutLowerBounds : policy
         let aliases = message.aliasChain(from: question)
         let (chain, end) = (aliases.names, aliases.end)
-        // The filter runs before `clamped`, because a reply can have thousands of records.
+        // The filter runs before `clamped`: a reply can have thousands of records, and `clamped`
+        // is slower than the filter.
         let answers = policy.clamped(
             message.answers.filter { record in
                 guard record.recordClass == question.recordClass else { return false }
                 switch record.type {
-                // This case is first, because the queried type may itself be DNAME.
+                // This case precedes `question.type`, because the queried type can be DNAME.
                 case .dname: return chain.contains { $0.isEqualOrBelow(record.name) }
                 case question.type, .cname: return chain.contains(record.name)
                 case .rrsig where query.dnssecOK: return chain.contains(record.name)

@@ -3,7 +3,7 @@ internal import DNSCache
 package import DNSWire
 
 extension Resolution {
-    /// Creates NODATA with a synthetic SOA (RFC 2308 §2.2).
+    /// Creates NODATA with a synthetic SOA of `zone` (RFC 2308 §2.2).
     static func noData(
         _ question: Question,
         zone: Name,
@@ -28,7 +28,7 @@ extension Resolution {
         sections.message(to: question)?.answers ?? []
     }
 
-    /// Returns a copy with other records and without AD; nil if the message would be too large.
+    /// Returns a copy with these records and without AD; nil if they exceed the size of a message.
     func replacing(
         answers: [Record],
         of question: Question,

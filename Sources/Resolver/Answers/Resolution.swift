@@ -12,7 +12,7 @@ package struct Resolution: Sendable {
     /// Seconds for which the answer can be cached; 0 if it must not be cached.
     package var lifetime: UInt32
 
-    /// DO and CD bits of the queries for which the answer is valid.
+    /// DO and CD bits for which the answer is valid; other queries do not get it from the cache.
     package var variant: AnswerVariant
 
     package var explanation: Explanation?
@@ -21,25 +21,27 @@ package struct Resolution: Sendable {
 
     /// AD flag: true if a trusted upstream validated all records (RFC 4035 §3.2.3).
     ///
-    /// True only for an upstream's reply and its cached copy.
+    /// False for all answers that are neither an upstream's reply nor its cached copy.
     package var isAuthentic = false
 
-    /// True if the query was refused because its client reached a limit.
+    /// True if the query was not accepted, because its client had reached a limit.
     package private(set) var isRefused = false
 
     /// True if a limit of the client prevented the answer; other clients can get an answer.
     package private(set) var isLimited = false
 
-    /// True if a limit prevented the answer, and a proven client can get an answer.
+    /// True if a limit prevented the answer, but a proven client can get an answer.
     ///
-    /// For example, queries from forged addresses can use up the queries in flight at an upstream.
+    /// For example, queries from forged addresses can use up the limit of queries in flight at an
+    /// upstream, except the part that is reserved for proven clients.
     package var isCrowded = false
 
-    /// True if the queries of the same client are the reason for `isCrowded`.
+    /// True if the client's own queries used up the limit that `isCrowded` reports.
     var isClientCrowded = false
 
-    /// True for a failure that a repetition could have avoided, if only the high load of the client
-    /// that began the query prevented the repetition.
+    /// True for a failure after which the daemon did not repeat the query at an upstream.
+    ///
+    /// The only reason is the high load of the client that began the query.
     var lacksRepetition = false
 
     /// True if no server answered in time.
@@ -100,7 +102,7 @@ package struct Resolution: Sendable {
         self.provenance = provenance
     }
 
-    /// SERVFAIL for a query that a newer query evicted from a full table; not cached.
+    /// SERVFAIL for a client whose query was evicted by a newer query; not cached.
     static let evicted: Resolution = {
         var evicted = Resolution(
             rcode: .servFail,
@@ -111,14 +113,14 @@ package struct Resolution: Sendable {
         return evicted
     }()
 
-    /// SERVFAIL at a client's deadline; not cached.
+    /// SERVFAIL for a client whose deadline has passed; not cached.
     static let late = Resolution(
         rcode: .servFail,
         explanation: Explanation(code: .noReachableAuthority, text: "no answer in time"),
         provenance: .local
     )
 
-    /// SERVFAIL for a client that reached a limit; not cached.
+    /// SERVFAIL for a query that was not accepted, because its client reached a limit; not cached.
     static let refused: Resolution = {
         var refused = evicted
         refused.isRefused = true
@@ -149,10 +151,10 @@ package struct Explanation: Sendable, Equatable {
 package struct Provenance: Sendable, Equatable {
     package var source: AnswerSource
 
-    /// Number of the source in `AnswerSourceRegistry`.
+    /// Identifier of the source in `AnswerSourceRegistry`.
     package var origin: UInt16
 
-    /// True if the query was answered with the result of an equal query in flight.
+    /// True if the client got the result of an equal query of another client.
     package var wasMerged = false
 
     package var isStale = false
@@ -160,17 +162,18 @@ package struct Provenance: Sendable, Equatable {
     /// True if another machine of the fleet shared the vendor's answer.
     package var isShared = false
 
-    /// Reason why an upstream answered for a name with vendors; nil if no upstream answered.
+    /// Reason why an upstream answered for a name with vendors; nil if an upstream did not answer,
+    /// or if the name has no vendors.
     package var fallback: Fallback?
 
     package enum Fallback: UInt8, CaseIterable, Sendable {
-        /// No vendor has an address of the name.
+        /// The vendors replied, but none has an address of the name.
         case empty = 1
 
         /// No vendor answered in time, or no vendor could be called.
         case failed
 
-        /// The vendors have not answered yet (`fallback-after`).
+        /// No vendor had answered when the time `fallback-after` ended.
         case early
     }
 

@@ -5,7 +5,9 @@ package import DNSWire
 package struct ResolvedAnswer: Sendable {
     package var resolution: Resolution
 
-    /// Answers to other questions, such as the other address family; cached, but not sent.
+    /// Answers to other questions, such as for the other address family.
+    ///
+    /// They are added to the cache, but not sent to the client.
     package var siblings: [(question: Question, resolution: Resolution)]
 
     package init(

@@ -2,9 +2,9 @@
 internal import DNSWire
 package import Net
 
-/// Counters and answer sources, which a reload passes to the new resolver.
+/// Counters and answer sources, which the resolver passes to its successor at a reload.
 ///
-/// A reload therefore resets no counter, and source numbers in cache entries stay valid.
+/// So a reload resets no counter, and the source numbers in cache entries stay valid.
 @ServiceLoop
 package final class ResolverStatistics {
     package nonisolated let origins = AnswerSourceRegistry()
@@ -18,19 +18,20 @@ package final class ResolverStatistics {
 
     package internal(set) var refreshes = RefreshNumbers()
 
-    /// Queries answered with SERVFAIL because of a limit: evicted from a full table, or refused.
+    /// Queries that got SERVFAIL because of a limit: a newer query evicted the query, or the query
+    /// was not accepted.
     package internal(set) var evicted: UInt64 = 0
 
     /// Queries that an upstream answered before the vendors (`fallback-after`).
     package internal(set) var earlyFallbacks: UInt64 = 0
 
-    /// Client queries answered with an answer that another machine has shared.
+    /// Client queries that got an answer from another machine of the fleet.
     package internal(set) var shared: UInt64 = 0
 
-    /// Queries answered with the result of an equal query in flight.
+    /// Queries that got the result of an equal query in flight.
     package internal(set) var merged: UInt64 = 0
 
-    /// Values of `merged` for each source number (`AnswerSourceRegistry`).
+    /// Counts as in `merged`, by the number of the source in `AnswerSourceRegistry`.
     package internal(set) var mergedByOrigin: [UInt16: UInt64] = [:]
 
     package nonisolated init() {}

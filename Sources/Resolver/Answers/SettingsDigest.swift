@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Digest of settings, equal in every process: FNV-1a, 64 bits.
+/// FNV-1a digest (64 bits) of settings; every process computes the same digest.
 ///
-/// The digest needs no protection from collisions, because attackers cannot choose the settings.
+/// FNV-1a does not resist deliberate collisions. This is sufficient, because attackers cannot
+/// choose the settings.
 struct SettingsDigest {
     private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
-    /// Adds octets and their count.
+    /// Adds the octets, and then their count.
     mutating func add(_ octets: some Sequence<UInt8>) {
         var count: UInt64 = 0
         for octet in octets {
