@@ -4,7 +4,7 @@ internal import DNSWire
 internal import Net
 
 extension Resolver {
-    /// Returns the filter for answers of a snapshot that are valid under the current settings.
+    /// Returns the filter that selects the answers of a snapshot that the current settings allow.
     ///
     /// - Parameter vendors: for each vendor name, the text of the settings that determine the
     ///   vendor's answers.
@@ -21,11 +21,11 @@ extension Resolver {
         )
     }
 
-    /// Records the static hosts and routing domains, and returns a function that detects changes.
+    /// Stores the static hosts and routing domains, and returns a function that detects changes.
     ///
-    /// The caller calls this function before a snapshot is loaded, and the returned function after
-    /// the load. If the hosts or the domains have changed in between, the returned function returns
-    /// a sweep that removes the restored answers that are invalid after the change; otherwise nil.
+    /// The caller calls this function before the load of a snapshot, and the returned function
+    /// after the load. If the hosts or the domains changed during the load, the returned function
+    /// returns a sweep that removes the restored answers that contradict them; otherwise nil.
     package func changesDuringLoad() -> @ServiceLoop () -> CacheSweep? {
         let (former, formerDomains) = (hosts, activeRoutes.domains)
         return { [self] in

@@ -9,7 +9,7 @@ package import Upstream
 /// `Resolver.md` lists the stages in order.
 @ServiceLoop
 package final class Resolver {
-    /// Counters; a reload of the settings does not reset them.
+    /// Counters, which a reload of the settings does not reset.
     package let statistics: ResolverStatistics
 
     package nonisolated var origins: AnswerSourceRegistry { statistics.origins }
@@ -42,12 +42,12 @@ package final class Resolver {
     private let serveStale: ServeStale
     private let policy: TTLPolicy
 
-    /// Connects the stages.
+    /// Creates and connects the stages.
     ///
     /// - Parameters:
     ///   - standard: the default upstreams, for names without a route and for routes without
     ///     upstreams.
-    ///   - comparison: the comparison with the routes before a reload; nil if not yet computed.
+    ///   - comparison: comparison with the routes before a reload; nil if not yet computed.
     package init(
         routes: RouteTable,
         standard: UpstreamGroup?,
@@ -80,9 +80,9 @@ package final class Resolver {
             clocks: clocks,
             prefixes: prefixes
         )
-        // Targets of CNAMEs are queried only at upstreams, because an upstream's reply must never
+        // For CNAME targets, only upstreams are queried, because an upstream's reply must never
         // cause a billed call.
-        // A route with `fallback: none` uses no servers of the network.
+        // Names of a route with `fallback: none` do not go to learned servers.
         let chosen = standard.flatMap { $0.withoutLearned() }
         upstreams = UpstreamStage(policy: policy, statistics: statistics, clocks: clocks) {
             target in
@@ -175,7 +175,7 @@ package final class Resolver {
             let lastResort = serveStale.lastResort(query, hash: hash, match, now: now)
         {
             guard let delay = lastResort.delay else { return completion(lastResort.resolution) }
-            // The delay of serve-stale starts with the first client's query, so later clients wait
+            // The delay of serve-stale starts with the first client's query. So later clients wait
             // less.
             let end = min(deadline, (singleFlight.began(query) ?? now) + delay)
             let fallback = completion.after { (found: Resolution, completion) in
@@ -267,7 +267,7 @@ package final class Resolver {
         return (.suppressing, FamilySuppression.answer(question, match, policy))
     }
 
-    /// Returns the cached answer for a name that keeps its own route in captive portal mode.
+    /// Returns the cached answer for a name that does not use the route of the captive portal mode.
     ///
     /// Workers bypass the cache in this mode. Without this function, each query for a name of a
     /// route with `fallback: none` would cause a billed call.
@@ -281,7 +281,7 @@ package final class Resolver {
             .map { Resolution($0) }
     }
 
-    /// Returns the cache entry that would answer `query`.
+    /// Returns the cache entry with which a worker would answer `query`; nil for a miss.
     package func hit(_ query: Query) -> CacheEntry? {
         hit(query, activeRoutes.route(for: query.question.name))
     }
@@ -313,7 +313,7 @@ package final class Resolver {
 
     /// Discards failures and measurements of the former network.
     ///
-    /// Queries in flight continue; the vendor clients repeat the HTTP calls of these queries.
+    /// Queries in flight continue; the vendor clients repeat the HTTP requests of these queries.
     package func networkChanged() {
         vendors.forget()
         cacheWriter.networkChanged()
@@ -327,10 +327,10 @@ package final class Resolver {
 extension Resolver {
     package var hosts: HostsTable { localAnswers.hosts }
 
-    /// Replaces the static hosts, and removes cached answers that contradict them.
+    /// Replaces the static hosts; a sweep removes the cached answers that contradict them.
     ///
-    /// A sweep removes these answers. The first step of the sweep runs before this function
-    /// returns; the other steps run in a task.
+    /// The first step of the sweep runs before this function returns. The other steps run in a
+    /// task.
     package func use(_ hosts: HostsTable) {
         localAnswers.hosts = hosts
         let overridden = overridden
@@ -349,7 +349,7 @@ extension Resolver {
         let (hosts, suppressed) = (localAnswers.hosts, localAnswers.suppressed)
         return { question in
             suppressed.contains(question.type) || hosts.covers(question)
-                // The name exists, so a cached NXDOMAIN of any type is wrong.
+                // The name exists, so a cached NXDOMAIN for any type is wrong.
                 || hosts.contains(question.name)
         }
     }
@@ -358,16 +358,16 @@ extension Resolver {
 // MARK: - Reload
 
 extension Resolver {
-    /// Replaces the former resolver within one turn of the service loop.
+    /// Replaces the resolver `old` within one iteration of the service loop.
     ///
-    /// Queries in flight of the former resolver continue. Their answers are cached only if the
-    /// answers are valid under the new settings.
+    /// Queries in flight in `old` continue. Their answers are cached only if the answers are valid
+    /// under the new settings.
     ///
     /// - Parameters:
     ///   - hosts: the new static hosts.
     ///   - sameVendors: names of the vendors that give the same answers as before.
-    /// - Returns: the sweep that removes invalid answers; nil if all are valid.  The caller must
-    ///   run the sweep to its end before the caller reports the new settings as active.
+    /// - Returns: the sweep that removes invalid answers; nil if all answers are valid. The caller
+    ///   runs the sweep to its end, and only then reports the new settings as active.
     package func takeOver(
         from old: Resolver,
         hosts: HostsTable,

@@ -5,20 +5,22 @@ internal import DNSWire
 struct AddressFilter {
     /// Source of the address hints in an SVCB or HTTPS record.
     enum Hints {
+        /// Hints of the upstream's record.
         case theirs
 
         /// Addresses from the cache or the static hosts, valid for `seconds`.
         ///
-        /// If there are no addresses, the hints are removed.
+        /// If there are no addresses, the hints are removed from the record.
         case ours([IPAddress], seconds: UInt32)
     }
 
+    /// True if private addresses must be removed.
     var guards: Bool
 
     /// Address types whose hints are removed from SVCB and HTTPS records.
     var suppressed: Set<RecordType>
 
-    /// NAT64 prefixes; for an address with such a prefix, the embedded IPv4 address is checked.
+    /// NAT64 prefixes; for an IPv6 address under one of them, the embedded IPv4 address is checked.
     private let prefixes: [NAT64Prefix]
 
     private let hints: (_ target: Name) -> Hints
@@ -38,7 +40,7 @@ struct AddressFilter {
 
     private(set) var dropped = 0
 
-    /// Seconds for which the inserted hints are valid; `.max` without inserted hints.
+    /// Seconds for which the inserted hints are valid; `.max` if no hints were inserted.
     private(set) var lifetime = UInt32.max
 
     init(
@@ -64,8 +66,8 @@ struct AddressFilter {
         guard lifetime < .max else { return }
         for index in records.indices
         where records[index].type.isServiceBinding && records[index].ttl > lifetime {
-            // The hints are now the addresses of `Hints.ours`, even if no hint has changed. So the
-            // TTL of the record must not exceed the TTL of these addresses.
+            // The hints are now the addresses of `Hints.ours`, even if these are equal to the
+            // former hints. So the record's TTL must not exceed the TTL of these addresses.
             records[index].ttl = lifetime
             hasChanged = true
         }

@@ -5,7 +5,7 @@ internal import HTTPDNS
 internal import Net
 internal import Upstream
 
-/// Answer sources of all names of a route, or of all names without a route.
+/// Answer sources that the settings define for the names of a route, or for names without a route.
 struct NameSources: Equatable {
     let vendors: [String]
     let fallsBack: Bool
@@ -16,7 +16,8 @@ struct NameSources: Equatable {
     /// True if the route has its own upstreams; private addresses in their answers are allowed.
     let hasOwnUpstreams: Bool
 
-    /// Upstream servers by name in `AnswerSourceRegistry`; the value is true for DNSSEC validators.
+    /// Upstream servers by their name in `AnswerSourceRegistry`; the value is true if the server is
+    /// trusted to validate DNSSEC.
     let servers: [String: Bool]
 
     @ServiceLoop
@@ -30,8 +31,8 @@ struct NameSources: Equatable {
         hasOwnUpstreams = route?.upstreams != nil
         servers = Dictionary(
             (group?.members ?? []).flatMap { member in
-                // Only the name is compared, because the servers of the network can change without
-                // a change of the settings.
+                // Only the name of the upstream is compared, not its servers: the network can
+                // change its servers without a change of the settings.
                 member is LearnedUpstream
                     ? [(member.name, false)]
                     : member.servers.map { (UpstreamStage.origin(of: $0), $0.validates) }
@@ -49,10 +50,10 @@ struct NameSources: Equatable {
         servers = other.servers
     }
 
-    /// Returns a copy with `vendor` as the only vendor, for use if the old settings are unknown.
+    /// Returns a copy with `vendor` as the only vendor: the known part of unknown old settings.
     ///
-    /// - Parameter vendor: the vendor that gave the cached answer or had no address; nil if
-    ///   unknown.
+    /// - Parameter vendor: the vendor that gave the cached answer, or that had no address before an
+    ///   upstream gave the cached answer; nil if there is none.
     func former(asking vendor: String?) -> NameSources {
         NameSources(self, vendors: vendor.map { [$0] } ?? [])
     }
@@ -60,15 +61,15 @@ struct NameSources: Equatable {
 
 /// Validity of cached answers under new settings; thread-safe.
 ///
-/// An answer is valid if the new settings use its source, and do not query a new source before this
-/// source.
+/// An answer is valid if the new settings still use its source for the name, and if they query no
+/// further source before this source.
 struct AnswerValidity: Sendable {
     let origins: AnswerSourceRegistry
 
-    /// Names of the vendors that give the same answers under the new settings.
+    /// Names of the vendors that give the same answers under the old and the new settings.
     let sameVendors: Set<String>
 
-    /// Returns true for questions with a local answer under the new settings, such as `hosts`.
+    /// Returns true for questions with a local answer under the new settings (such as `hosts`).
     let overridden: @Sendable (Question) -> Bool
 
     let bindingsChanged: Bool
@@ -77,17 +78,18 @@ struct AnswerValidity: Sendable {
     /// True if the `dns64` names or the NAT64 prefix of the settings have changed.
     var synthesisChanged = false
 
-    /// True if the vendor parameters of the routes before the change are unknown.
+    /// True if the vendor parameters of the old routes are unknown.
     var parametersUnknown = false
 
-    /// True if the answer is invalid even if the sources of the name are unchanged.
+    /// True if an answer to `question` is invalid even if the sources of the name are unchanged.
     func excludes(_ question: Question, _ source: AnswerSource) -> Bool {
         if overridden(question) { return true }
         if synthesisChanged, question.type == .aaaa || question.type == .ptr { return true }
         if question.type.isServiceBinding, bindingsChanged || rebindingChanged || synthesisChanged {
             return true
         }
-        // `rebinding` can have replaced private addresses of an upstream with a local NODATA.
+        // This includes answers with a local source: `rebinding` can have replaced an upstream's
+        // private addresses with a local NODATA.
         return question.type.isAddress && rebindingChanged && source != .vendor
     }
 
@@ -97,7 +99,7 @@ struct AnswerValidity: Sendable {
 
     /// True if an answer is valid although the sources of its name have changed.
     ///
-    /// - Parameter number: the number of the source in `AnswerSourceRegistry`.
+    /// - Parameter number: the identifier of the source in `AnswerSourceRegistry`.
     func keeps(
         _ question: Question,
         _ source: AnswerSource,
@@ -137,7 +139,7 @@ struct AnswerValidity: Sendable {
         !parametersUnknown && old.parameters == new.parameters
     }
 
-    /// True if the old settings had all `vendors`, and these vendors still give the same answers.
+    /// True if `old` contains all `vendors`, and all these vendors still give the same answers.
     private func wereAsked(_ vendors: ArraySlice<String>, of old: ArraySlice<String>) -> Bool {
         vendors.allSatisfy { old.contains($0) && sameVendors.contains($0) }
     }

@@ -3,23 +3,25 @@ package import DNSCache
 internal import DNSWire
 internal import HTTPDNS
 
-/// Selection of the valid answers of a snapshot after a restart; thread-safe.
+/// Decides which answers of a snapshot are still valid after a restart; thread-safe.
 ///
 /// A snapshot contains digests of the settings at the time of writing. If all digests equal those
-/// of the current settings, all answers are valid. Otherwise `AnswerValidity` checks each answer.
+/// of the current settings, all answers are valid, except answers that depend on the network.
+/// Otherwise `AnswerValidity` checks each answer.
+///
 /// A snapshot contains the source of each answer, but not the other sources that the old settings
 /// had for the name. If routes or upstreams differ, an answer that also depends on another source
 /// is therefore invalid.
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 
-    /// Routing domains of links; cached answers for names in these domains are invalid.
+    /// Routing domains of links; restored answers for names in these domains are invalid.
     let routingDomains: Set<Name>
 
     /// Sources of names without a route.
     let standard: NameSources
 
-    /// Sources of names with a route, at the index `RouteTable.Match.sources`.
+    /// Sources of names with a route; the index is `RouteTable.Match.sources`.
     let sources: [NameSources]
 
     let answers: AnswerPolicy
@@ -34,7 +36,9 @@ package struct SnapshotValidity: Sendable {
 
     // MARK: - Digests
 
-    /// Digests of the current settings; takes time linear in the number of domains in routes.
+    /// Digests of the current settings.
+    ///
+    /// The computation takes time linear in the number of domains in all routes.
     package var digests: [String: UInt64] {
         var digests = vendors.map { (Self.vendorKey($0.key), SettingsDigest.of($0.value)) }
         digests.append((Self.routesKey, routesDigest))
@@ -69,11 +73,11 @@ package struct SnapshotValidity: Sendable {
 
     // MARK: - Selection
 
-    /// Returns a predicate that is true for the valid answers of a snapshot.
+    /// Returns a predicate that is true for an answer of the snapshot that is still valid.
     ///
     /// - Parameter former: the digests in the snapshot; empty for a file without digests.
     package func selection(_ former: [String: UInt64]) -> (CachedAnswer) -> Bool {
-        // The network, and its NAT64 prefix, may have changed.
+        // These answers are invalid, because the network or its NAT64 prefix may have changed.
         let dependsOnNetwork = { [origins] (answer: CachedAnswer) in
             origins.isSynthesized(answer.server) || origins.isLearned(answer.server)
         }
@@ -121,8 +125,8 @@ package struct SnapshotValidity: Sendable {
         case .local:
             return false
         case .vendor:
-            // A negative answer is invalid, because the old settings may have had no fallback, and
-            // the new fallback may have an address.
+            // A negative answer is invalid: under the old settings, the route possibly had no
+            // fallback; the fallback of the new settings may have an address.
             guard answer.sections.answerCount > 0 else { return false }
             return match?.route.allowsPrivateAnswers ?? false
                 || reaches(answer).allSatisfy { $0 != .local }

@@ -26,7 +26,8 @@ package struct TTLPolicy: Sendable, Equatable {
         return policy
     }
 
-    /// Returns `records` without duplicates, with equal, bounded TTLs per RRset (RFC 2181 §5.2).
+    /// Returns `records` without duplicates; all records of an RRset get the same TTL, within the
+    /// bounds (RFC 2181 §5.2).
     func clamped(_ records: [Record]) -> [Record] {
         var records = records.consolidated
         for index in records.indices {
@@ -51,10 +52,10 @@ package struct TTLPolicy: Sendable, Equatable {
 }
 
 extension Record {
-    /// Creates an SOA for a negative answer without SOA, so that clients can cache the answer.
+    /// Creates an SOA for a negative answer that the daemon synthesizes.
     ///
-    /// Without SOA, clients do not cache (RFC 2308 §5). The primary server is `localhost`, because
-    /// no zone exists.
+    /// Without an SOA, clients do not cache a negative answer (RFC 2308 §5). The MNAME (primary
+    /// server) is `localhost`, because no server has this zone.
     static func syntheticSOA(_ zone: Name, seconds: UInt32) -> Record {
         Record(
             name: zone,

@@ -4,12 +4,12 @@ package import DNSWire
 package import Net
 package import Upstream
 
-/// DNS servers and routing domains of the network, as upstream servers and routes.
+/// Upstream servers and routes made from the network's DNS servers and routing domains.
 ///
-/// Lives as long as the daemon.  ``NetworkPlan`` contains the rules.
+/// The object lives as long as the daemon. ``NetworkPlan`` contains the rules.
 @ServiceLoop
 package final class LearnedNetwork {
-    /// A routing domain in use.
+    /// Routing domain of a link, for messages and status replies.
     package struct Domain: Sendable {
         package let domain: Name
         package let link: String
@@ -31,9 +31,12 @@ package final class LearnedNetwork {
     package typealias Make =
         @ServiceLoop (LinkResolvers.Server, _ upstream: LearnedUpstream) -> Forwarder?
 
-    /// Change of the network: domains and sources with cached answers that become invalid.
+    /// Change of the network, which makes cached answers invalid.
     package struct Change: Sendable {
+        /// Domains whose cached answers become invalid.
         package var domains: [Name] = []
+
+        /// Names, in `AnswerSourceRegistry`, of the sources whose cached answers become invalid.
         package var sources: Set<String> = []
 
         /// True if the servers for names without a routing domain have changed.
@@ -56,17 +59,21 @@ package final class LearnedNetwork {
     /// Called with a log message for each ignored routing domain.
     package var report: (@ServiceLoop (String) -> Void)?
 
-    /// Called with servers that are no longer used.
+    /// Called with servers that the daemon no longer uses.
     package var onWithdrawal: (@ServiceLoop ([any Forwarding]) -> Void)?
 
     private var plan = NetworkPlan()
     private var forwarders: [LinkResolvers.Server: Forwarder] = [:]
     private var routes: [Name: Learned] = [:] { didSet { hasRoutes = !routes.isEmpty } }
 
-    /// True if `routes` is not empty; needs no run-time exclusivity check, unlike `routes.isEmpty`.
+    /// True if `routes` is not empty.
+    ///
+    /// Reading this variable needs no run-time exclusivity check, unlike `routes.isEmpty`.
     private var hasRoutes = false
 
-    /// Upstream `network` of the settings; if nil, queries are not sent to the network's servers.
+    /// Upstream of the settings with `from: network`.
+    ///
+    /// If nil, clients' queries do not go to the network's servers, except in captive portal mode.
     private(set) var upstream: LearnedUpstream?
 
     var portal: PortalMode?
@@ -76,7 +83,7 @@ package final class LearnedNetwork {
     /// Called at the start and end of the captive portal mode.
     package var onPortal: (@ServiceLoop (_ isOn: Bool) -> Void)?
 
-    /// Upstream that stores the network's servers while the settings have no upstream `network`.
+    /// Upstream that stores the network's servers while ``upstream`` is nil.
     let unused = LearnedUpstream(name: "network", url: "network", timeout: .seconds(2))
 
     private var make: Make?
@@ -90,7 +97,9 @@ package final class LearnedNetwork {
     /// Maximum number of routing domains in a log line.
     private static let maximumNames = 16
 
-    /// Number of route changes; a query in flight compares this number to detect a change.
+    /// Count of route changes.
+    ///
+    /// A query in flight detects a change by comparing this count with the count at its start.
     var generation = 0
 
     package init(clocks: Clocks) {
@@ -104,7 +113,7 @@ package final class LearnedNetwork {
 
     // MARK: - Reading
 
-    /// Servers for names without a routing domain.
+    /// Servers for names outside all routing domains, without spares.
     package var servers: [any Forwarding] {
         let upstream = upstream ?? unused
         return upstream.servers.dropLast(upstream.spareCount)
@@ -138,7 +147,7 @@ package final class LearnedNetwork {
 
     // MARK: - Changing
 
-    /// Applies new settings.
+    /// Applies new settings of the daemon.
     ///
     /// - Parameter upstream: the upstream with `from: network`; nil if the settings have none.
     package func use(
@@ -163,7 +172,8 @@ package final class LearnedNetwork {
 
     /// Applies the DNS settings of all links.
     ///
-    /// - Parameter fault: reason why a file with servers cannot be read; nil if all are readable.
+    /// - Parameter fault: reason why a file with servers cannot be read; nil if all files can be
+    ///   read.
     package func use(_ links: [LinkResolvers], fault: String? = nil) {
         self.fault = fault
         let before = plan
@@ -186,9 +196,10 @@ package final class LearnedNetwork {
         changed(outcome, since: before, ended: outcome.domains)
     }
 
-    /// Withdraws the servers that `plan` no longer has, and reports what has changed in `plan`.
+    /// Applies the new `plan`, withdraws the servers that it no longer has, and calls `onChange` if
+    /// something has changed since `before`.
     ///
-    /// - Parameter ended: domains that are no longer held (``NetworkPlan``).
+    /// - Parameter ended: domains whose hold has ended (``NetworkPlan``).
     private func changed(
         _ outcome: NetworkPlan.Outcome,
         since before: NetworkPlan,
@@ -264,14 +275,14 @@ package final class LearnedNetwork {
         return Learned(match: match, upstream: own)
     }
 
-    /// Withdraws servers: their queries fail, and new queries are refused.
+    /// Withdraws servers: their queries in flight fail, and they accept no new queries.
     package func withdraw(_ former: [Forwarder]) {
         guard !former.isEmpty else { return }
         for server in former { server.withdraw() }
         onWithdrawal?(former)
     }
 
-    /// Drops the connections to all servers after a change of the network.
+    /// Closes the connections to all servers after a change of the network.
     package func networkChanged() {
         for server in forwarders.values { server.networkChanged() }
     }
@@ -293,14 +304,16 @@ package final class LearnedNetwork {
 }
 
 extension UpstreamStage {
-    /// Returns the name in `AnswerSourceRegistry` of a server of the network.
+    /// Returns the name that a server of the network has in `AnswerSourceRegistry`.
+    ///
+    /// - Parameter name: the name of the upstream.
     nonisolated static func origin(of name: String, _ server: LinkResolvers.Server) -> String {
         "\(name)/\(server.url)"
     }
 }
 
 extension LinkResolvers.Server {
-    /// URL as in the settings, such as `udp://192.0.2.53`.
+    /// URL of the server, in the form of the settings, such as `udp://192.0.2.53`.
     package var url: String {
         let host = address.isIPv6 ? "[\(address.host)]" : address.host
         let port = address.port == (tlsName == nil ? 53 : 853) ? "" : ":\(address.port)"

@@ -4,10 +4,10 @@ internal import Net
 
 /// Servers and routes from the DNS settings of all links: a state machine without clock or I/O.
 ///
-/// When a link is removed, the names in its routing domains are held: during the time
+/// When a link goes down, the names in its routing domains are held: during the time
 /// ``ResolverLimits/domainHold``, no server is queried for these names. If the link comes up again
 /// within this time, no other server has seen the names. When a VPN with the domain `~.` (all
-/// names) is removed, all names without a routing domain are held.
+/// names) goes down, all names outside the routing domains of other links are held.
 struct NetworkPlan: Sendable, Hashable {
     typealias Server = LinkResolvers.Server
 
@@ -26,41 +26,46 @@ struct NetworkPlan: Sendable, Hashable {
         var heldUntil: Instant?
     }
 
-    /// Domains and servers whose cached answers become invalid, and ignored routing domains.
+    /// Result of an event: invalid cached answers, and ignored routing domains.
     struct Outcome: Sendable, Hashable {
-        /// Domains that now have other servers.
+        /// Domains that now have other servers; cached answers for their names are invalid.
         var domains: [Name] = []
 
-        /// Servers that no link has had for ``ResolverLimits/domainHold``.
+        /// Servers that no link has had for the time ``ResolverLimits/domainHold``.
+        ///
+        /// Cached answers of these servers are invalid.
         var servers: [Server] = []
 
-        /// Ignored routing domains: invalid names, the root, and names in `localhost`.
+        /// Routing domains that are ignored: invalid names, the root, and names in `localhost`.
         var rejected: [String] = []
     }
 
-    /// Servers for names without a routing domain.
+    /// Servers for names outside all routing domains.
     private(set) var servers: [Server] = []
 
-    /// Servers of other links, as spares for the ``servers`` of a split-tunnel VPN.
+    /// Servers of the network under a split-tunnel VPN, while ``servers`` are the VPN's servers.
     ///
     /// A spare is queried for a name only after all ``servers`` have returned an error.
     private(set) var spares: [Server] = []
 
-    /// Link with the domain `~.` (all names), the only source of ``servers``; nil if there is none.
+    /// First link with the domain `~.` (all names); nil if no link has this domain.
+    ///
+    /// While it is set, only links with `~.` provide ``servers``. During a hold, it is the link
+    /// that went down.
     private var taker: String?
     private var isTakerTunnel = false
 
-    /// Routes of other links for held domains of a VPN; a route is used when the hold ends.
+    /// Routes of other links for held domains of a VPN; used when the hold ends.
     private var successors: [Name: Route] = [:]
 
-    /// End of the hold of names without a routing domain; nil while they are not held.
+    /// End of the hold of all names outside the routing domains; nil while they are not held.
     private var heldUntil: Instant?
 
-    /// Values of ``servers`` and ``spares`` after `heldUntil`.
+    /// Values that ``servers`` and ``spares`` get at `heldUntil`.
     private var laterServers: [Server] = []
     private var laterSpares: [Server] = []
 
-    /// Reason for error messages if a link with `~.` leaves ``servers`` empty; otherwise nil.
+    /// Reason why ``servers`` is empty, for error messages; nil if no link with `~.` is the reason.
     var absence: String? {
         guard servers.isEmpty, let taker else { return nil }
         return heldUntil == nil
@@ -70,9 +75,9 @@ struct NetworkPlan: Sendable, Hashable {
 
     private(set) var routes: [Route] = []
 
-    /// Time at which the answers of a removed server become invalid.
+    /// Time at which the cached answers of a removed server become invalid.
     ///
-    /// The keys contain no interface index (`Server.unbound`), because the index of a VPN's
+    /// The keys (`Server.unbound`) contain no interface index, because the index of a VPN's
     /// interface changes each time the VPN starts.
     private var former: [Server: Instant] = [:]
 
@@ -82,7 +87,8 @@ struct NetworkPlan: Sendable, Hashable {
         Set(servers + routes.filter { $0.heldUntil == nil }.flatMap(\.servers))
     }
 
-    /// Time of the next ``expire(now:)``; nil without held names and removed servers.
+    /// Time at which ``expire(now:)`` must be called; nil if no name is held and no server has been
+    /// removed.
     var wake: Instant? {
         (([heldUntil] + routes.map(\.heldUntil)).compactMap(\.self) + former.values).min()
     }
@@ -105,7 +111,8 @@ struct NetworkPlan: Sendable, Hashable {
                     outcome.rejected.append(text)
                     continue
                 }
-                // A VPN has priority. Otherwise, the link that already has the domain keeps it.
+                // If two links have the domain, a VPN gets it. If both or none are VPNs, the link
+                // that already has the domain keeps it.
                 let isPreferred = wanted[domain].map { other in
                     link.isTunnel != other.isTunnel
                         ? link.isTunnel
@@ -132,7 +139,8 @@ struct NetworkPlan: Sendable, Hashable {
                 successors[old.domain] = new
                 return held
             }
-            // If a link returns with other servers, cached answers may be from another network.
+            // If a link comes up again with other servers, cached answers may be from another
+            // network.
             let isMoved = new.servers.map(\.unbound) != old.servers.map(\.unbound)
             if new.link != old.link || old.heldUntil != nil && isMoved {
                 outcome.domains.append(old.domain)
@@ -143,8 +151,8 @@ struct NetworkPlan: Sendable, Hashable {
         outcome.domains += endSurplusHolds()
         routes += wanted.values.sorted { $0.domain.text < $1.domain.text }
         let after = mainServers
-        // The answers of a server that becomes a spare also become invalid, because the server may
-        // have answered names that the VPN knows.
+        // A server that becomes a spare counts as removed, so that its cached answers become
+        // invalid: it may have answered for names that the VPN's server answers differently.
         let removed = before.union(spare.subtracting(spares)).subtracting(after)
         for server in removed where former[server.unbound] == nil {
             former[server.unbound] = now + ResolverLimits.domainHold
@@ -153,12 +161,12 @@ struct NetworkPlan: Sendable, Hashable {
         return outcome
     }
 
-    /// Selects the servers for names without a routing domain.
+    /// Selects the servers for names outside all routing domains.
     private mutating func selectServers(_ links: [LinkResolvers], now: Instant) {
         let tunnels = links.filter { $0.takesAll && $0.isTunnel }
         let takers = tunnels.isEmpty ? links.filter(\.takesAll) : tunnels
-        // With a VPN, only its servers are used. Otherwise a faster server of the network under the
-        // VPN could get the names.
+        // While a VPN is up, only its servers are used. Otherwise, a faster server of the network
+        // under the VPN could get the queries.
         let defaults = links.filter(\.isDefault)
         let vpns = defaults.filter { $0.isTunnel && !$0.servers.isEmpty }
         let ordinary = takers.isEmpty ? (vpns.isEmpty ? defaults : vpns) : takers
@@ -180,10 +188,11 @@ struct NetworkPlan: Sendable, Hashable {
         heldUntil = heldUntil ?? now + ResolverLimits.domainHold
     }
 
-    /// Ends the oldest holds of domains if more than ``ResolverLimits/heldDomains`` are held.
+    /// Ends the oldest holds if more than ``ResolverLimits/heldDomains`` domains are held.
     ///
-    /// Domains of VPNs are not counted, and stay held. Without this limit, a network that names new
-    /// domains with each change could use up the memory.
+    /// Returns the domains of these holds. Domains of VPNs do not count against the limit, and stay
+    /// held. Without the limit, a network that announces new domains with each change could use up
+    /// the memory.
     private mutating func endSurplusHolds() -> [Name] {
         let held = routes.lazy.filter { !$0.isTunnel }
             .compactMap { route in route.heldUntil.map { (domain: route.domain, end: $0) } }
@@ -193,7 +202,7 @@ struct NetworkPlan: Sendable, Hashable {
         return Array(surplus)
     }
 
-    /// Ends the holds that are due; then other servers get the names.
+    /// Ends the holds that are due; then other servers get queries for the names.
     mutating func expire(now: Instant) -> Outcome {
         var outcome = Outcome()
         func isDue(_ end: Instant?) -> Bool { end.map { $0 <= now } ?? false }
@@ -211,7 +220,7 @@ struct NetworkPlan: Sendable, Hashable {
         return outcome
     }
 
-    /// Returns the domain of a text; nil for an invalid name, the root, or a name in `localhost`.
+    /// Returns `text` as a domain; nil for an invalid name, the root, or a name in `localhost`.
     private static func domain(_ text: String) -> Name? {
         guard let name = try? Name(text), !name.isRoot, !name.isEqualOrBelow(.localhost) else {
             return nil

@@ -5,9 +5,9 @@ internal import Upstream
 
 /// Captive portal mode: the network's resolver answers, so that the user can log in to the portal.
 ///
-/// The mode is a route for all names except static hosts, special names, routing domains of links,
-/// and routes with `fallback: none`.  Answers have a short TTL.  The cache is neither read nor
-/// written.
+/// The mode is a route for all names except static hosts, special names, names in routing domains
+/// of links, and names of routes with `fallback: none`. Answers of this route have a short TTL, and
+/// the cache is neither read nor written for them.
 struct PortalMode {
     let end: Instant
     let match: RouteTable.Match
@@ -18,7 +18,7 @@ struct PortalMode {
 }
 
 extension LearnedNetwork {
-    /// End of the captive portal mode; nil while off.
+    /// End of the captive portal mode; nil while the mode is off.
     package var portalEnd: Instant? { portal?.end }
 
     /// Starts or extends the captive portal mode; returns false if the network has no DNS server.
@@ -53,7 +53,7 @@ extension LearnedNetwork {
         return true
     }
 
-    /// Ends the captive portal mode if the servers of the network changed after the mode began.
+    /// Ends the captive portal mode if the network has other servers than at the start of the mode.
     func endFormerPortal() {
         guard let portal, !addresses.isEmpty, addresses != portal.servers else { return }
         endPortal()

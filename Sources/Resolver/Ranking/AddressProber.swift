@@ -3,13 +3,14 @@ internal import DNSCache
 internal import DNSWire
 package import Net
 
-/// Measurement of servers' connection times, by which cached addresses are ordered.
+/// Measurement of the TCP connection times to addresses, by which cached addresses are ordered.
 ///
-/// No answer waits for a measurement. At most `concurrency` names are measured at a time. A result
-/// for a server is valid for 5 minutes. If the queue is full, an answer keeps its order.
+/// No answer waits for a measurement. The addresses of at most `concurrency` names are measured at
+/// the same time. A result for an address is valid for 5 minutes. If the queue of names is full,
+/// the answer for a further name keeps its order.
 @ServiceLoop
 package final class AddressProber {
-    /// Connects to a server before `deadline`; returns true if the server accepted.
+    /// Opens a connection to an address; returns true if it succeeds before `deadline`.
     package typealias Probe =
         @Sendable @ServiceLoop (AddressRanking.Target, _ deadline: Instant) async ->
         Bool
@@ -27,12 +28,12 @@ package final class AddressProber {
 
     static let addressLimit = 8
 
-    /// Timeout of a measurement; slower servers count as unreachable.
+    /// Timeout of a connection attempt; a slower server counts as unreachable.
     static let timeout: Duration = .seconds(1)
 
-    /// Pause per measured server of a name, before the next name is measured.
+    /// Pause for each measured address of a name, before the next name is measured.
     ///
-    /// With `concurrency` 4, at most 40 servers are measured per second.
+    /// With `concurrency` 4, at most 40 addresses are measured per second.
     static let pause: Duration = .milliseconds(100)
 
     private(set) var ranking = AddressRanking()
@@ -46,9 +47,10 @@ package final class AddressProber {
     /// Measurements in flight; names with the same address and port share a measurement.
     private var underWay: [AddressRanking.Target: Task<Void, Never>] = [:]
 
+    /// Count of network changes.
     private var networksLeft: UInt64 = 0
 
-    /// Names that were not measured because the queue was full.
+    /// Count of names that were not measured, because the queue was full.
     private(set) var dropped: UInt64 = 0
 
     init(_ probe: @escaping Probe, cache: AnswerCache, clocks: Clocks) {
@@ -57,7 +59,7 @@ package final class AddressProber {
         self.clocks = clocks
     }
 
-    /// Measures the servers without a result, then reorders the cached answer.
+    /// Measures the addresses that have no valid result, and then reorders the cached answer.
     func order(_ job: Job) {
         guard !unknown(job).isEmpty else {
             reorder(job)
@@ -76,7 +78,7 @@ package final class AddressProber {
         }
     }
 
-    /// Discards all results and measurements in flight after a network change.
+    /// Discards all results and the measurements in flight, because the network has changed.
     func networkChanged() {
         networksLeft += 1
         ranking.removeAll()
@@ -93,7 +95,7 @@ package final class AddressProber {
             .filter { !ranking.knows($0, now: now) }
     }
 
-    /// Measures the servers of a name concurrently; shares measurements in flight.
+    /// Measures the addresses of a name concurrently; waits for equal measurements in flight.
     private func run(_ job: Job) async {
         let targets = unknown(job)
         let new = targets.filter { underWay[$0] == nil }

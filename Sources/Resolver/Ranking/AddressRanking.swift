@@ -2,7 +2,9 @@
 package import DNSWire
 internal import Net
 
-/// Connection times to addresses, by which answers are ordered; limited in number and age.
+/// Connection times to addresses, by which answers are ordered.
+///
+/// At most ``limit`` results are stored, each for the time ``lifetime``.
 package struct AddressRanking {
     package struct Target: Hashable, Sendable {
         package var address: IPAddress
@@ -26,7 +28,7 @@ package struct AddressRanking {
 
     static let lifetime: Duration = .seconds(300)
 
-    /// Granularity of latencies, so that noise does not change the order.
+    /// Granularity of compared connection times, so that small variations do not change the order.
     static let step: Duration = .milliseconds(10)
 
     init() {}
@@ -42,9 +44,10 @@ package struct AddressRanking {
         results[target].map { now < $0.until } ?? false
     }
 
-    /// Returns the addresses by latency, then unknown addresses, then unreachable addresses.
+    /// Returns the addresses, ordered by connection time.
     ///
-    /// Addresses of equal rank keep their order.
+    /// Addresses without a result follow, and then unreachable addresses. Addresses of equal rank
+    /// keep their order.
     func ordered(
         _ addresses: [IPAddress],
         port: UInt16,
@@ -58,7 +61,9 @@ package struct AddressRanking {
 
     mutating func removeAll() { results = [:] }
 
-    /// Returns the latency in steps; unknown and unreachable servers are last.
+    /// Returns the connection time in steps.
+    ///
+    /// An address without a result has a high rank, and an unreachable address the highest rank.
     private func rank(
         _ address: IPAddress,
         _ port: UInt16,

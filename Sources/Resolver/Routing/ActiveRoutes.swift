@@ -2,10 +2,11 @@
 internal import DNSWire
 internal import Net
 
-/// Routes of the settings and routes for the routing domains of links.
+/// Routes of the settings, and routes for the routing domains of links.
 ///
-/// The most specific pattern wins; of two equal patterns, the pattern of the settings wins.  A
-/// routing domain never overrides a route with `fallback: none`.
+/// The most specific pattern wins. If a pattern of the settings and a routing domain are equal, the
+/// pattern of the settings wins. A routing domain never overrides a route with vendors and
+/// `fallback: none`.
 @ServiceLoop
 final class ActiveRoutes {
     nonisolated let table: RouteTable
@@ -17,10 +18,10 @@ final class ActiveRoutes {
         self.network = network
     }
 
-    /// Number of changes of the links' routes.
+    /// Count of the changes of the network's routes; 0 without a network.
     var generation: Int { network?.generation ?? 0 }
 
-    /// Route of the captive portal mode; nil while off.
+    /// Route of the captive portal mode; nil while this mode is off.
     var portal: RouteTable.Match? { network?.portal?.match }
 
     /// Returns the route of `name`.
@@ -46,7 +47,8 @@ final class ActiveRoutes {
 }
 
 extension RouteTable {
-    /// True if a domain in `domains` contains `name`, and no route of the settings has precedence.
+    /// True if `name` is in a domain of `domains`, and no route of the settings has precedence over
+    /// this domain.
     func areTaken(_ domains: Set<Name>, _ name: Name) -> Bool {
         guard !domains.isEmpty else { return false }
         var ancestor: Name? = name

@@ -5,13 +5,13 @@ package import Upstream
 
 /// Answer sources and options for a set of names.
 package struct Route: Sendable {
-    /// Position in the settings, as `file:line`.
+    /// Position in the settings (`file:line`); a description if the network caused the route.
     package var place: String
 
-    /// Vendors for addresses, in order; may be empty.
+    /// Vendors for A and AAAA queries, in the order in which they are called; may be empty.
     package var vendors: [VendorClient]
 
-    /// Upstreams for other types and for fallback; nil for the default group.
+    /// Upstreams for the other types, and for all types as fallback; nil for the default group.
     package var upstreams: UpstreamGroup?
 
     /// True if upstreams are queried when vendors have no answer (`fallback: upstream`).
@@ -41,13 +41,14 @@ package struct Route: Sendable {
         /// Vendor parameters of the route; nil if the vendors' settings apply.
         package var parameters: RouteParameters?
 
-        /// Delay before the early fallback to upstreams; nil for no early fallback.
+        /// Time after which the next vendor or the upstreams also get a query that the vendor has
+        /// not answered (`fallback-after`); nil if they get the query only after a failure.
         package var fallbackAfter: Duration?
 
         /// False if answers are not stored.
         package var isCached = true
 
-        /// Address families to request from vendors; nil for the vendor's setting.
+        /// Address families to request from vendors; nil if the vendor's setting applies.
         package var families: FamilyChoice?
 
         package init() {}
@@ -84,9 +85,9 @@ extension DomainPattern {
 
 /// Map from names to routes; the most specific pattern wins.
 package struct RouteTable: Sendable {
-    /// Route and pattern that match a name; one object per pattern.
+    /// Route and pattern that match a name; the table has one object per pattern.
     ///
-    /// A class, because a copy of a struct for each stage would slow each cache miss.
+    /// This is a class, because copies of a struct for each stage would slow down each cache miss.
     package final class Match: Sendable {
         fileprivate let entry: Entry
 
@@ -96,7 +97,7 @@ package struct RouteTable: Sendable {
 
         var number: Int { entry.number }
 
-        /// Index of the route's ``Sources``; routes with equal sources share an index.
+        /// Index of the route's ``Sources`` in ``examples``; routes with equal sources share it.
         var sources: Int { entry.sources }
 
         fileprivate var exceptions: [DomainPattern] { entry.exceptions }
@@ -112,21 +113,21 @@ package struct RouteTable: Sendable {
             pattern = .suffix(domain)
         }
 
-        /// Domain of the pattern; the zone of synthetic negative answers.
+        /// Domain of the pattern; also the zone in the SOA of synthetic negative answers.
         package var domain: Name { pattern.domain }
 
         var hasVendors: Bool { !route.vendors.isEmpty }
 
-        /// True if vendors are queried for `query`; vendors resolve only addresses of hostnames.
+        /// True if vendors resolve `query`: an A or AAAA query for a hostname.
         func asksVendors(_ query: Query) -> Bool {
             hasVendors && query.asksForAddress && query.question.name.isHostname
         }
 
-        /// True if the route overrides ``SpecialNames``; false for a route for `.`.
+        /// True if the route overrides ``SpecialNames``; false only for a route for `.`.
         var claimsSpecialNames: Bool { !domain.isRoot }
     }
 
-    /// Route with its exceptions, shared by up to 100,000 patterns of the route.
+    /// Route with its exceptions; all patterns of the route (up to 100,000) share this object.
     fileprivate final class Entry: Sendable {
         let route: Route
         let number: Int
@@ -141,7 +142,7 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// Matches of all patterns for one domain.
+    /// Matches of the patterns that have the same domain, one for each kind of pattern.
     private struct Claims: Sendable {
         var exact: Match?
         var suffix: Match?
@@ -170,14 +171,14 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// One match per route, in the order of the settings, with the root as pattern.
+    /// One match for each route, in the order of the settings; their pattern is the root.
     private(set) var matches: [Match] = []
     private var claims: [Name: Claims] = [:]
 
-    /// Number of each distinct set of sources; many routes share a set.
+    /// Index in ``examples`` of each distinct set of sources; many routes share a set.
     private var sources: [Sources: Int] = [:]
 
-    /// One match per set of sources; the index is the set's number in `sources`.
+    /// One match for each distinct set of sources, at the index of the set in `sources`.
     private(set) var examples: [Match] = []
 
     package init() {}
@@ -214,7 +215,9 @@ package struct RouteTable: Sendable {
         claims[name, default: Claims()][keyPath: pattern] = match
     }
 
-    /// Returns the most specific route whose `except` does not exclude `name`; nil if none matches.
+    /// Returns the most specific route of `name` whose `except` does not exclude `name`.
+    ///
+    /// Nil if there is no such route.
     package func route(for name: Name) -> Match? { route(for: name) { _ in } }
 
     func route(for name: Name, _ passedOver: (Match) -> Void) -> Match? {
@@ -244,7 +247,8 @@ extension RouteTable {
         /// True if every name maps to the same route index in both tables.
         let claimsAreSame: Bool
 
-        /// Routes with the same index in both tables, once for each pair of old and new sources.
+        /// Old and new route with the same index; only one of the routes with equal old sources and
+        /// equal new sources is included.
         let pairs: [(old: Match, new: Match)]
     }
 
@@ -273,9 +277,11 @@ extension RouteTable {
 // MARK: - Digest
 
 extension RouteTable {
-    /// Returns a digest of the map from names to sources, equal in every process; linear time.
+    /// Returns a digest of the map from names to sources, in linear time.
     ///
-    /// - Parameter sources: digests of the sets of sources, at the index ``Match/sources``.
+    /// Every process computes the same digest for equal maps.
+    ///
+    /// - Parameter sources: digests of the sets of sources; the index is ``Match/sources``.
     func digest(_ sources: [UInt64]) -> UInt64 {
         let routes = matches.map { match in
             var digest = SettingsDigest()
@@ -283,7 +289,7 @@ extension RouteTable {
             for exception in match.exceptions { digest.add(exception) }
             return digest.value
         }
-        // Adds the digests, because the order of a dictionary differs between processes.
+        // The sum does not depend on the order of the dictionary, which differs between processes.
         return claims.reduce(into: 0) { sum, entry in
             let claims = entry.value
             for match in [claims.exact, claims.suffix, claims.below] {

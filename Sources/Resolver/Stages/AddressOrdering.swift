@@ -5,7 +5,8 @@ internal import Net
 
 /// Stage that puts the fastest address first (`order: fastest`).
 ///
-/// The first answer for a name does not wait for measurements, and has the order of its source.
+/// The first answer for a name does not wait for measurements, and has the order of the source's
+/// reply.
 @ServiceLoop
 final class AddressOrdering {
     private let rules: [AnswerPolicy.ProbeRule]
@@ -62,8 +63,8 @@ final class AddressOrdering {
                     of: question,
                     authorities: message.authorities
                 ) ?? resolution
-            // The answer stays authentic, because signatures do not cover the order (RFC 4034
-            // §6.3).
+            // The answer stays authentic, because signatures do not cover the order of the records
+            // (RFC 4034 §6.3).
             inOrder.isAuthentic = resolution.isAuthentic
             resolution = inOrder
         }

@@ -16,13 +16,15 @@ extension CacheSweep {
 }
 
 extension Clocks {
-    /// Suspends for 50 µs, about as long as a step, so that other threads get the cache lock.
+    /// Suspends the task for 50 µs, so that other threads get the cache lock.
+    ///
+    /// A step of a sweep takes about the same time.
     @ServiceLoop
     package func pause() async {
         do {
             try await sleep(now() + .microseconds(50))
         } catch {
-            // The task was cancelled and cannot sleep; the sweep continues.
+            // The task was cancelled, and therefore cannot sleep; the sweep continues.
             await Task.yield()
         }
     }

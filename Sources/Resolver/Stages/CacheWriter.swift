@@ -12,13 +12,16 @@ final class CacheWriter {
     private let snapshotWaiters: SnapshotWaiters
     private let clocks: Clocks
 
+    /// Count of network changes.
     private(set) var networksLeft: UInt64 = 0
 
-    /// Cache writer after a reload; `succession` selects the answers that stay valid.
+    /// Cache writer that has replaced this writer at a reload; nil before the reload.
     ///
     /// The reference is weak, because a strong reference would keep the settings of all later
     /// reloads in memory.
     private weak var successor: CacheWriter?
+
+    /// Decides which answers of this writer are valid under the settings of `successor`.
     private var succession: ReloadInvalidation?
 
     init(
@@ -35,7 +38,7 @@ final class CacheWriter {
         self.clocks = clocks
     }
 
-    /// Number of route changes; see `PendingQuery.generation`.
+    /// Count of the changes of the network's routes; see `PendingQuery.generation`.
     var generation: Int { routes.generation }
 
     /// True if the route of the name of `query` has changed since the start of `query`.
@@ -44,12 +47,12 @@ final class CacheWriter {
             && routes.route(for: query.query.question.name) !== query.match
     }
 
-    /// Ensures that failures of the queries now in flight are not cached.
+    /// Prevents the caching of failures of the queries that are in flight at this time.
     func networkChanged() { networksLeft += 1 }
 
-    /// Marks the settings of this writer as replaced.
+    /// Replaces this writer with `cacheWriter` at a reload.
     ///
-    /// After this call, the writer caches only answers that are valid under the new settings.
+    /// After this call, this writer caches only answers that are valid under the new settings.
     func retire(for cacheWriter: CacheWriter, _ succession: ReloadInvalidation) {
         successor = cacheWriter
         self.succession = succession
@@ -97,7 +100,8 @@ final class CacheWriter {
     ) {
         let question = sibling ?? query.query.question
         let (match, trace) = (query.match, query.trace)
-        // In the cache, YXDOMAIN would count as a failure, and clients could get a stale answer.
+        // YXDOMAIN is not cached: in the cache, it would count as a failure, and clients could get
+        // a stale answer instead.
         guard resolution.lifetime > 0, resolution.rcode != .yxDomain,
             match?.route.options.isCached ?? true, isRight(resolution, question)
         else {
@@ -129,7 +133,7 @@ final class CacheWriter {
         if resolution.isFailure {
             answer.options = Explanation.fromCache.option + answer.options
         } else if !resolution.isSubstitute {
-            // A substitute must have a short lifetime, so it is neither refreshed nor served stale.
+            // A substitute must not be used for long, so it is neither refreshed nor served stale.
             if match?.route.servesStale ?? true {
                 answer.staleWindow = freshness.stale?.window ?? 0
             }

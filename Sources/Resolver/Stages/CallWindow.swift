@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Limit of events per minute, as an exact sliding window.
+/// Limit on the events in any period of 60 s (exact sliding window).
 ///
 /// A token bucket would allow up to twice the limit in one minute.
 struct CallWindow {
-    /// Ring buffer with the times of the latest events, at most `limit`, from index `oldest` on.
+    /// Ring buffer with the times of the latest events, at most `limit`; starts at index `oldest`.
     private var times: [Instant] = []
     private var oldest = 0
     private let limit: Int

@@ -3,11 +3,11 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// Filter that replaces an upstream's NXDOMAIN with NODATA for names that vendors serve.
+/// Filter that replaces an upstream's NXDOMAIN with NODATA for names with a route to vendors.
 ///
-/// NXDOMAIN applies to all types of a name (RFC 8020 §2). For a name that is registered only with a
-/// vendor, a stub resolver would drop the vendor's addresses after NXDOMAIN for TXT or HTTPS.
-/// NODATA is correct even if the name does not exist.
+/// NXDOMAIN applies to all types of a name (RFC 8020 §2). If a name is registered only with a
+/// vendor, the upstream returns NXDOMAIN for TXT or HTTPS. A stub resolver would then discard the
+/// vendor's addresses of the name. NODATA is correct even if the name does not exist.
 @ServiceLoop
 struct DenialFilter {
     let cache: AnswerCache
@@ -20,10 +20,10 @@ struct DenialFilter {
     ///
     /// NXDOMAIN stays if `isVendorEmpty` or a cached NXDOMAIN shows that the vendors have no
     /// address of the name. If no vendor has answered, NXDOMAIN and NODATA stay, but are cached
-    /// briefly.
+    /// only for ``unconfirmedLifetime``.
     ///
     /// - Parameters:
-    ///   - match: the route of the name; without vendors the answer is not changed.
+    ///   - match: the route of the name; if it has no vendors, the answer is not changed.
     ///   - isVendorEmpty: true if a vendor has just returned no address of either family.
     ///   - hasVendorFailed: true if no vendor has answered.
     ///   - siblings: answers to other types of the name in the vendor's reply.
@@ -55,19 +55,18 @@ struct DenialFilter {
             cached.contains { !$0.isNegative }
             || siblings.contains { $0.resolution.sections.answerCount > 0 }
         let denied = cached.filter { $0.rcode == .nxDomain }.map(\.remaining).max() ?? 0
-        // If a vendor had returned an address for A or AAAA, the upstreams would not have been
-        // queried. So for these types, the vendors have no address.
+        // For A and AAAA, the upstreams are queried only if the vendors have no address.
         let isDenied = query.asksForAddress || isVendorEmpty || denied > 0
         guard hasAddresses || !isDenied else {
             guard !query.asksForAddress, !isVendorEmpty else { return resolution }
-            // The answer relies on a cached NXDOMAIN, and therefore expires with this NXDOMAIN.
+            // NXDOMAIN stays because of a cached NXDOMAIN, and therefore expires with it.
             var denial = resolution
             denial.shorten(to: UInt32(clamping: denied), query.question)
             return denial
         }
         var noData = resolution
         noData.rcode = .noError
-        // The upstream validated NXDOMAIN, not NODATA.
+        // The upstream has validated NXDOMAIN, not this NODATA.
         noData.isAuthentic = false
         return noData
     }

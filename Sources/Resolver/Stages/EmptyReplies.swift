@@ -5,7 +5,7 @@ internal import Net
 
 /// Names for which vendors recently replied without an address.
 ///
-/// A further query for these address families needs no call, for example the same question with
+/// A further query for the same name and address family needs no call, for example a query with
 /// another DO flag.
 struct EmptyReplies {
     private struct Reply {
@@ -16,18 +16,19 @@ struct EmptyReplies {
 
         /// True if a limit prevented a call to an earlier vendor, which may have an address.
         ///
-        /// A further query then goes to the earlier vendor, and skips only `vendor`.
+        /// Then a further query skips only `vendor`, and goes to the earlier vendor.
         let isAfterLimit: Bool
     }
 
     private var replies = RecentNames<Reply>(limit: 4_096)
 
-    /// Returns the source of a reply that makes calls to all vendors unnecessary; nil for none.
+    /// Returns the source of an empty reply because of which no vendor is called; nil for none.
     func source(_ question: Question, now: Instant) -> Provenance? {
         reply(question, now).flatMap { $0.isAfterLimit ? nil : $0.source }
     }
 
-    /// Returns the source of a reply that makes only calls to `vendor` unnecessary; nil for none.
+    /// Returns the source of an empty reply because of which only `vendor` is not called; nil for
+    /// none.
     func source(_ question: Question, of vendor: String, now: Instant) -> Provenance? {
         reply(question, now).flatMap { $0.isAfterLimit && $0.vendor == vendor ? $0.source : nil }
     }

@@ -19,12 +19,15 @@ extension FairEntry {
 }
 
 package struct FairLimits: Sendable {
+    /// Maximum entries of the table.
     package let all: Int
 
     /// Maximum entries of one client; a further entry replaces the oldest entry of the client.
     package let perClient: Int
 
-    /// Number of entries per client; in a full table, clients with more entries lose entries first.
+    /// Number of entries that a client can keep in a full table.
+    ///
+    /// If a client has more entries, a full table first evicts entries of this client.
     package let share: Int
 
     /// Minimum age of an entry that a new entry of the same client can replace.
@@ -35,17 +38,19 @@ package struct FairLimits: Sendable {
 
 /// Table with limits in total and per client, similar to unbound's jostle list.
 ///
+/// A *verified* client is a proven client, or the daemon itself.
+///
 /// When the table is full, a new entry evicts the oldest entry of the client with the most entries,
 /// if this client has more than `FairLimits.share` entries. If no client has that many entries, the
 /// new entry evicts the oldest entry of all verified clients.
 ///
-/// While clients without a verified address have at least half of the table, only entries of these
-/// clients are evicted, by the same rules. Therefore a flood from forged addresses, which uses many
-/// addresses with few entries each, evicts no queries of this machine and of TCP clients.
+/// While unverified clients have at least half of the table, only entries of unverified clients are
+/// evicted, by the same rules. Therefore a flood from forged addresses, which uses many addresses
+/// with few entries each, evicts no queries of this machine or of TCP clients.
 ///
-/// A new entry of a client at its own limit replaces the oldest entry of this client. In a full
-/// table, the same applies to a new entry of the client with the most entries. In both cases, the
-/// new entry is refused if the client's oldest entry is younger than `LossWindow.grace`.
+/// If a client has reached its own limit, its new entry replaces its oldest entry. In a full table,
+/// this also applies to the client with the most entries. In both cases, the table does not accept
+/// the new entry if the client's oldest entry is younger than `LossWindow.grace`.
 ///
 /// The limit of a client shrinks while many queries of the client are lost (``LossWindow``).
 @ServiceLoop
@@ -57,7 +62,7 @@ struct FairTable<Entry: FairEntry> {
     enum Admission {
         case accepted
 
-        /// The caller must first evict this entry.
+        /// The caller must evict this entry, and then ask again.
         case replaces(Entry)
 
         case refused
@@ -68,6 +73,7 @@ struct FairTable<Entry: FairEntry> {
         var line = 0
     }
 
+    /// List of the entries of one client, and the limit of the client.
     private struct Line {
         var ends = Links()
         var count = 0
@@ -79,46 +85,49 @@ struct FairTable<Entry: FairEntry> {
     private var slots: [Slot] = []
     private var freeSlots: [Int] = []
 
-    /// Neighbours of each entry in the list of its client.
+    /// Older and newer neighbour of each entry in the list of its client, by index in `slots`.
     private var ofClient: [Links] = []
 
-    /// Neighbours of each entry in `verified` or `unverified`.
+    /// Older and newer neighbour of each entry in `verified` or `unverified`, by index in `slots`.
     private var ofAll: [Links] = []
 
     private var lines: [Line] = []
     private var freeLines: [Int] = []
 
-    /// Lists of the entries of clients with, and without, a verified address (`isProven`).
+    /// Ends of the lists of all entries of verified, and of unverified, clients.
     private var (verified, unverified) = (Links(), Links())
     private var unverifiedCount = 0
 
     /// Index of each client's list in `lines`.
     private var places: [ClientNetwork?: Int] = [:]
 
-    /// List of the client that used the table last; may be empty.
+    /// Index in `lines` of the list that was used last; this list may be empty.
     private var latest: Int?
 
-    /// Lists with more than `limits.share` entries; at most `limits.all / limits.share` lists.
+    /// Indices in `lines` of the lists with more than `limits.share` entries.
+    ///
+    /// There are at most `limits.all / limits.share` such lists.
     private var large: Set<Int> = []
 
+    /// Reduced limits of clients that have no entries now.
     private var reduced: [ClientNetwork?: LossWindow] = [:]
 
-    /// Client that used the table last.
+    /// Client that used the table last; the daemon itself is ignored.
     private var user: ClientNetwork?
 
     /// Time of the latest change of `user` from one client to another.
     private var sharedAt: Instant?
 
-    /// Time after the latest change of `user` in which the table counts as used by several clients.
+    /// After a change of `user`, the table counts as used by several clients for this time.
     private static var sharedTime: Duration { .seconds(600) }
 
     private static var mostReduced: Int { 256 }
 
     init(_ limits: FairLimits) { self.limits = limits }
 
-    /// Adds an entry after ``admission(of:now:)`` returned `accepted`.
+    /// Adds an entry, for which ``admission(of:now:)`` has returned `accepted`.
     ///
-    /// - Returns: the load of the client.
+    /// - Returns: the load of the entry's client.
     @discardableResult
     mutating func add(_ entry: Entry) -> ClientLoad {
         let place = freeSlots.popLast() ?? slots.count
@@ -145,7 +154,9 @@ struct FairTable<Entry: FairEntry> {
         freeSlots.append(place)
     }
 
-    /// Counts the result of a client's query; ignores removed entries and queries of the daemon.
+    /// Counts the result of a client's query in the client's ``LossWindow``.
+    ///
+    /// Removed entries and queries of the daemon itself are ignored.
     mutating func note(_ entry: Entry, isLost: Bool, now: Instant) {
         guard let place = entry.place, entry.client != nil else { return }
         let line = slots[place].line
@@ -194,7 +205,7 @@ struct FairTable<Entry: FairEntry> {
         place.flatMap { slots[$0].entry }.map(Admission.replaces) ?? .refused
     }
 
-    /// Returns the client's oldest entry for replacement, or a refusal if the entry is too young.
+    /// Returns `replaces` with the client's oldest entry, or `refused` if this entry is too young.
     private func replacement(in line: Int, _ now: Instant) -> Admission {
         guard let place = lines[line].ends.oldest, let oldest = slots[place].entry,
             now - oldest.began >= lines[line].window.grace(limits)
@@ -223,7 +234,7 @@ struct FairTable<Entry: FairEntry> {
         return line
     }
 
-    /// Removes the list of a client without entries; stores a reduced limit in `reduced`.
+    /// Removes the empty list of a client; stores the client's limit in `reduced` if it is reduced.
     private mutating func forget(_ line: Int) {
         let (client, window) = (lines[line].client, lines[line].window)
         places[client] = nil
@@ -235,7 +246,7 @@ struct FairTable<Entry: FairEntry> {
 
     // MARK: - Lists
 
-    /// Adds the entry at `place` to the lists; returns the list of the client.
+    /// Adds the entry at `place` to the lists; returns the index of the client's list.
     @discardableResult
     private mutating func enter(_ place: Int, client: ClientNetwork?) -> Int {
         let line = line(of: client)
@@ -267,7 +278,7 @@ struct FairTable<Entry: FairEntry> {
     }
 }
 
-/// Ends of a list, or neighbours of an element, by index.
+/// Ends of a list, or neighbours of an element, as indices in `FairTable.slots`.
 private struct Links {
     private(set) var oldest: Int?
     private(set) var newest: Int?

@@ -12,7 +12,7 @@ package final class FleetExchange {
     /// For each vendor name, the text of the settings that determine the vendor's answers.
     private let views: [String: String]
 
-    /// Setting `group`; if nil, ``view(of:_:)`` contains the network that the vendor sees.
+    /// Setting `group`; if nil, views contain the network from which the vendor receives the calls.
     private let group: String?
 
     private let policy: TTLPolicy
@@ -34,10 +34,11 @@ package final class FleetExchange {
         self.staleTTL = staleTTL
     }
 
-    /// Returns the view: a text with all facts that determine a vendor's answers, except the name.
+    /// Returns the *view*: a text with all facts, except the queried name, that determine the
+    /// vendor's answers.
     ///
-    /// Nil if answers of the route are not shared, or if neither `group` nor `vendor.exit` is
-    /// known.
+    /// Machines share answers only if their views are equal. The result is nil if answers of the
+    /// route are not shared, or if neither `group` nor `vendor.exit` is known.
     func view(of vendor: VendorClient, _ match: RouteTable.Match) -> String? {
         guard match.route.options.isShared, let view = views[vendor.name],
             let exit = group.map({ "group \($0)" }) ?? vendor.exit.map({ "\($0)" })
@@ -52,7 +53,7 @@ package final class FleetExchange {
 
     /// Returns the question for the fleet; nil if the fleet is not used.
     ///
-    /// - Parameter patience: maximum time that a client waits; nil if no client waits.
+    /// - Parameter patience: maximum time to wait for another machine; nil if no client waits.
     func question(
         _ query: Query,
         _ vendor: VendorClient,
@@ -75,7 +76,7 @@ package final class FleetExchange {
         )
     }
 
-    /// Use of the fleet for the next query of a name, for `explain`.
+    /// Use of the fleet for the next query for a name, for `explain`.
     package enum Outlook: Sendable {
         case asked(SocketAddress, wait: Duration)
         case alone
@@ -98,7 +99,9 @@ package final class FleetExchange {
 
     // MARK: - Values
 
-    /// Returns the value to share for a reply, with TTLs bounded by `policy`; nil to share nothing.
+    /// Returns the part of a reply that other machines get, with TTLs bounded by `policy`.
+    ///
+    /// Nil if the reply is not shared.
     func value(of reply: VendorReply, _ policy: TTLPolicy) -> FleetValue? {
         let answer = reply.answer
         // An answer with only unusable addresses is not shared, because other machines would
@@ -115,7 +118,7 @@ package final class FleetExchange {
         return value
     }
 
-    /// Returns a reply from a shared value; the addresses are checked like a vendor's addresses.
+    /// Converts a shared value to a reply; checks its addresses like those of a vendor's reply.
     func reply(_ value: FleetValue, to name: Name) -> VendorReply? {
         guard
             let server = SocketAddress(octets: value.server.address, port: value.server.port)

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Limit of one client's queries, which shrinks while an upstream drops many of these queries.
+/// Limit of one client's queries in a table, which shrinks while an upstream drops many of these
+/// queries.
 ///
-/// A rate-limited upstream drops queries of all clients, so a client with too many queries makes
-/// queries of other clients fail.
+/// An upstream that limits the rate of this daemon drops queries of all its clients. So a client
+/// that sends too many queries makes the queries of other clients fail.
 ///
-/// Each second, the limit is halved if the client lost more than `FairLimits.share` / 2 queries in
-/// this second, has more than `FairLimits.share` entries, and other clients use the table.
-/// Otherwise, the limit grows by `FairLimits.share`.
+/// Each second, the limit is halved if three conditions are met: more than `FairLimits.share` / 2
+/// queries of the client were lost in this second, the client has more than `FairLimits.share`
+/// entries, and other clients use the table. Otherwise, the limit grows by `FairLimits.share`.
 ///
-/// A query is lost if its upstreams drop queries (`UpstreamGroup.dropsQueries(now:)`), and did not
-/// answer the first copy of the query.
+/// A query counts as lost if its upstreams drop queries (`UpstreamGroup.dropsQueries(now:)`), and
+/// did not answer the first copy of this query.
 struct LossWindow {
     private var size: Int
     private var lost = 0
 
-    /// Start of the current period; nil before the first result.
+    /// Start of the current second; nil before the first result.
     private var since: Instant?
 
-    /// Moving average of the time until an answer.
+    /// Moving average of the time from a query to its answer.
     private var usual = Duration.zero
 
     private static var period: Duration { .seconds(1) }
@@ -28,7 +29,7 @@ struct LossWindow {
 
     init(_ limits: FairLimits) { size = limits.perClient }
 
-    /// True if the limit was reduced, and had not fully recovered at the latest result.
+    /// True if the limit was below its maximum at the latest result.
     func isReduced(_ limits: FairLimits) -> Bool { size < limits.perClient }
 
     /// Returns the maximum number of the client's queries in the table.
@@ -42,16 +43,17 @@ struct LossWindow {
 
     /// Returns the minimum age of an entry that a new query of the same client can replace.
     ///
-    /// The age is twice the usual time until an answer, so that a slow server can still answer. Its
-    /// lower bound is `limits.grace`. Its upper bound is ``longestGrace``, or `limits.grace` if
-    /// `limits.grace` is greater.
+    /// The minimum age is twice the usual time until an answer, so that a slow server can still
+    /// answer. The lower bound is `limits.grace`. The upper bound is the greater of
+    /// ``longestGrace`` and `limits.grace`.
     func grace(_ limits: FairLimits) -> Duration {
         min(max(limits.grace, usual * 2), max(limits.grace, Self.longestGrace))
     }
 
-    /// Counts a result.
+    /// Counts the result of one query.
     ///
     /// - Parameters:
+    ///   - isLost: true if the query was lost.
     ///   - age: time since the query began.
     ///   - entries: number of entries of the client, including this entry.
     ///   - isShared: true if other clients use the table.
@@ -68,7 +70,7 @@ struct LossWindow {
         if isLost {
             lost += 1
         } else {
-            // A shift by 3 divides by 8; `/` takes 400 instructions.
+            // The shift by 3 divides by 8. The operator `/` would take 400 instructions.
             usual += Duration(attoseconds: (age - usual).attoseconds >> 3)
         }
         guard now - start >= Self.period else { return }

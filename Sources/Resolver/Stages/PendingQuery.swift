@@ -3,19 +3,21 @@ internal import DNSWire
 internal import Net
 internal import Upstream
 
-/// Query that is resolved once for all waiting clients.
+/// Query that the stages resolve once for all waiting clients.
 ///
-/// ``SingleFlight`` owns the query.  ``SharedResolution`` reports the answer with ``end(_:)``.
+/// ``SingleFlight`` owns the query. ``SharedResolution`` reports the answer with ``end(_:)``.
 ///
-/// The stages also use the query as the signal that cancels its resolution.
+/// The query is also the signal by which ``SingleFlight`` cancels the resolution.
 @ServiceLoop
 final class PendingQuery: CancellationSignal, FairEntry {
     let query: Query
 
-    /// Cache's hash of the question; 0 if the query is in no table of ``SingleFlight``.
+    /// Cache's hash of the question; 0 if the query is not in a ``PendingTable``.
     let hash: UInt64
 
-    /// Payer that reached a limit of vendor calls; if set, other clients cannot join the query.
+    /// ``payer``, after a limit of this client prevented a vendor call; otherwise nil.
+    ///
+    /// If set, only queries of this client can join the query.
     var refused: ClientNetwork?
 
     /// Next query in the same list of ``PendingTable``.
@@ -29,21 +31,22 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Recorder of the steps, if an operator requested a trace; otherwise nil.
     let trace: Trace?
 
-    /// Load of the client that started the query.
+    /// Load of the client that started the query, at the start.
     var load: ClientLoad
 
-    /// Client whose limits apply to the query; nil for a query of the daemon.
+    /// Client whose limits apply to the query; nil for a query of the daemon itself.
     ///
-    /// This is the client that started the query, or, after an eviction, another waiting client.
+    /// At first, this is the client that started the query. An eviction replaces it with another
+    /// waiting client.
     var client: ClientNetwork?
 
     /// Expired answer from another machine, for use if no server answers.
     var sharedStale: Resolution?
 
-    /// Stage that resolves the query; nil before the start.
+    /// Stage that resolves the query; nil before the start of the resolution.
     var resolution: SharedResolution?
 
-    /// Table of pending queries that contains this query; nil if the query has no waiting clients.
+    /// Owner of the table that contains this query; nil if the query is in no table.
     var table: SingleFlight?
 
     /// Upstreams that were queried last; nil if no upstream was queried.
@@ -52,30 +55,30 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Upstreams for the queried name, not for the targets of its aliases.
     var firstGroup: UpstreamGroup?
 
-    /// Servers that returned an endless chain of aliases; other servers are then queried.
+    /// Servers that returned an endless chain of aliases, and do not get the query again.
     var avoided: [any Forwarding] = []
 
-    /// True if the upstream's answer came from an attempt after the first.
+    /// True if the upstream answered only a repetition of the query.
     var wasRepeated = false
 
     /// True if a plain upstream answered instead of an encrypted upstream.
     var isSubstitute = false
 
-    /// Value of `CacheWriter.networksLeft` at the start.
+    /// Value of `CacheWriter.networksLeft` at the start of the resolution.
     var networksLeft: UInt64 = 0
 
-    /// Value of `CacheWriter.generation` at the start.
+    /// Value of `CacheWriter.generation` at the start of the resolution.
     var generation = 0
 
     var place: Int?
 
-    /// Waiting clients; some may already have their answer.
+    /// Waiting clients; some of them may already have an answer.
     private(set) var waiters = ShortArray<Waiter>()
     private var tidiedAt = 64
 
     private var completion: Completion<(PendingQuery, ResolvedAnswer)>?
 
-    /// Handler of the upstreams' answer; nil unless the upstreams are queried.
+    /// Handler of the upstreams' answer; nil while no upstream has the query.
     private var upstreams: Completion<Resolution>?
 
     private(set) var upstreamsAsked = Instant(nanoseconds: 0)
@@ -89,7 +92,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
         /// Client to which the vendor calls for this waiter are charged.
         let payer: ClientNetwork?
 
-        /// False for a refresh of a cached answer.
+        /// True if the client waits for the answer; false for a refresh of a cached answer.
         let isAwaited: Bool
 
         let began: Instant
@@ -129,7 +132,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     ///
     /// - Parameters:
     ///   - payer: the client to which vendor calls are charged.
-    ///   - isAwaited: true if a client will wait; nil means true if `client` is not nil.
+    ///   - isAwaited: true if a client will wait; if nil, a non-nil `client` will wait.
     init(
         _ query: Query,
         hash: UInt64 = 0,
@@ -158,11 +161,11 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// True if the upstreams of the query drop queries.
     func isDropped(at now: Instant) -> Bool { group?.dropsQueries(now: now) ?? false }
 
-    /// True if a high load of the client prevents repetitions, and if a new query for the other
-    /// clients causes no call to a vendor.
+    /// True if the load of the client reduces the repetitions at upstreams, and a new query for the
+    /// other clients would cause no vendor call.
     var lacksRepetitions: Bool { load != .normal && match?.asksVendors(query) != true }
 
-    /// Adds a waiting client; removes completed clients each time the list has doubled.
+    /// Adds a waiting client; each time the list has doubled, also removes clients with an answer.
     func add(_ waiter: Waiter) {
         var waiters = takeWaiters()
         if waiters.count >= tidiedAt {
@@ -179,9 +182,9 @@ final class PendingQuery: CancellationSignal, FairEntry {
         swap(&self.waiters, &waiters)
     }
 
-    /// Removes and returns all clients.
+    /// Removes and returns all waiting clients.
     ///
-    /// A swap needs no run-time exclusivity checks of `waiters`.
+    /// Unlike an assignment, `swap` needs no run-time exclusivity check of `waiters`.
     func takeWaiters() -> ShortArray<Waiter> {
         var waiters = ShortArray<Waiter>()
         swap(&self.waiters, &waiters)
@@ -195,7 +198,8 @@ final class PendingQuery: CancellationSignal, FairEntry {
         upstreamsAsked = now
     }
 
-    /// Reports the upstreams' answer, without addresses and hints that the settings forbid.
+    /// Calls the handler with the upstreams' answer, without addresses and hints that the settings
+    /// forbid.
     func upstreamsAnswered(_ answer: Resolution) {
         guard let completion = upstreams.take() else { return }
         if let shaped = resolution?.addressGuard.shaped(answer, query, match) {

@@ -4,19 +4,21 @@ internal import Net
 
 /// Pending queries by question, as a hash table with lists.
 ///
-/// A dictionary would hash a query three times, and copy it as a key.  The lists and the limits are
-/// in one struct, so that a change of both needs only one run-time exclusivity check.
+/// A dictionary would hash each query three times, and copy the query as a key. The lists and the
+/// limits are in one struct, so that a change of both needs only one run-time exclusivity check.
 @ServiceLoop
 struct PendingTable {
-    /// First query of each list, linked by ``PendingQuery/next``; the count is a power of two.
+    /// First query of each list, linked by ``PendingQuery/next``.
+    ///
+    /// The number of lists is a power of two.
     private var lists = [PendingQuery?](repeating: nil, count: 64)
 
     private(set) var count = 0
 
-    /// Hash function of the cache; its secret seed prevents attacks with colliding names.
+    /// Hash function of the cache; its secret seed prevents attacks with names of equal hash.
     private let hash: NameHash
 
-    /// Queries by client, with the limits of each client.
+    /// The same queries, grouped by client, with the limits per client.
     var places: FairTable<PendingQuery>
 
     init(_ hash: NameHash, _ limits: FairLimits) {
@@ -32,8 +34,7 @@ struct PendingTable {
     ///
     /// Mutating, because Swift 6.3 copies a stored struct before a nonmutating call.
     ///
-    /// - Parameter refused: the value of ``PendingQuery/refused`` that the returned query must
-    ///   have.
+    /// - Parameter refused: value that ``PendingQuery/refused`` of the returned query must have.
     mutating func find(
         _ query: Query,
         _ hash: UInt64,
@@ -56,7 +57,7 @@ struct PendingTable {
 
     typealias Result = (isLost: Bool, now: Instant)
 
-    /// Removes a query, and counts its result; returns false if the query is not in the table.
+    /// Removes a query, and counts `result`; returns false if the query was not in the table.
     mutating func remove(
         _ query: PendingQuery,
         _ result: Result? = nil

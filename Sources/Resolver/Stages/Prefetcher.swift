@@ -6,9 +6,9 @@ package import Net
 
 /// Stage that refreshes cached answers before they expire, so that no client waits for them.
 ///
-/// The first cache hit after the refresh age (`prefetch.at`) requests a refresh. Vendor calls have
-/// a budget per minute. A name with vendors is not refreshed while none of its vendors accepts
-/// queries.
+/// The first cache hit after the refresh age (`prefetch.at`) requests a refresh. The refreshes that
+/// may call vendors are limited per minute. A name with vendors is not refreshed while none of its
+/// vendors accepts calls.
 @ServiceLoop
 package final class Prefetcher {
     private let rule: Freshness.Prefetch?
@@ -23,16 +23,18 @@ package final class Prefetcher {
 
     private var underWay: Set<Subject> = []
 
-    /// Questions of stale snapshot entries that wait for a refresh.
+    /// Questions of the stale snapshot entries to refresh, most used first.
     private var hottest: [Question] = []
     private var hottestAt: Instant?
     private var hottestTimer: (any Cancellable)?
 
-    /// Time of the next check of each name in `prefetch.names`; a name being checked has no entry.
+    /// Time of the next check of each name in `prefetch.names`.
+    ///
+    /// A name has no entry while its check runs.
     private var due: [Name: Instant] = [:]
     private var isKeeping = false
 
-    /// Consecutive failures of each name in `prefetch.names`.
+    /// Count of consecutive failed refreshes of each name in `prefetch.names`.
     private var failures: [Name: Int] = [:]
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.keepNames() }
 
@@ -57,18 +59,20 @@ package final class Prefetcher {
 
     // MARK: - In demand
 
-    /// Refreshes an answer when a cache hit requests the refresh.
+    /// Refreshes an answer, because a cache hit requests the refresh.
     ///
-    /// - Parameter client: the client that caused the refresh and whose limits apply; nil for none.
+    /// - Parameter client: client whose query hit the cache entry; the limits of this client apply.
+    ///   Nil if there is no such client.
     package func refresh(_ query: Query, for client: ClientNetwork?) {
         guard rule != nil, isPrefetched(query.question.name) else { return }
         ServiceLoop.task { [self] in _ = await attempt(query, for: client) }
     }
 
-    /// Refreshes stale entries of a snapshot, most used first, within the budget of one minute.
+    /// Refreshes the most used stale entries of a snapshot, at most as many as are allowed in one
+    /// minute.
     ///
-    /// Begins after ``ResolverLimits/refreshAfterStart``, so that a daemon that crashes repeatedly
-    /// does not repeat billed calls at each start.
+    /// Begins after the time ``ResolverLimits/refreshAfterStart``, so that a daemon that crashes
+    /// repeatedly does not repeat billed calls at each start.
     package func refresh(hottest entries: [HotEntry]) {
         let stale = entries.lazy.filter { !$0.isFresh }.map(\.question)
         refresh(Array(stale), at: clocks.now() + ResolverLimits.refreshAfterStart)
@@ -103,7 +107,8 @@ package final class Prefetcher {
         alarm.set(nil)
     }
 
-    /// Continues the work of `old`, including its calls of the last minute and its failure counts.
+    /// Continues the work of `old`, and takes over its failure counts and its calls of the last
+    /// minute.
     func takeOver(from old: Prefetcher) {
         window.takeOver(from: old.window)
         failures = old.failures
@@ -114,9 +119,9 @@ package final class Prefetcher {
         start()
     }
 
-    /// Clears failure counts, and checks all names after 1 s.
+    /// Clears the failure counts, and checks all names in `prefetch.names` after 1 s.
     ///
-    /// A check within this second could fail, because the new network may not be usable yet.
+    /// An earlier check could fail, because the new network may not be usable yet.
     func networkChanged() {
         failures = [:]
         lookAtNames(clocks.now() + .seconds(1))
@@ -143,17 +148,17 @@ package final class Prefetcher {
         alarm.set(due.values.min())
     }
 
-    /// Refreshes the addresses of a name if due.
+    /// Refreshes the addresses of a name in `prefetch.names` if due.
     ///
-    /// A is queried first, because a call for A may return both families.
+    /// A is queried before AAAA, because a vendor call for A may return both families.
     private func keep(_ name: Name) async {
         let shortest = Duration.seconds(ResolverLimits.shortestRefresh)
         var next = clocks.now() + ResolverLimits.longestRetry
         var hasFailed = false
         for type in [RecordType.a, .aaaa] {
             let query = Query(question: Question(name: name, type: type))
-            // A name that static hosts cover is not queried now, but stays in `due`, because static
-            // hosts can change.
+            // A name in the static hosts is not queried now, but is checked again later, because
+            // the static hosts can change.
             guard !localAnswers.cover(query.question), isWanted(query) else { continue }
             if refreshTime(query) == nil, await attempt(query) == .failed { hasFailed = true }
             next = min(next, refreshTime(query) ?? clocks.now() + shortest)
@@ -170,7 +175,7 @@ package final class Prefetcher {
         alarm.bring(forward: due[name] ?? next)
     }
 
-    /// False for AAAA if no client queries AAAA of the name and the vendor bills each family.
+    /// False for AAAA if no client queries AAAA of the name, and the vendor bills each family.
     private func isWanted(_ query: Query) -> Bool {
         guard query.question.type == .aaaa,
             let route = routes.route(for: query.question.name)?.route,
@@ -179,7 +184,9 @@ package final class Prefetcher {
         return vendor.isWorthRefreshing(query.question.name, .v6, route.options.families)
     }
 
-    /// Returns the time at which the cached answer must be refreshed; nil if due now or not cached.
+    /// Returns the time at which the cached answer must be refreshed.
+    ///
+    /// Nil if the refresh is due now, or if the cache has no fresh answer.
     private func refreshTime(_ query: Query) -> Instant? {
         let now = clocks.now()
         guard let rule,
@@ -193,7 +200,7 @@ package final class Prefetcher {
 
     // MARK: - Queries
 
-    /// Key of a refresh in flight; `type` is nil if one call returns both families.
+    /// Key of a refresh in flight; `type` is nil if one vendor call returns both families.
     private struct Subject: Hashable {
         let name: Name
         let type: RecordType?
@@ -252,7 +259,7 @@ package final class Prefetcher {
 }
 
 package struct RefreshNumbers: Sendable, Equatable {
-    /// Started refreshes; each is later counted in `done` or `failed`.
+    /// Started refreshes; the end of each is later counted in `done` or `failed`.
     package var started: UInt64 = 0
 
     package var done: UInt64 = 0
@@ -260,9 +267,9 @@ package struct RefreshNumbers: Sendable, Equatable {
     /// Refreshes that failed; the cached answer is unchanged.
     package var failed: UInt64 = 0
 
-    /// Refreshes not started because of the budget per minute.
+    /// Refreshes not started because of the limit per minute (`prefetch`).
     package var overBudget: UInt64 = 0
 
-    /// Refreshes not started because no vendor accepted queries.
+    /// Refreshes not started because no vendor of the name accepted calls.
     package var held: UInt64 = 0
 }

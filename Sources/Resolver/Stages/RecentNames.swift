@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-/// Table of values by name, with expiry times; a full table evicts the oldest name.
+/// Table of values by name, with expiry times; a full table evicts the name that was added first.
 struct RecentNames<Value> {
     private let limit: Int
     private var values: [Name: (value: Value, until: Instant)] = [:]

@@ -5,7 +5,7 @@ internal import Net
 
 /// Serve-stale: gives a client a stale answer when a fresh answer takes too long (RFC 8767).
 ///
-/// Resolving continues, and the result is cached.
+/// The resolution continues, and its result is cached.
 @ServiceLoop
 final class ServeStale {
     private let rule: Freshness.Stale?
@@ -23,9 +23,10 @@ final class ServeStale {
         /// Longest time to wait for a better answer; nil for no wait.
         let delay: Duration?
 
-        /// Returns `found` if its RCODE applies to the name, otherwise the cached answer.
+        /// Returns `found` if it has one of these RCODEs, otherwise the cached answer.
         func unless(_ found: Resolution) -> Resolution {
-            // Other RCODEs, such as SERVFAIL, are server errors (RFC 8767 §5, RFC 6672 §2.2).
+            // Other RCODEs, such as SERVFAIL, are errors of a server, and say nothing about the
+            // name (RFC 8767 §5, RFC 6672 §2.2).
             [.noError, .nxDomain, .yxDomain].contains(found.rcode) ? found : resolution
         }
     }
@@ -52,7 +53,9 @@ final class ServeStale {
         return LastResort(resolution: Resolution(stale), delay: delay)
     }
 
-    /// Returns the cached entry, its TTL for the client in seconds, and the delay, for `explain`.
+    /// Returns the data of ``lastResort(_:hash:_:now:)`` for `explain`.
+    ///
+    /// `ttl` is the TTL in seconds that the client would get.
     func preview(
         _ query: Query,
         _ match: RouteTable.Match?,

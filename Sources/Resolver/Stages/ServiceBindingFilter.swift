@@ -6,9 +6,10 @@ internal import Upstream
 
 /// Filter that removes addresses from upstreams' answers if the settings do not allow them.
 ///
-/// Private addresses of public names are removed. Address hints in SVCB and HTTPS records are
-/// replaced with cached addresses if a vendor or `hosts` resolves the target. Without cached
-/// addresses the hints are removed (RFC 9460 §7.3). No vendor is called for a hint.
+/// The filter removes private addresses of public names (`rebinding`). If vendors or the static
+/// hosts resolve the target of an SVCB or HTTPS record, the filter replaces the record's address
+/// hints with the cached or static addresses of the target. If there are none, the filter removes
+/// the hints (RFC 9460 §7.3). It calls no vendor for a hint.
 @ServiceLoop
 final class ServiceBindingFilter {
     private let policy: AnswerPolicy
@@ -68,7 +69,7 @@ final class ServiceBindingFilter {
         case .block:
             return noData(query, match, .blocked, "this server blocks HTTPS and SVCB records", .any)
         case .align where query.dnssecOK:
-            // Signed records cannot be changed, so the client gets NODATA.
+            // The client gets NODATA, because the daemon cannot change signed records.
             return noData(query, match, .synthesized, Self.misaligned, query.variant)
         case .align:
             return nil
@@ -131,7 +132,7 @@ final class ServiceBindingFilter {
     /// If the queried name has vendors, but `target` has none, the hints are removed, because
     /// clients must not get addresses from an upstream for a name with vendors.
     ///
-    /// - Parameter isSubstitute: set to true if the addresses are from a substitute.
+    /// - Parameter isSubstitute: set to true if a cached answer with the addresses is a substitute.
     private func hints(
         _ target: Name,
         _ query: Query,

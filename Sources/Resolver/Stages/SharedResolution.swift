@@ -6,7 +6,8 @@ internal import Upstream
 
 /// Stage that resolves a query once for all waiting clients, and caches the result.
 ///
-/// Vendors of the route resolve addresses of hostnames.  All other queries are sent to upstreams.
+/// The vendors of the route resolve A and AAAA queries for hostnames. All other queries go to
+/// upstreams.
 @ServiceLoop
 final class SharedResolution {
     private let policy: TTLPolicy
@@ -18,7 +19,9 @@ final class SharedResolution {
     /// Default upstreams; nil if there are none.
     private let standard: UpstreamGroup?
 
-    /// Default upstreams without the option `from`, for routes with `fallback: none`.
+    /// Default upstreams without those that get their servers from the network or a file (`from`).
+    ///
+    /// Names of routes with `fallback: none` go only to these upstreams.
     private let chosen: UpstreamGroup?
 
     private let dns64: DNS64
@@ -53,9 +56,9 @@ final class SharedResolution {
         self.addressOrdering = addressOrdering
     }
 
-    /// True if a route has an encrypted upstream.
+    /// True if the route `match` has an encrypted upstream.
     ///
-    /// Plain upstreams are then queried only if all encrypted upstreams are down.
+    /// Then its plain upstreams are queried only if all its encrypted upstreams are down.
     func encrypts(_ match: RouteTable.Match) -> Bool {
         group(match)?.members.contains(where: \.isProtected) ?? false
     }
@@ -84,7 +87,8 @@ final class SharedResolution {
         return plan
     }
 
-    /// Adds `client` to the vendor queues that contain the name of the pending `query`.
+    /// Registers `client` for the name of the pending `query` in the queues of the vendors, so that
+    /// the client's limits may permit a call.
     func join(_ query: Query, _ match: RouteTable.Match?, of client: ClientNetwork) {
         guard let match, match.asksVendors(query) else { return }
         vendors.join(query, match, of: client)
@@ -134,7 +138,7 @@ final class SharedResolution {
         upstreams.ask(query, through: group(query.match), now: now, completion)
     }
 
-    /// Adds synthesized addresses, caches the answer, and ends the query.
+    /// Adds addresses that DNS64 synthesizes, caches the answer, and ends the query.
     func end(_ query: PendingQuery, _ answer: ResolvedAnswer) {
         dns64.complete(answer, query, Completion { query.resolution?.finish(query, $0) })
     }
@@ -170,7 +174,7 @@ final class SharedResolution {
         query.end(answer)
     }
 
-    /// Caches an answer, and returns the changed answer for clients; nil if no change is needed.
+    /// Caches an answer, and returns the answer for the clients if it differs; otherwise nil.
     private func cache(_ answer: ResolvedAnswer, _ query: PendingQuery) -> ResolvedAnswer? {
         guard addressOrdering != nil || localAnswers.mayChange(answer, query.query) else {
             cacheWriter.keep(answer, query)

@@ -3,12 +3,13 @@ internal import DNSWire
 internal import Net
 
 extension SingleFlight {
-    /// Moves the other clients to a new query if the payer of `query` has reached a limit of calls.
+    /// Moves the other waiting clients to a new query, after a limit of `query.payer` has prevented
+    /// a vendor call.
     ///
-    /// Vendor calls of the new query are charged to the first of these clients. Further clients do
-    /// not join `query`.
+    /// Vendor calls of the new query are charged to the first of the moved clients. From now on, no
+    /// other client joins `query`.
     ///
-    /// - Parameter start: only clients that began to wait after this time are moved; nil for all.
+    /// - Parameter start: moves only clients that began to wait after this time; nil moves all.
     func separate(_ query: PendingQuery, since start: Instant? = nil) {
         guard let payer = query.payer, refuse(query, payer) else { return }
         func isMoved(_ waiter: Waiter) -> Bool {
@@ -20,9 +21,9 @@ extension SingleFlight {
         resolveAgain(query, for: others)
     }
 
-    /// Prevents other clients from joining `query`.
+    /// Sets `query.refused`, so that other clients cannot join `query`.
     ///
-    /// Returns false if the table already has another refused query of this payer.
+    /// Returns false if the table already has an equal query with the same value of `refused`.
     private func refuse(_ query: PendingQuery, _ payer: ClientNetwork) -> Bool {
         if query.refused != nil { return true }
         let (question, hash) = (query.query, query.hash)
@@ -34,10 +35,10 @@ extension SingleFlight {
         return true
     }
 
-    /// Starts a new query for the first of `waiters`; the other waiters join this query.
+    /// Starts a new query, equal to `query`, for the first of `waiters`; the others join it.
     ///
-    /// These waiters no longer wait for `query`, and do not get its result. A client at a limit of
-    /// ``pending`` gets SERVFAIL.
+    /// The caller has removed `waiters` from `query`, so that they do not get its result. A client
+    /// that has reached a limit of ``pending`` gets SERVFAIL.
     func resolveAgain(_ query: PendingQuery, for waiters: [Waiter]) {
         let (question, hash) = (query.query, query.hash)
         let now = clocks.now()
@@ -48,7 +49,8 @@ extension SingleFlight {
             refused.insert($0.client)
             return false
         }
-        // Clients are evicted at the end, because their completion handlers may start queries.
+        // Evicts clients at the end of this function, because their completion handlers may start
+        // queries.
         defer { evict(waiters.filter { refused.contains($0.client) }) }
         guard let first else { return }
         // `makePlace` may have called the completion handler of another client, which may have
@@ -68,18 +70,18 @@ extension SingleFlight {
         for waiter in waiters where !waiter.isOver && !refused.contains(waiter.client) {
             next.add(waiter)
         }
-        // `begin` is called in a later turn of the service loop. A limit may also prevent the
-        // vendor call of `next`, and a direct call of `begin` would then call this function
-        // recursively.
+        // Calls `begin` in a later iteration of the service loop. If called directly, `begin` could
+        // call this function recursively, because a limit may also prevent the vendor call of
+        // `next`.
         if started == nil { ServiceLoop.task { [self] in begin(next) } }
     }
 }
 
 extension PendingQuery {
-    /// Removes and returns the waiting clients whose own query can succeed, except `client`.
+    /// Removes and returns the waiting clients whose own queries can succeed, except `client`.
     ///
-    /// - Parameter includesUnproven: false if the clients without a proven address have reached a
-    ///   common limit.
+    /// - Parameter includesUnproven: false if all clients without a proven address together have
+    ///   reached a limit, so that their queries cannot succeed.
     func takeOtherWaiters(includesUnproven: Bool) -> [Waiter] {
         func isTaken(_ waiter: Waiter) -> Bool {
             let isProven = waiter.client?.isProven ?? true

@@ -6,16 +6,16 @@ internal import Upstream
 
 /// Query deduplication: a table of pending queries, their waiting clients and all deadlines.
 ///
-/// A query is resolved once for all clients, and continues when clients stop waiting, unless
-/// ``FairTable`` evicts the query.  After `limit` a query is cancelled, so that no fault can occupy
-/// an entry permanently.
+/// A query is resolved once for all clients. The resolution continues when clients stop waiting,
+/// unless ``FairTable`` evicts the query. After the time `limit`, a query is cancelled, so that no
+/// fault can occupy an entry of the table permanently.
 ///
-/// The limits of the client that started a query apply to the query.  After an eviction, the
-/// waiting clients in the network of this client get SERVFAIL.  If other clients also wait,
-/// resolving continues, and the limits of the first other client apply.
+/// The limits of the client that started a query apply to the query. If ``FairTable`` evicts the
+/// query, this client gets SERVFAIL. If other clients also wait, the resolution continues, and the
+/// limits of the first other client apply.
 ///
-/// Deduplication also prevents a forger from multiplying the outstanding queries for one name
-/// (RFC 5452 §5).
+/// Without deduplication, a forger could cause many queries in flight for one name, and would guess
+/// the fields of one of them more easily (RFC 5452 §5).
 @ServiceLoop
 package final class SingleFlight {
     typealias Waiter = PendingQuery.Waiter
@@ -37,11 +37,12 @@ package final class SingleFlight {
     /// Number of queries in `pending` with a non-nil `refused`.
     var separations = 0
 
+    /// Waiting clients of all queries, with the limits per client.
     var seats: FairTable<Waiter>
 
     private var evictions: UInt64 = 0
 
-    /// Clients with a known answer, to be completed in later turns of the service loop.
+    /// Clients that get a known answer in later iterations of the service loop.
     ///
     /// A task that calls `completeNext` is queued if and only if the array is not empty.
     private var unfinished: [(waiters: ArraySlice<Waiter>, ending: Ending)] = []
@@ -52,11 +53,11 @@ package final class SingleFlight {
     ///
     /// - Parameters:
     ///   - hash: the hash function of the cache.
-    ///   - work: limits of the pending queries.
-    ///   - waiting: limits of the waiting clients.
+    ///   - work: limits on the pending queries.
+    ///   - waiting: limits on the waiting clients.
     ///   - limit: time after which a query is cancelled; longer than `ResolverLimits.work`, so that
-    ///     the resolver can report the reason of a failure.
-    ///   - begin: resolves a query; see ``SharedResolution``.
+    ///     the resolver can first report the reason of a failure.
+    ///   - begin: function that resolves a query (``SharedResolution/begin(_:)``).
     init(
         _ statistics: ResolverStatistics,
         _ clocks: Clocks,
@@ -85,15 +86,15 @@ package final class SingleFlight {
 
     func isAsking(_ query: Query) -> Bool { began(query) != nil }
 
-    /// Joins a pending query equal to `query`, or starts one.
+    /// Adds the client to a pending query equal to `query`; if there is none, starts one.
     ///
-    /// The client gets SERVFAIL at `deadline` at the latest; the query can continue.
+    /// If there is no answer before `deadline`, the client gets SERVFAIL, and the query continues.
     ///
     /// - Parameters:
     ///   - hash: the cache's hash of the question; nil if unknown.
-    ///   - client: the client that waits; nil for the daemon itself.
-    ///   - payer: the client to which vendor calls are charged; nil for `client`.
-    ///   - isAwaited: false if the client does not wait, as for a refresh of a cached answer.
+    ///   - client: the client, whose limits apply; nil for the daemon itself.
+    ///   - payer: the client to which vendor calls are charged; if nil, `client`.
+    ///   - isAwaited: false if the client does not wait (for a refresh of a cached answer).
     /// - Returns: true if the client joined a query of another client.
     @discardableResult
     func ask(
@@ -196,7 +197,7 @@ package final class SingleFlight {
         if pending.remove(query, result), query.refused != nil { separations -= 1 }
     }
 
-    /// Returns the pending query that a query of `payer` joins; nil if there is none.
+    /// Returns the pending query, equal to `query`, that `payer` can join; nil if there is none.
     private func pendingQuery(
         _ query: Query,
         _ hash: UInt64,
@@ -209,12 +210,12 @@ package final class SingleFlight {
 
     // MARK: - Completing clients
 
-    /// Maximum number of waiters that get one answer in one turn of the service loop.
+    /// Maximum number of waiters that get an answer in one iteration of the service loop.
     ///
-    /// Thousands of waiters, possibly of one client, would otherwise block the loop.
+    /// Thousands of waiters, possibly of one client, would otherwise block the service loop.
     static var completedTogether: Int { 64 }
 
-    /// Completes the first waiting clients now, and the remaining clients in later turns.
+    /// Completes the first waiting clients now, and the remaining clients in later iterations.
     func complete(_ waiters: some RandomAccessCollection<Waiter>, _ ending: Ending) {
         completeFirst(of: waiters, ending)
         guard waiters.count > Self.completedTogether else { return }
@@ -222,7 +223,8 @@ package final class SingleFlight {
         if unfinished.count == 1 { ServiceLoop.task { [self] in completeNext() } }
     }
 
-    /// Completes clients of the first list in `unfinished`; remaining clients become the last list.
+    /// Completes the first clients of the first list in `unfinished`; its remaining clients become
+    /// the last list.
     private func completeNext() {
         let (waiters, ending) = unfinished.removeFirst()
         let rest = waiters.dropFirst(Self.completedTogether)
@@ -262,7 +264,7 @@ package final class SingleFlight {
 
     // MARK: - Eviction
 
-    /// Evicts queries until `client` can start a query; returns false if the client is refused.
+    /// Evicts queries until `client` can start a query; returns false if a limit prevents this.
     func makePlace(for client: ClientNetwork?, _ now: Instant) -> Bool {
         while true {
             switch pending.places.admission(of: client, now: now) {
@@ -278,7 +280,7 @@ package final class SingleFlight {
         }
     }
 
-    /// Evicts waiting clients until `client` can wait; returns false if the client is refused.
+    /// Evicts waiting clients until `client` can wait; returns false if a limit prevents this.
     private func makeSeat(for client: ClientNetwork?, _ now: Instant) -> Bool {
         while true {
             switch seats.admission(of: client, now: now) {
@@ -291,7 +293,8 @@ package final class SingleFlight {
         }
     }
 
-    /// Answers the waiters of `query.client` with SERVFAIL; without other waiters, ends the query.
+    /// Answers the waiters of `query.client` with SERVFAIL; if no other client waits, ends the
+    /// query.
     private func evict(_ query: PendingQuery) {
         let former = query.client
         let losers = query.waiters.filter { $0.client == former && !$0.isOver }
@@ -313,7 +316,7 @@ package final class SingleFlight {
 
     // MARK: - Deadlines
 
-    /// Completes clients with an expired deadline, and cancels queries that exceed `limit`.
+    /// Completes clients whose deadline has passed, and cancels queries older than `limit`.
     private func expire() {
         let now = clocks.now()
         var late: [Waiter] = []
@@ -339,7 +342,7 @@ package final class SingleFlight {
             finish(query, query.isDropped(at: now) ? (isLost: true, now: now) : nil)
         }
         for waiter in late { seats.remove(waiter) }
-        // The next timer runs no sooner than `grain`, so that deadlines share timers.
+        // The next timer fires after `grain` at the earliest, so that it serves several deadlines.
         alarm.set(next.map { max($0, now + ResolverLimits.grain) })
         for query in endless { query.cancel() }
         complete(late, .late)

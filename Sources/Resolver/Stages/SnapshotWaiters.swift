@@ -5,10 +5,10 @@ package import Net
 
 /// Clients that wait while the cache is loaded from its snapshot.
 ///
-/// A client gets the snapshot's answer when the answer is loaded; a stale answer also waits for the
-/// serve-stale delay. A client gets a failure only at the client's deadline, or if the snapshot has
-/// no answer. ``ResolverLimits/waiting`` limits the clients, because a query waits longer here than
-/// in ``SingleFlight``.
+/// A client gets the snapshot's answer when this answer is loaded; if the answer is stale, the
+/// client gets it after the serve-stale delay. A client gets a failure only at its deadline, or if
+/// the snapshot has no answer. ``ResolverLimits/waiting`` limits the clients here too, because they
+/// wait here longer than in ``SingleFlight``.
 @ServiceLoop
 package final class SnapshotWaiters {
     final class Waiting: FairEntry {
@@ -61,10 +61,10 @@ package final class SnapshotWaiters {
     private let clocks: Clocks
     private var table: FairTable<Waiting>
 
-    /// Waiting clients in order of arrival; answered clients are removed lazily.
+    /// Waiting clients in order of arrival; clients with an answer are removed later.
     private var clients: [Waiting] = []
 
-    /// Clients not yet checked in the current pass; empty between passes.
+    /// Clients that the current pass has not checked yet; empty between passes.
     private var unchecked: ArraySlice<Waiting> = []
 
     private var checksAgain = false
@@ -77,10 +77,10 @@ package final class SnapshotWaiters {
     /// Interval between two checks of the cache.
     static let interval: Duration = .milliseconds(250)
 
-    /// Minimum interval between two checks, so that deadlines share checks.
+    /// Minimum time until the next check; one check serves all deadlines within this time.
     static let grain: Duration = .milliseconds(20)
 
-    /// Maximum number of clients checked in one turn of the service loop.
+    /// Maximum number of clients that one iteration of the service loop checks.
     static let checkedTogether = 64
 
     init(
@@ -97,23 +97,26 @@ package final class SnapshotWaiters {
 
     var isLoading: Bool { began != nil }
 
-    /// True if failures can be cached; false during the first ``ResolverLimits/total`` of loading.
+    /// True if failures can be cached.
+    ///
+    /// False in the first ``ResolverLimits/total`` of the load, because a cached failure would hide
+    /// the snapshot's answer.
     var cachesFailures: Bool {
         began.map { clocks.now() >= $0 + ResolverLimits.total } ?? true
     }
 
     package func begin() { began = clocks.now() }
 
-    /// Marks the end of loading, successful or not, and answers the clients whose answer is due.
+    /// Notes the end of the load, successful or not, and answers the clients whose answer is due.
     package func end() {
         began = nil
         check()
     }
 
-    /// Adds a client; if a limit refuses the client, completes with SERVFAIL and returns nil.
+    /// Adds a client; if a limit prevents this, completes with SERVFAIL and returns nil.
     ///
     /// - Parameters:
-    ///   - client: the client, whose limits apply; nil for a query of the daemon.
+    ///   - client: the client, whose limits apply; nil for a query of the daemon itself.
     ///   - firstBegan: start of the first query for the name.
     func add(
         _ query: Query,
@@ -149,7 +152,7 @@ package final class SnapshotWaiters {
         return waiting
     }
 
-    /// Receives the resolver's result; ignored if the client already has an answer.
+    /// Receives the result of the resolution; ignores it if the client already has an answer.
     func resolved(_ waiting: Waiting, _ resolution: Resolution) {
         guard !waiting.isOver else { return }
         if let restored = waiting.restored {
@@ -173,7 +176,8 @@ package final class SnapshotWaiters {
         checkNext()
     }
 
-    /// Checks the next clients, and the remaining clients in later turns of the service loop.
+    /// Checks the next clients now, and the remaining clients in later iterations of the service
+    /// loop.
     private func checkNext() {
         let now = clocks.now()
         let next = unchecked.prefix(Self.checkedTogether)
@@ -193,8 +197,8 @@ package final class SnapshotWaiters {
 
     /// Answers a client when its answer is due.
     ///
-    /// A restored answer is due at `restored.due`, or earlier if resolving has failed. Without a
-    /// restored answer, the failure is due when loading has ended, or at the client's deadline.
+    /// A restored answer is due at `restored.due`, or immediately if the resolution has failed.
+    /// Without a restored answer, this failure is due after the load, or at the client's deadline.
     private func check(_ waiting: Waiting, now: Instant) {
         guard !waiting.isOver else { return }
         if waiting.restored == nil,

@@ -4,14 +4,14 @@ internal import DNSWire
 /// Names and types that are answered locally and never forwarded.
 ///
 /// A route for a special name overrides the local answer, because networks can have their own
-/// `home.arpa`. A route for `.` overrides no local answer, because the vendors of this route must
-/// not get `localhost` or `onion`.
+/// `home.arpa`. A route for `.` overrides no local answer, because names below `localhost` or
+/// `onion` must not be sent to the vendors of this route.
 package enum SpecialNames {
     // MARK: - Types
 
-    /// Returns the answer for types that are not forwarded; nil for other types.
+    /// Returns the local answer if the type is never forwarded; nil for other types.
     static func refusal(_ question: Question) -> Resolution? {
-        // Most queries are for addresses; the comparisons below take 130 instructions.
+        // Most queries are for addresses, and need not take the 130 instructions below.
         guard !question.type.isAddress else { return nil }
         switch question.type {
         case .any:
@@ -77,13 +77,13 @@ package enum SpecialNames {
             return denial(question, zone: resolverZone, rcode: .noError)
         }
         if name.labelCount == 1, question.type.isAddress || question.type.isServiceBinding {
-            // Not forwarded, because hosts files and search lists resolve names with one label.
+            // Not forwarded: names with one label belong to hosts files and search lists.
             return denial(question, zone: .root)
         }
         return nil
     }
 
-    /// Returns the answer from a zone that contains only its SOA (RFC 6303 §3).
+    /// Returns the answer from `zone`, a zone that contains only its SOA (RFC 6303 §3).
     private static func emptyZone(_ question: Question, zone: Name) -> Resolution {
         guard question.name == zone else { return denial(question, zone: zone) }
         guard question.type == .soa else {
@@ -150,10 +150,11 @@ package enum SpecialNames {
         Name(literal: "local"), Name(literal: "alt"),
     ]
 
-    /// Top labels of special names; names with only one label are also special.
+    /// Top-level labels of the special names that have a special parent; names with one label are
+    /// always special.
     private static let topLabels = ([.localhost, arpa] + neverForwarded).map(\.topLabel)
 
-    /// Reverse zones of addresses with a local meaning.
+    /// Reverse zones of addresses that are not used on the Internet.
     ///
     /// RFC 6303 §4, RFC 7793 §2 (100.64.0.0/10) and RFC 4193 §4.4 (fc00::/7).
     private static let privateReverse: [Name] = {

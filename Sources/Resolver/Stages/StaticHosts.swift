@@ -5,8 +5,9 @@ internal import Net
 
 /// Answers from the static hosts: hosts files and the `hosts` settings.
 ///
-/// Static hosts override special names and routes, as `/etc/hosts` does in libc. Queries for types
-/// that the table does not cover are forwarded, except for special names and single labels.
+/// Static hosts override special names and routes, as `/etc/hosts` overrides DNS in libc. Queries
+/// for types that the table does not cover (such as MX) are forwarded. Exception: for special names
+/// and names with one label, these queries get NODATA.
 @ServiceLoop
 final class StaticHosts {
     private let localAnswers: LocalAnswers
@@ -34,7 +35,8 @@ final class StaticHosts {
         guard hosts.contains(question.name), SpecialNames.refusal(question) == nil else {
             return nil
         }
-        // Without NODATA, special names would get NXDOMAIN, and single labels would be forwarded.
+        // Without this NODATA, queries for special names would get NXDOMAIN, and queries for names
+        // with one label would be forwarded.
         let stays =
             question.name.labelCount == 1
             || SpecialNames.answer(question, match) != nil

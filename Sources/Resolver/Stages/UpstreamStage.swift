@@ -14,7 +14,7 @@ package final class UpstreamStage {
 
     private(set) var numbers: [ObjectIdentifier: (server: any Forwarding, number: UInt16)] = [:]
 
-    /// Element of `numbers` that was used last, stored because most answers are from one server.
+    /// Last used element of `numbers`; avoids a lookup, because most answers are from one server.
     private var latest: (server: any Forwarding, number: UInt16)?
 
     /// Upstreams for the target of an alias.
@@ -22,7 +22,7 @@ package final class UpstreamStage {
         /// The target must not be queried.
         case none
 
-        /// Queried upstreams; nil if no upstream is configured for the target.
+        /// The group to query; nil if no upstream is configured for the target.
         case group(UpstreamGroup?)
     }
 
@@ -40,10 +40,10 @@ package final class UpstreamStage {
         self.aliases = aliases
     }
 
-    /// Queries the group, and calls `completion` with the answer, or with SERVFAIL and an EDE.
+    /// Queries `group`, and calls `completion` with the answer, or with SERVFAIL and an EDE.
     ///
-    /// Must be called at most once for each query. `completion` may be called before this function
-    /// returns.
+    /// The caller must call this function at most once for each query. The function may call
+    /// `completion` before it returns.
     func ask(
         _ query: PendingQuery,
         through group: UpstreamGroup?,
@@ -65,7 +65,7 @@ package final class UpstreamStage {
     }
 
     private func begin(_ query: PendingQuery, through group: UpstreamGroup, now: Instant) {
-        // Captures one object, so that the closure needs no allocation.
+        // The closure captures only one object, and therefore needs no allocation.
         let answered = Completion<UpstreamGroup.Outcome> {
             query.resolution?.upstreams.received($0, query)
         }
@@ -99,8 +99,8 @@ package final class UpstreamStage {
 
     /// Ends the query with an error.
     ///
-    /// If an earlier upstream returned an endless chain of aliases, the chain is the error that the
-    /// client gets. Exception: `error` is a fault of the daemon or the network.
+    /// If an earlier upstream returned an endless chain of aliases, the client gets the error of
+    /// this chain. But if a limit or a missing server caused `error`, the client gets `error`.
     private func fail(_ query: PendingQuery, _ error: UpstreamError) {
         let isOfServer =
             switch error {
@@ -130,8 +130,8 @@ package final class UpstreamStage {
 
     /// Completes the query.
     ///
-    /// If a plain server answered in place of an encrypted server, the answer is cached only
-    /// briefly.
+    /// If a plain server answered in place of an encrypted server, the answer is cached only for a
+    /// short time.
     private func answer(_ pending: PendingQuery, _ resolution: consuming Resolution) {
         if pending.isSubstitute {
             resolution.becomeSubstitute(
@@ -165,21 +165,21 @@ package final class UpstreamStage {
 
     // MARK: - Aliases
 
-    /// Reply, with the replies for alias targets, and the upstream that sent the first reply.
+    /// Joined replies for the queried name and the alias targets, and the upstreams that sent them.
     private struct Answered {
         var message: Message
         let upstream: any Forwarding
 
-        /// Source of the answer.
+        /// Source of the answer, determined when the first reply arrives.
         ///
-        /// Determined when the first reply arrives, because the network may remove the upstream
-        /// before the last reply. A later look-up would undo ``forget(_:)``.
+        /// The network may remove the upstream before the last reply arrives; then a lookup would
+        /// undo ``forget(_:)``.
         let provenance: Provenance
 
         /// Upstreams that sent the replies for alias targets.
         var others: [any Forwarding] = []
 
-        /// True if all contributing upstreams validate DNSSEC.
+        /// True if all upstreams that sent a part of the answer validate DNSSEC.
         var isBelieved: Bool
 
         init(
@@ -197,10 +197,10 @@ package final class UpstreamStage {
 
     /// Completes the answer: queries the target if the reply ends with an alias.
     ///
-    /// Each target is queried once. A reply for the target without records of the type and without
-    /// SOA is NODATA (RFC 2308 §2.2).
+    /// Each target is queried once. If the reply for the target has neither records of the queried
+    /// type nor an SOA, it is NODATA (RFC 2308 §2.2).
     ///
-    /// - Parameter queried: the target that was queried last.
+    /// - Parameter queried: the target that was queried last; nil for none.
     private func complete(
         _ answered: Answered,
         _ pending: PendingQuery,
@@ -250,7 +250,7 @@ package final class UpstreamStage {
     ///
     /// If there is no other upstream, the query ends with `failure`.
     ///
-    /// So a query causes at most 2 × (1 + `UpstreamLimits.longestChain`) queries of groups.
+    /// So one query causes at most 2 × (1 + `UpstreamLimits.longestChain`) calls of `forward`.
     private func askOthers(
         _ pending: PendingQuery,
         than answered: Answered,
@@ -267,8 +267,8 @@ package final class UpstreamStage {
 
     /// CNAME chain of a reply while the target of its last alias is queried.
     ///
-    /// Only the chain is stored, at most ``ResolverLimits/chainOctets``, because the query can take
-    /// seconds.
+    /// The query can take seconds. So only the chain is stored, with at most
+    /// ``ResolverLimits/chainOctets`` octets.
     private struct PendingAlias {
         private let records: AnswerSections
         private let isAuthentic: Bool
@@ -389,7 +389,7 @@ extension Resolution {
         return failure
     }
 
-    /// SERVFAIL for a client that reached a limit; not cached, because it is not for other clients.
+    /// SERVFAIL after a limit was reached; not cached, because other clients may get an answer.
     fileprivate static func exhausted(_ query: Query, _ error: UpstreamError) -> Resolution {
         var failure = Resolution.failure(query, .other, "too many queries in flight")
         failure.lifetime = 0

@@ -7,13 +7,14 @@ internal import Net
 /// One query to the vendors of a route, with the upstreams as fallback.
 ///
 /// If a vendor does not answer within `Route.Options.fallbackAfter`, the next vendor also gets the
-/// query. The upstreams are queried at most once: after the vendors have failed or have no address,
-/// or as an early fallback, if the last vendor does not answer within this time. The client gets
-/// an early answer immediately, with a short TTL. A later answer of the vendors replaces the early
-/// answer in the cache.
+/// query. The upstreams are queried at most once:
+/// - after all vendors have failed, or have replied without an address, or
+/// - as an *early fallback*, if the last vendor does not answer within the same time. The client
+///   gets an early answer immediately, with a short TTL. A later answer of a vendor replaces the
+///   early answer in the cache.
 ///
-/// A name with a cache entry has no early fallback, because an upstream's answer must not replace a
-/// vendor's answer at a refresh.
+/// A name with a cache entry has no early fallback, because at a refresh, an upstream's answer must
+/// not replace a vendor's answer.
 @ServiceLoop
 final class VendorFallback {
     private let pending: PendingQuery
@@ -27,18 +28,18 @@ final class VendorFallback {
 
     private let vendorsLeft: VendorStage.RemainingVendors
 
-    /// Number of vendors that have the query now.
+    /// Number of vendors that have the query and have not finished.
     private var vendorsAsked = 0
 
-    /// Result of all vendors.
+    /// Combined result of all vendors; nil while a vendor may still answer.
     private var vendorResult: VendorStage.Result?
 
-    /// Result of a vendor without an answer, while another vendor has the query.
+    /// Result of the vendors that finished without an answer, while another vendor has the query.
     private var partialResult: VendorStage.Result?
     private var upstreamAnswer: Resolution?
     private var hasAskedUpstreams = false
 
-    /// True if the early fallback began because a limit of a client prevented a vendor call.
+    /// True if the early fallback began while a limit of a client prevented a vendor call.
     private var isEarlyOfClient = false
     private var isOver = false
     private var timer: (any Cancellable)?
@@ -62,7 +63,7 @@ final class VendorFallback {
 
     private var query: Query { pending.query }
 
-    /// Limit that prevented a vendor call, if that call could have changed the result.
+    /// Limit that prevented a vendor call which could have changed the result; nil for none.
     private var limit: VendorStage.Limit? {
         if case .empty? = vendorResult { vendorsLeft.callLimit } else { vendorsLeft.limit }
     }
@@ -72,7 +73,7 @@ final class VendorFallback {
     /// The result is not cached, because the limits of other clients may permit the call.
     private var isOfClient: Bool { limit == .ofClient }
 
-    /// True if no client waits, and the cache has a fresh answer.
+    /// True for a refresh: no client waits, and the cache has a fresh answer.
     private var isRefresh: Bool {
         guard pending.table != nil, !pending.waiters.contains(where: { $0.isAwaited && !$0.isOver })
         else { return false }
@@ -85,7 +86,7 @@ final class VendorFallback {
 
     func begin() {
         let start = denials.clocks.now()
-        // A client with a stale answer does not wait for the fleet.
+        // If the cache has an answer for the client, the query does not wait for another machine.
         let isCovered =
             resolution.vendors.fleet != nil && match.route.servesStale
             && denials.cache.lastResort(
@@ -142,13 +143,13 @@ final class VendorFallback {
                 }
             }
         }
-        // The vendors that have the query complete it.
+        // Without an early fallback, the vendors that have the query complete it.
         guard !staysEncrypted else { return }
         pending.trace?.note("no vendor has answered yet: querying upstreams")
         isEarlyOfClient = isOfClient || resolution.vendors.waitsForShare(query.question, match)
         if isEarlyOfClient, let delay = match.route.options.fallbackAfter {
-            // Clients that joined within the last `delay` get a new query, because they may not
-            // have used up their own shares of the vendor's calls yet.
+            // Clients that joined within the last `delay` get a new query, because their own shares
+            // of the vendor's calls may permit a call.
             pending.table?.separate(pending, since: denials.clocks.now() - delay)
         }
         askUpstreams()
@@ -172,7 +173,7 @@ final class VendorFallback {
         complete(ResolvedAnswer(early))
     }
 
-    /// Uses the first answer of a vendor; without an answer, waits for the other vendors.
+    /// Uses `result` if it is the first answer of a vendor; otherwise, waits for the other vendors.
     private func vendorFinished(_ result: VendorStage.Result) {
         vendorsAsked -= 1
         if case .answered? = vendorResult { return }
@@ -187,7 +188,7 @@ final class VendorFallback {
         timer?.cancel()
         timer = nil
         if case .answered(let answer) = result { return vendorAnswered(answer) }
-        // Moves other clients to a new query, because their limits may permit a call.
+        // Moves the other clients to a new query, because their limits may permit a call.
         if isOfClient { pending.table?.separate(pending) }
         if !isOver { finishWithoutVendor(result) }
     }
@@ -204,7 +205,7 @@ final class VendorFallback {
         if isOver { resolution.replace(pending, answer) } else { complete(answer) }
     }
 
-    /// Limits the caching of answers without records if a limit prevented a call to another vendor.
+    /// Reduces the lifetime of negative answers if a limit prevented a call to another vendor.
     ///
     /// The other vendor may have addresses of the name.
     private func limitDenials(in answer: inout ResolvedAnswer) {
@@ -216,7 +217,7 @@ final class VendorFallback {
             }
         }
         if answer.resolution.sections.answerCount == 0 {
-            // Moves other clients to a new query, because their limits may permit the call.
+            // Moves the other clients to a new query, because their limits may permit the call.
             if limit == .ofClient { pending.table?.separate(pending) }
             shorten(&answer.resolution, query.question)
         }
@@ -226,7 +227,8 @@ final class VendorFallback {
         }
     }
 
-    /// Completes the query, or queries the upstreams, if the vendors have no answer.
+    /// Continues after the vendors have finished without an answer: queries the upstreams, or
+    /// completes the query.
     private func finishWithoutVendor(_ result: VendorStage.Result) {
         guard match.route.fallsBack else {
             guard case .empty(let provenance, let siblings) = result else {
@@ -258,7 +260,7 @@ final class VendorFallback {
         if upstreamAnswer != nil { combine() } else { askUpstreams() }
     }
 
-    /// Completes the query with the upstreams' answer if the vendors have no answer.
+    /// Completes the query with the upstreams' answer when the vendors have finished without one.
     private func combine() {
         guard !isOver, let answer = upstreamAnswer, let result = vendorResult else {
             return
@@ -302,18 +304,19 @@ final class VendorFallback {
         )
     }
 
-    /// True if other clients' calls prevented a call, and the name must not go to plain upstreams.
+    /// True if the upstreams must not be queried, because none of them is encrypted.
     ///
-    /// The query then fails with ``Resolution/isCrowded``.
+    /// The reason is that other clients' calls prevented a call to an encrypted vendor. The query
+    /// then fails with ``Resolution/isCrowded``.
     private var staysEncrypted: Bool {
         vendorsLeft.isCrowded && !hasAskedUpstreams && !resolution.encrypts(match)
     }
 
     /// Completes the query with SERVFAIL.
     ///
-    /// - Parameter isCrowded: true if other clients' calls prevented a call. Then a client without
-    ///   a proven address gets a truncated reply, so that the client repeats the query over TCP:
-    ///   some calls are reserved for proven clients.
+    /// - Parameter isCrowded: true if other clients' calls prevented a vendor call. Then a client
+    ///   without a proven address gets a truncated reply, so that it repeats the query over TCP.
+    ///   Over TCP, its address is proven, and some calls are reserved for proven clients.
     private func fail(
         _ text: String,
         isCrowded: Bool = false,
@@ -346,7 +349,8 @@ extension VendorStage.Result {
         if case .empty(_, let siblings) = self { siblings } else { [] }
     }
 
-    /// Combines the results of two vendors without an answer; `empty` has precedence over `failed`.
+    /// Combines the results of two vendors that did not answer; `empty` has precedence over
+    /// `failed`.
     fileprivate func merged(with other: VendorStage.Result) -> VendorStage.Result {
         if case .failed = self { other } else { self }
     }

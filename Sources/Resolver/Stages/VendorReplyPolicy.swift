@@ -2,15 +2,15 @@
 internal import DNSWire
 internal import HTTPDNS
 
-/// Meaning of a vendor's reply to a question.
+/// Interpretation of a vendor's reply to a question.
 ///
-/// If the vendor has no address, the name may exist without being registered with the vendor.
-/// `resolution` is then nil, and the fallback is queried.
+/// If the reply has no address, the name may exist in the DNS, but not be registered with the
+/// vendor. Then `resolution` is nil, and the fallback is queried.
 struct VendorReplyPolicy {
     /// Answer to the question, possibly NODATA or NXDOMAIN; nil if the fallback is queried.
     private(set) var resolution: Resolution?
 
-    /// Answers for the other address family, if the reply has them.
+    /// Answer for the other address family, if the reply has one.
     var siblings: [(question: Question, resolution: Resolution)] = []
 
     /// Number of private addresses removed from the reply.
@@ -21,8 +21,8 @@ struct VendorReplyPolicy {
 
     /// Interprets the reply `answer` to `question`.
     ///
-    /// - Parameter age: seconds since another machine fetched the answer; 0 for a reply to this
-    ///   machine.
+    /// - Parameter age: seconds since another machine got the answer from the vendor; 0 for a reply
+    ///   to this machine.
     init(
         _ answer: VendorAnswer,
         to question: Question,
@@ -51,7 +51,7 @@ struct VendorReplyPolicy {
             if !set.addresses.isEmpty {
                 return .vendorAddresses(set, family, policy, provenance, age)
             }
-            // A reply with only unusable addresses is not NODATA.
+            // If all addresses of the family are unusable, the reply is not NODATA.
             guard set.dropped == 0 else { return nil }
             let seconds = policy.clamp(other, to: policy.negative)
             return .noData(family, zone: match.domain, seconds: seconds, provenance: provenance)

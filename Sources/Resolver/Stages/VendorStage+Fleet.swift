@@ -7,7 +7,9 @@ internal import Net
 // MARK: - Answers of other machines
 
 extension VendorStage {
-    /// Uses a shared answer of the first of `vendors`; without a shared answer, calls this vendor.
+    /// Uses an answer of the first of `vendors` that another machine shared.
+    ///
+    /// If there is no such answer, calls this vendor.
     func askFleet(
         _ vendors: ArraySlice<VendorClient>,
         _ work: Work,
@@ -46,10 +48,10 @@ extension VendorStage {
         fleet.fleet.ask(question, answered)
     }
 
-    /// Returns the function to call after a vendor call; nil without a fleet.
+    /// Returns the function that the caller calls after a vendor call; nil without a fleet.
     ///
-    /// The function shares the reply. If there is no reply to share, the function ends the wait of
-    /// the other machines.
+    /// The function shares the vendor's reply with the fleet. If there is no reply to share, the
+    /// function ends the wait of the other machines.
     private func ended(
         _ ticket: Fleet.Ticket?,
         _ question: Fleet.Question?,
@@ -61,7 +63,8 @@ extension VendorStage {
         return { reply in
             let value = reply.flatMap { fleet.value(of: $0, policy) }
             if let ticket { return fleet.fleet.end(ticket, value) }
-            // `ticket` is nil if `vendor.exit` was unknown or the fleet failed before the call.
+            // `ticket` is nil if `vendor.exit` was unknown, or the fleet failed, before the call.
+            // The reply is still shared if `vendor.exit` is known now.
             guard let value, let reply, !reply.wasMerged,
                 let question = question
                     ?? fleet.question(
@@ -76,7 +79,7 @@ extension VendorStage {
         }
     }
 
-    /// Stores an expired shared answer in the query, for use if no server answers.
+    /// Stores an expired answer of another machine in the query, for use if no server answers.
     private func keep(
         _ value: FleetValue,
         _ vendor: VendorClient,
@@ -100,9 +103,10 @@ extension VendorStage {
         work.query.sharedStale = stale
     }
 
-    /// Converts an answer that another machine shared for a recently used name.
+    /// Converts an answer that another machine sent, because this machine recently used the name.
     ///
-    /// - Returns: the answer to cache, and its question; nil if no vendor of the route has `view`.
+    /// - Returns: the answer to cache, and its question; nil if the answer cannot be used, for
+    ///   example because no vendor of the route has `view`.
     func pushed(
         _ value: FleetValue,
         _ name: Name,
@@ -126,7 +130,7 @@ extension VendorStage {
 }
 
 extension Resolver {
-    /// Shares vendors' answers with other machines through `exchange`; nil ends the sharing.
+    /// Shares vendors' answers with other machines through `exchange`; with nil, stops sharing.
     package func use(_ exchange: FleetExchange?) {
         vendors.fleet = exchange
         exchange?.fleet.onPush = { [weak self] value, name, view, age in

@@ -6,37 +6,39 @@ internal import Net
 // MARK: - Slow vendors
 
 extension VendorStage {
-    /// Vendors that did not get the query yet, and the limits that prevented earlier calls.
+    /// Vendors that have not got the query yet, and the limits that prevented earlier calls.
     @ServiceLoop
     final class RemainingVendors {
-        /// Vendors that did not get the query yet, in order.
+        /// Vendors that have not got the query yet, in order.
         var clients: ArraySlice<VendorClient>
 
         /// Limit that prevented a call; `ofClient` has precedence over `ofVendor`.
         private(set) var limit: Limit?
 
-        /// Like `limit`, but only for limits of the queue and of the calls in flight.
+        /// Like `limit`, but only for the limits on the queue and on the calls in flight.
         ///
         /// If one of these limits prevented a call, an empty reply of a later vendor is not cached,
-        /// or only briefly. After a limit of the budget or the call rate, an empty reply is cached
-        /// as usual, because otherwise each query for the name would cause a billed call to the
-        /// later vendor.
+        /// or only for a short time. If the budget or the limit on the call rate prevented a call,
+        /// an empty reply is cached as usual. Otherwise, each query for the name would cause a
+        /// billed call to the later vendor.
         private(set) var callLimit: Limit?
 
         /// True if an unprotected vendor replied because a protected vendor could not be called.
         ///
-        /// The reason is a limit of the client on the protected vendor's queue or calls in flight.
+        /// A limit of the client, on the queue or the calls in flight, prevented the call to the
+        /// protected vendor.
         private(set) var isLessProtected = false
 
         /// True if other clients' calls prevented a call to a protected vendor.
         ///
-        /// Then only protected sources may get the name. Otherwise, the names of one client would
-        /// decide whether the names of other clients are encrypted.
+        /// Then only protected sources may get the name. Otherwise, a client with many calls could
+        /// cause the names of other clients to be sent without encryption.
         private(set) var isCrowded = false
 
         /// True if other clients' calls prevented a call to any vendor.
         private(set) var lacksCall = false
 
+        /// True if a limit of the client prevented a call to a protected vendor.
         private var lacksProtected = false
 
         init(of match: RouteTable.Match) {
@@ -60,23 +62,23 @@ extension VendorStage {
         }
     }
 
-    /// Query to the vendors of a route.
+    /// Query to the vendors of a route, with its state.
     struct Work {
         let query: PendingQuery
         let match: RouteTable.Match
         let vendors: RemainingVendors
 
-        /// Time at which the attempts with all vendors end.
+        /// Deadline for the calls to all vendors.
         let end: Instant
 
-        /// End of the wait for an answer of another machine; nil if no client waits.
+        /// End of the wait for an answer of another machine; nil if the query does not wait.
         let waitEnd: Instant?
     }
 
-    /// Returns the vendor that also gets a query if the earlier vendors are slow; nil if none.
+    /// Returns the vendor that also gets a query if the earlier vendors are slow; nil for none.
     ///
-    /// - Parameter isProtected: true if the upstreams are encrypted. Then the upstreams, not a
-    ///   vendor without encryption, also get the query.
+    /// - Parameter isProtected: true if the route has an encrypted upstream. Then an unencrypted
+    ///   vendor is not returned; the upstreams get the query instead.
     func nextVendor(_ vendors: RemainingVendors, isProtected: Bool) -> VendorClient? {
         guard let next = vendors.clients.first, next.facts.isProtected || !isProtected,
             next.isAvailable
@@ -84,7 +86,8 @@ extension VendorStage {
         return next
     }
 
-    /// True if a name waits for a vendor call because its clients have used up their shares.
+    /// True if a name waits in a vendor's queue, because its clients have used up their shares of
+    /// the calls.
     func waitsForShare(_ question: Question, _ match: RouteTable.Match) -> Bool {
         let parameters = match.route.options.parameters
         return match.route.vendors.contains {
@@ -94,8 +97,8 @@ extension VendorStage {
 
     /// Returns the time until which an early fallback must wait; nil if it can start now.
     ///
-    /// Also removes a name from a vendor's queue if the name has waited too long for a call. The
-    /// next vendor then gets the query.
+    /// Also removes the name from a vendor's queue if it has waited there too long for a call. Then
+    /// the next vendor gets the query.
     func waitEnd(
         _ question: Question,
         _ match: RouteTable.Match,

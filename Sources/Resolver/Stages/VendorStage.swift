@@ -7,8 +7,8 @@ package import Net
 
 /// Stage that queries the vendors of a route in order.
 ///
-/// Clients query A and AAAA almost simultaneously, and vendors bill each call.  The first query
-/// therefore requests both families if one call can return both.
+/// Clients query A and AAAA almost simultaneously, and vendors bill each call. Therefore, the call
+/// for the first query requests both families if one call can return both.
 @ServiceLoop
 package final class VendorStage {
     let policy: TTLPolicy
@@ -21,16 +21,19 @@ package final class VendorStage {
 
     private var emptyReplies = EmptyReplies()
 
-    /// Vendor that recently had an address of a name, and the TTL of the address in seconds.
+    /// For each name, the vendor that recently returned an address, and the TTL of the address in
+    /// seconds.
     ///
-    /// Contains only vendors that can return both families. After an address of the name, an empty
-    /// reply of the same vendor for one family means NODATA.
+    /// Contains only vendors that can return both families. After an address, an empty reply of the
+    /// same vendor for one family of this name means NODATA.
     private var knownNames = RecentNames<(vendor: String, ttl: UInt32)>(limit: 4_096)
 
     private var numbersByServer: [Server: UInt16] = [:]
     private var latestServer: (server: Server, number: UInt16)?
 
-    /// Source numbers in `origins`; the keys are the vendor, and the machine that shared an answer.
+    /// Source numbers in `origins` of shared answers.
+    ///
+    /// The outer key is the vendor; the inner key is the machine that shared an answer.
     private var numbersByMachine: [String: [String: UInt16]] = [:]
 
     private struct Server: Hashable {
@@ -52,7 +55,7 @@ package final class VendorStage {
         self.prefixes = prefixes
     }
 
-    /// Result of querying the vendors of a route.
+    /// Result of the calls to the vendors of a route.
     enum Result {
         case answered(ResolvedAnswer)
 
@@ -64,20 +67,22 @@ package final class VendorStage {
 
     /// Limit of this daemon that prevented a call.
     enum Limit {
-        /// A limit of the client that started the query; other clients may still call the vendor.
+        /// A limit of the client that started the query; the limits of other clients may permit the
+        /// call.
         case ofClient
 
-        /// A limit for all calls to the vendor: the call rate, the queue or the calls in flight.
+        /// A limit on all calls to the vendor: on the call rate, the queue or the calls in flight.
         case ofVendor
     }
 
     /// Queries one vendor after the other, each with an equal share of the remaining time.
     ///
-    /// After a cancellation, a call that was sent continues.
+    /// A cancellation does not stop a call that was sent.
     ///
     /// - Parameters:
-    ///   - vendors: vendors of the route that did not get the query yet.
-    ///   - isCovered: true if a stale answer is cached; then the query does not wait for the fleet.
+    ///   - vendors: vendors of the route that have not got the query yet.
+    ///   - isCovered: true if the cache has an answer, possibly a stale answer. Then the query does
+    ///     not wait for another machine.
     func ask(
         _ query: PendingQuery,
         _ match: RouteTable.Match,
@@ -97,7 +102,8 @@ package final class VendorStage {
         ask(work, completion)
     }
 
-    /// Also queues the name of `query` for `client`, if the name is queued for another client.
+    /// If the name of `query` is in a vendor's queue for another client, also queues it for
+    /// `client`.
     func join(_ query: Query, _ match: RouteTable.Match, of client: ClientNetwork) {
         let families = query.question.families
         for vendor in match.route.vendors {
@@ -143,7 +149,7 @@ package final class VendorStage {
         _ completion: consuming Completion<Result>
     ) {
         let (query, match, now) = (work.query, work.match, clocks.now())
-        // The query may have been cancelled while it waited for the fleet.
+        // The query may have been cancelled while it waited for an answer of the fleet.
         guard let vendor = vendors.first, now < work.end, !query.isCancelled else {
             ended?(nil)
             return completion(.failed)
@@ -176,13 +182,14 @@ package final class VendorStage {
             found
         )
         // Also queues the name for the clients that joined the query before this call, because
-        // their shares may permit the call.
+        // their shares of the vendor's calls may permit the call.
         for waiter in query.waiters where waiter.payer != query.payer && !waiter.isOver {
             if let client = waiter.payer { join(query.query, match, of: client) }
         }
     }
 
-    /// True if the first of `vendors` is skipped: it does not respond, and another source exists.
+    /// True if the first of `vendors` does not respond, and is skipped, because another source
+    /// exists.
     private func passesOver(
         _ vendors: ArraySlice<VendorClient>,
         _ match: RouteTable.Match
@@ -220,15 +227,15 @@ package final class VendorStage {
         return .empty(empty)
     }
 
-    /// Forgets for which names the vendors had addresses, and for which names they had none.
+    /// Removes the records of the names for which vendors had, or did not have, addresses.
     package func forget() {
         emptyReplies.removeAll()
         knownNames.removeAll()
     }
 
-    /// Adds a vendor to the source of an upstream's answer that replaces the vendor's empty answer.
+    /// Sets the source of an upstream's answer to "fallback of the vendor that had no address".
     ///
-    /// Cache hits of the upstream's answer then count as avoided calls of the vendor.
+    /// Cache hits on this answer then count as avoided calls to the vendor.
     func note(_ resolution: inout Resolution, after empty: Provenance) {
         guard let vendor = origins.vendor(empty.origin) else { return }
         resolution.provenance.origin = origins.number(
@@ -257,11 +264,14 @@ package final class VendorStage {
         )
     }
 
-    /// Converts a vendor's reply, with the other family if present, to the result of the stage.
+    /// Converts a vendor's reply to the result of the stage.
+    ///
+    /// The answer for the other family, if the reply has one, is a sibling.
     ///
     /// - Parameters:
-    ///   - limit: limit that prevented a call to another vendor.
-    ///   - shared: machine that shared the reply, and the age of the reply in seconds.
+    ///   - limit: limit that prevented a call to an earlier vendor; nil for none.
+    ///   - shared: machine that shared the reply, and the age of the reply in seconds; nil if the
+    ///     vendor replied to this machine.
     func result(
         _ reply: VendorReply,
         of vendor: VendorClient,
@@ -287,7 +297,8 @@ package final class VendorStage {
             provenance,
             age: shared?.age ?? 0
         )
-        // Only the query that started the call counts dropped addresses and returns the siblings.
+        // If queries share a call, only the query that started the call counts dropped addresses
+        // and returns the siblings.
         if reply.wasMerged {
             judgement.siblings = []
         } else {
@@ -316,7 +327,8 @@ package final class VendorStage {
         return .answered(ResolvedAnswer(resolution, siblings: judgement.siblings))
     }
 
-    /// Records the vendor and the TTL of an answer with addresses, if the vendor can pair families.
+    /// Records the vendor and the TTL of an answer with addresses in `knownNames`, if one call to
+    /// the vendor can return both families.
     private func note(_ answer: VendorAnswer, of vendor: VendorClient, _ name: Name) {
         guard vendor.facts.pairsFamilies,
             let set = answer.v4?.addresses.isEmpty == false ? answer.v4 : answer.v6,
@@ -326,7 +338,8 @@ package final class VendorStage {
         knownNames.insert((vendor.name, set.ttl), of: name, until: until)
     }
 
-    /// Returns NODATA for a family requested alone, if the vendor has the other family; else nil.
+    /// Returns NODATA if only one family was requested, and the vendor recently had an address of
+    /// the name; otherwise nil.
     private func noData(
         _ question: Question,
         _ reply: VendorReply,
@@ -349,7 +362,8 @@ package final class VendorStage {
 
     /// Returns the source number of answers that `machine` shares.
     ///
-    /// Numbers are never reused, so all machines beyond the limit share one number.
+    /// Numbers are never reused. Therefore, after ``FleetLimits/machines`` machines, all further
+    /// machines share one number.
     private func origin(ofMachine machine: String, _ vendor: VendorClient) -> UInt16 {
         if let known = numbersByMachine[vendor.name]?[machine] { return known }
         let isFull = numbersByMachine[vendor.name]?.count ?? 0 >= FleetLimits.machines

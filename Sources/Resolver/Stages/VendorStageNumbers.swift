@@ -2,17 +2,17 @@
 
 /// Counters of a ``VendorStage``.
 package struct VendorStageNumbers: Sendable, Equatable {
-    /// Queries that needed no call because a recent call found no address, by vendor.
+    /// Queries, by vendor, that needed no call because a recent call had found no address.
     ///
-    /// The recent call was for both address families.
+    /// For example, the recent call was for both address families.
     package var pairedByVendor: [String: UInt64] = [:]
 
     package var paired: UInt64 { pairedByVendor.values.reduce(0, +) }
 
-    /// Queries that needed no call because another machine shared an answer, by vendor.
+    /// Queries, by vendor, that needed no call because another machine shared an answer.
     package var sharedByVendor: [String: UInt64] = [:]
 
-    /// Private addresses removed from answers, by vendor.
+    /// Private addresses, by vendor, that the daemon removed from the vendor's answers.
     package var droppedByVendor: [String: UInt64] = [:]
 
     package var droppedAddresses: UInt64 { droppedByVendor.values.reduce(0, +) }

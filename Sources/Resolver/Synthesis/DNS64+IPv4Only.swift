@@ -7,8 +7,8 @@ internal import DNSWire
 extension DNS64 {
     /// Returns the local answer for `ipv4only.arpa` and its reverse names (RFC 8880 §7).
     ///
-    /// Returns nil for other names, without a prefix, or if a route overrides the name. Programs
-    /// discover the prefix with this name (RFC 7050).
+    /// Returns nil for other names, if there is no prefix, or if a route overrides these names.
+    /// Programs discover the prefix with the AAAA records of `ipv4only.arpa` (RFC 7050).
     func ownAnswer(_ question: Question, _ match: RouteTable.Match?) -> Resolution? {
         guard question.recordClass == .in, match?.claimsSpecialNames != true, let prefix else {
             return nil
@@ -41,7 +41,7 @@ extension DNS64 {
     }
 
     private func local(_ question: Question, _ data: [RecordData], zone: Name) -> Resolution {
-        // A short TTL, because the prefix changes with the network.
+        // The TTL is short, because the prefix changes when the network changes.
         let ttl = ResolverLimits.hostsLifetime
         let denial = Resolution.noData(question, zone: zone, seconds: ttl, provenance: .local)
         guard !data.isEmpty else { return denial }

@@ -13,7 +13,7 @@ final class DNS64 {
     private let origins: AnswerSourceRegistry
     private let clocks: Clocks
 
-    /// Resolver of the A and PTR queries.
+    /// Resolver for the A and PTR queries of DNS64 itself.
     weak var resolver: Resolver?
 
     init(
@@ -31,7 +31,7 @@ final class DNS64 {
     /// Prefix in use; nil if no address is synthesized.
     var prefix: NAT64Prefix? { scope == .off ? nil : nat64?.prefix }
 
-    /// Starts the family test of ``NAT64`` if the test is due; called when a client queries a name.
+    /// Repeats the test connections of ``NAT64`` if due; called at the start of each resolution.
     func noteQuery() { nat64?.noteQuery() }
 
     /// Returns the prefix if the settings allow synthesis for `query`; otherwise nil.
@@ -44,9 +44,10 @@ final class DNS64 {
 
     // MARK: - Resolving
 
-    /// Returns `match`, or nil for `ipv4only.arpa` unless a route overrides the name.
+    /// Returns the route for `query`: `match`, or nil (the default upstreams) for `ipv4only.arpa`.
     ///
-    /// Only the network's resolver answers `ipv4only.arpa` correctly (RFC 8880 §7.1).
+    /// Only the network's resolver answers `ipv4only.arpa` correctly (RFC 8880 §7.1). Exception:
+    /// `match` is returned if it is not a route for `.`, because such a route overrides the name.
     func match(_ query: Query, _ match: RouteTable.Match?) -> RouteTable.Match? {
         guard let match, !match.claimsSpecialNames else { return match }
         return query.question.name.isEqualOrBelow(.ipv4only) ? nil : match
@@ -85,12 +86,13 @@ final class DNS64 {
         let client = pending.client
         let synthesize = completion.after {
             [self, found] (answer: Resolution, completion) in
-            // After an eviction, the limits of another client apply, which may permit the A query.
+            // The A query failed because of a limit of `client`. After an eviction, the limits of
+            // another client apply, and may permit the A query.
             if answer.isLimited, pending.client != client {
                 return self.complete(found, pending, completion)
             }
             var found = found
-            // A different prefix means that the network has changed. Then the answer is not cached.
+            // If the prefix has changed, the network has changed, and the answer is not cached.
             let isCurrent = self.prefix == prefix
             found.synthesize(from: answer, query, prefix, origins, pending.trace)
             if !isCurrent { found.resolution.lifetime = 0 }
@@ -124,7 +126,7 @@ final class DNS64 {
 
     /// Replaces the AAAA NODATA of a vendor's reply with AAAA records from the reply's A records.
     ///
-    /// Clients with DO still get NODATA. No further call is needed.
+    /// Clients that set DO still get NODATA. A later AAAA query then needs no vendor call.
     private func replaceSibling(
         of found: inout ResolvedAnswer,
         _ query: Query,
@@ -167,7 +169,7 @@ final class DNS64 {
 // MARK: - Pointers
 
 extension DNS64 {
-    /// Returns the IPv4 reverse name for a PTR query of a synthesized address (RFC 6147 §5.3.1).
+    /// Returns the IPv4 reverse name for a PTR query for a synthesized address (RFC 6147 §5.3.1).
     func pointerTarget(of query: Query) -> Name? {
         guard !query.dnssecOK else { return nil }
         return pointerTarget(of: query.question)
@@ -180,10 +182,10 @@ extension DNS64 {
         return prefix.extract(address).map { Name(reverseOf: .v4($0)) }
     }
 
-    /// True for PTR queries of synthesized addresses, to which ``SpecialNames`` does not apply.
+    /// True for PTR queries for synthesized addresses; ``SpecialNames`` does not apply to them.
     func translates(_ question: Question) -> Bool { pointerTarget(of: question) != nil }
 
-    /// Answers with a CNAME to the IPv4 reverse name, and the records of the IPv4 reverse name.
+    /// Answers with a CNAME to the IPv4 reverse name (`target`), and the PTR records of this name.
     func pointer(
         _ pending: PendingQuery,
         _ target: Name,
@@ -194,7 +196,8 @@ extension DNS64 {
         let inner = Query(question: question, checkingDisabled: query.checkingDisabled)
         let client = pending.client
         let alias = completion.after { [self] (answer: Resolution, completion) in
-            // After an eviction, the limits of another client apply, which may permit the query.
+            // The query failed because of a limit of `client`. After an eviction, the limits of
+            // another client apply, and may permit the query.
             if answer.isLimited, pending.client != client {
                 return pointer(pending, target, completion)
             }
@@ -233,8 +236,8 @@ extension DNS64 {
 extension ResolvedAnswer {
     /// Replaces an answer without AAAA records by AAAA records synthesized from A records.
     ///
-    /// Without A records, the answer stays. Exception: if the A query failed, this failure replaces
-    /// NODATA (RFC 6147 §5.1.6).
+    /// If the name has no A records, the answer stays. If the A query failed, this failure replaces
+    /// a NODATA answer (RFC 6147 §5.1.6).
     @ServiceLoop
     fileprivate mutating func synthesize(
         from addresses: Resolution,
@@ -261,7 +264,7 @@ extension ResolvedAnswer {
 }
 
 extension Resolution {
-    /// Failure of a query of DNS64 itself, as the answer to the clients of the original query.
+    /// Failure of an A or PTR query of DNS64 itself, as the answer to the clients' original query.
     ///
     /// If a limit of one client caused the failure, the other clients can get an answer.
     fileprivate var ofInner: Self {
@@ -280,8 +283,8 @@ extension Resolution {
 
     /// Creates the AAAA answer from an A answer; nil if no address can be synthesized.
     ///
-    /// The TTL is at most the TTL of the negative answer's SOA, or 600 s without SOA
-    /// (RFC 6147 §5.1.7). If the negative answer must not be cached, neither is this answer.
+    /// The TTL is at most the TTL of the SOA in the negative answer (`denial`), or 600 s without an
+    /// SOA (RFC 6147 §5.1.7). If `denial` must not be cached, the AAAA answer is not cached.
     fileprivate init?(
         synthesizedFrom addresses: Resolution,
         after denial: Resolution,
@@ -324,7 +327,7 @@ extension Resolution {
         isSubstitute = addresses.isSubstitute || denial.isSubstitute
     }
 
-    /// TTL of the SOA in an upstream's negative answer; nil for all other answers.
+    /// TTL of the SOA in an upstream's negative answer; nil for a vendor's or a local answer.
     private func delegatedTTL(_ question: Question) -> UInt32? {
         guard provenance.source == .upstream else { return nil }
         let authorities = sections.message(to: question)?.authorities

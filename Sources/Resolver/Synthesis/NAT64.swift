@@ -6,7 +6,7 @@ package import Upstream
 
 /// NAT64 prefix from the settings, router advertisements (RFC 8781) or discovery (RFC 7050).
 ///
-/// The prefix is nil unless the machine has IPv6 but not IPv4.
+/// The prefix is nil unless IPv6 works on this machine, but IPv4 does not.
 @ServiceLoop
 package final class NAT64 {
     /// The setting `nat64`.
@@ -16,11 +16,11 @@ package final class NAT64 {
         case fixed(NAT64Prefix)
     }
 
-    /// NAT64 prefix and its origin.
+    /// NAT64 prefix and its source.
     package struct Finding: Sendable {
         package let prefix: NAT64Prefix
 
-        /// Upstream or interface that gave the prefix; nil if from the settings.
+        /// Upstream or interface that gave the prefix; nil if the prefix is from the settings.
         package var server: String?
 
         package let since: Instant
@@ -30,7 +30,7 @@ package final class NAT64 {
     package var finding: Finding? { current }
     private var current: Finding?
 
-    /// Address families that work, as shown by routes and test connections (``StackProbe``).
+    /// Address families that work, according to routes and to test connections (``StackProbe``).
     package private(set) var stack = NetworkStack.none {
         didSet { detected.current = stack }
     }
@@ -38,7 +38,7 @@ package final class NAT64 {
     /// True if IPv4 has a route, but test connections over IPv4 fail.
     package var isIPv4Broken: Bool { stack == .v6 && probe.byRoutes == .dual }
 
-    /// Returns the Internet servers of both families for test connections.
+    /// Returns servers on the Internet, with IPv4 and IPv6 addresses, for test connections.
     package var targets: @ServiceLoop () -> [SocketAddress] = { [] }
 
     package var onChange: (@ServiceLoop (Finding?) -> Void)?
@@ -53,8 +53,10 @@ package final class NAT64 {
     private let detected: DetectedStack
     private let clocks: Clocks
 
-    /// Running test of the address families; the first query after `testDue` starts the next test.
+    /// Task that opens test connections; nil if no test runs.
     private var testing: Task<Void, Never>?
+
+    /// Time after which the next query starts a new test; nil if no new test is needed.
     private var testDue: Instant?
 
     /// Signal that cancels the discovery in flight.
@@ -62,7 +64,7 @@ package final class NAT64 {
     private var timer: (any Cancellable)?
     private var failures = 0
 
-    /// True if the network or the families have changed since the prefix was found.
+    /// True if the network or the working address families changed after the prefix was found.
     private var isUnconfirmed = false
 
     /// Prefix of a router advertisement.
@@ -71,7 +73,7 @@ package final class NAT64 {
         let link: String
         let until: Instant
 
-        /// Time of the latest advertisement.
+        /// Time at which the latest advertisement of the prefix arrived.
         let at: Instant
     }
 
@@ -79,7 +81,7 @@ package final class NAT64 {
 
     private var pace = NetworkWatch.Pace()
 
-    /// Time before which no other discovered prefix replaces the current prefix.
+    /// Time until which a discovered prefix does not replace a different current prefix.
     private var nextChange: Instant?
 
     /// Time of the latest change of `announced`.
@@ -87,7 +89,7 @@ package final class NAT64 {
 
     /// Creates a NAT64 without a prefix; ``networkChanged()`` starts the detection.
     ///
-    /// - Parameter detected: receives the families that work.
+    /// - Parameter detected: object in which the families that work are stored.
     package init(
         _ mode: Mode,
         clocks: Clocks,
@@ -116,7 +118,7 @@ package final class NAT64 {
     package func networkChanged() {
         stop()
         isUnconfirmed = true
-        // A recent advertisement came with the change, and belongs to the new network.
+        // Keeps a recent advertisement, because it belongs to the new network.
         if let known = announced, clocks.now() - known.at > ResolverLimits.announcement {
             announced = nil
         }
@@ -124,7 +126,7 @@ package final class NAT64 {
         test()
     }
 
-    /// Applies the families that work, and starts a discovery if needed.
+    /// Stores the address families that work, and starts a discovery of the prefix if needed.
     private func adopt(_ families: NetworkStack) {
         failures = 0
         stack = families
@@ -161,7 +163,7 @@ package final class NAT64 {
     }
 }
 
-/// Returns the NAT64 prefix of the settings and the prefix in use, if any.
+/// Returns the NAT64 prefix of the settings and the prefix in use; empty if there is neither.
 ///
 /// An address under one of these prefixes counts as the IPv4 address that it contains.
 typealias NAT64Prefixes = @ServiceLoop () -> [NAT64Prefix]
@@ -171,7 +173,7 @@ typealias NAT64Prefixes = @ServiceLoop () -> [NAT64Prefix]
 extension NAT64 {
     /// Uses a prefix of a router advertisement, which has priority over discovery (RFC 8781 §5).
     ///
-    /// After a change of the prefix, other prefixes are ignored for
+    /// After a change of the prefix, further prefixes are ignored for the time
     /// ``ResolverLimits/announcementPause``, because each change removes cached answers.
     ///
     /// - Parameter lifetime: zero withdraws the prefix.
@@ -193,7 +195,8 @@ extension NAT64 {
         useAnnounced()
     }
 
-    /// Uses the announced prefix during its lifetime; without such a prefix, begins a discovery.
+    /// Uses the prefix of a router advertisement until its lifetime ends; if there is no such
+    /// prefix, begins a discovery.
     private func useAnnounced() {
         let now = clocks.now()
         guard let known = announced, known.until > now else {
@@ -225,7 +228,8 @@ extension NAT64 {
     }
 
     private func tested(_ families: NetworkStack) {
-        // The next query, not a timer, repeats the test, so that no packet is sent without clients.
+        // The next query repeats the test. There is no timer, so that the daemon sends no packets
+        // while no client sends queries.
         testDue = families == .dual ? nil : clocks.now() + ResolverLimits.stackTest
         guard families != stack else { return }
         stopDiscovery()
@@ -233,7 +237,8 @@ extension NAT64 {
         adopt(families)
     }
 
-    /// Repeats the family test after a failure, if the test is due.
+    /// Repeats the test connections if a family did not work in the last test, and the repetition
+    /// is due.
     func noteQuery() {
         guard let testDue, clocks.now() >= testDue else { return }
         test()
@@ -247,7 +252,7 @@ extension NAT64 {
 
     /// Results of the servers queried so far.
     private struct Results {
-        /// Shortest lifetime of a negative answer, in seconds.
+        /// Shortest TTL, in seconds, of the SOA in a negative answer; nil without such an answer.
         var absence: UInt32?
         var hasFailure = false
     }
@@ -291,8 +296,8 @@ extension NAT64 {
     private func found(_ prefix: NAT64Prefix, _ server: any Forwarding, _ ttl: UInt32) {
         signal = nil
         failures = 0
-        // Conflicting servers must not change the prefix often, because each change removes cached
-        // answers.
+        // Servers can return different prefixes. The prefix must not change often, because each
+        // change removes cached answers.
         let now = clocks.now()
         if prefix != current?.prefix {
             if let earliest = nextChange, now < earliest {
@@ -306,8 +311,8 @@ extension NAT64 {
 
     /// Ends a discovery without a prefix.
     ///
-    /// A server that failed possibly knows the prefix. So if a server failed, the known prefix
-    /// stays, unless the network has changed.
+    /// If a server failed, this server may still have the prefix. Then the current prefix stays,
+    /// except after a change of the network.
     private func end(_ results: Results) {
         signal = nil
         if isUnconfirmed || !results.hasFailure { use(nil) }

@@ -5,7 +5,9 @@ internal import Net
 package import Upstream
 
 extension Resolver {
-    /// Resolves an A query with cache and deduplication; `outer.payer` is charged for vendor calls.
+    /// Resolves an A query of DNS64 itself, with cache and deduplication.
+    ///
+    /// Vendor calls are charged to the client `outer.payer`.
     func resolveAddresses(
         _ query: Query,
         for outer: PendingQuery,
@@ -27,7 +29,7 @@ extension Resolver {
         )
     }
 
-    /// Resolves a PTR query, including static hosts and special names.
+    /// Resolves a PTR query of DNS64 itself, also from static hosts and special names.
     func resolvePointer(
         _ query: Query,
         for outer: PendingQuery,
@@ -36,7 +38,7 @@ extension Resolver {
         resolve(query, of: outer.client, deadline: outer.deadline, completion)
     }
 
-    /// Returns a sweep that removes answers that depend on the NAT64 prefix, which has changed.
+    /// Returns a sweep that removes the cached answers that depend on the NAT64 prefix.
     ///
     /// AAAA records and address hints (RFC 9460) may embed a private address under the new prefix.
     /// An answer of a vendor is removed only if it embeds a private address, because the next call
@@ -44,8 +46,8 @@ extension Resolver {
     ///
     /// - Parameters:
     ///   - prefix: the new prefix; nil if there is none.
-    ///   - savesCalls: true to also keep synthesized and negative answers whose removal would cause
-    ///     a vendor call.
+    ///   - savesCalls: true to also keep synthesized and negative answers of vendors, because their
+    ///     removal would cause vendor calls.
     /// - Returns: the sweep; the caller must run the sweep to its end.
     package func prefixChanged(to prefix: NAT64Prefix?, savesCalls: Bool) -> CacheSweep {
         CacheSweep(removingByContent: cache, now: clocks.now()) {
@@ -70,6 +72,6 @@ extension Resolver {
         }
     }
 
-    /// Forgets servers that the network no longer has.
+    /// Removes the references to servers that the network no longer has.
     package func forget(_ servers: [any Forwarding]) { upstreams.forget(servers) }
 }
