@@ -18,7 +18,7 @@ extension AnswerCache {
         }
     }
 
-    /// Returns the newest NOERROR or NXDOMAIN entry, fresh or stale, to serve if resolution fails.
+    /// Returns the newest NOERROR or NXDOMAIN entry, fresh or stale, for use if a resolution fails.
     ///
     /// `isHeld` is true if a cached failure delays the next resolution.
     package func lastResort(
@@ -42,10 +42,10 @@ extension [CacheEntry] {
 
 /// Incremental iteration over the entries of the cache.
 ///
-/// The iteration ends after one lap of the ring buffer, and may miss entries that are added during
-/// the iteration.
+/// The iteration ends after one pass over the ring buffer, and may miss entries that are added
+/// during the iteration.
 package struct CacheWalk {
-    /// Maximum number of entries to copy per step; the lock is then held for about 20 µs.
+    /// Maximum number of entries that one step copies under the lock, in about 20 µs.
     static let copies = 16
 
     private let cache: AnswerCache

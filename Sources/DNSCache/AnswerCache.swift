@@ -8,23 +8,23 @@ internal import Locks
 package final class AnswerCache: Sendable {
     private let table: Lock<AnswerTable>
 
-    /// Hash function with a secret key; also for other tables of names that clients choose.
+    /// Hash function with a secret key; other tables with names from clients also use it.
     package let hash: NameHash
 
-    /// Instant from which the times of the cache are counted.
+    /// Time 0 of the cache: its times are milliseconds since this instant.
     package let origin: Instant
 
     /// Smallest and default size of a cache in octets.
     package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
 
-    /// Maximum number of entries to examine per step; the lock is then held for about 20 µs.
+    /// Maximum number of entries that one step examines under the lock, in about 20 µs.
     static let stride = 256
 
     /// Creates a cache of `limit` octets for entries and index, at least 256 KiB.
     ///
     /// - Parameters:
     ///   - origin: time 0 of the cache; not later than `now` in any later call.
-    ///   - seed: secret hash key, so that clients cannot choose colliding names.
+    ///   - seed: secret hash key, so that clients cannot choose names with equal hashes.
     package init(
         limit: Int,
         origin: Instant,
@@ -43,8 +43,8 @@ package final class AnswerCache: Sendable {
 
     /// Returns true if the system allows a cache of `limit` octets now.
     package static func fits(limit: Int) -> Bool {
-        // The cache can be larger than `limit`: `init` applies the minimum size, and rounds to
-        // pages.
+        // The cache can be larger than `limit`, because `init` applies the minimum size, and
+        // rounds to pages.
         Pages.fits(octets: limit + sizes.smallest)
     }
 
@@ -89,10 +89,11 @@ package final class AnswerCache: Sendable {
         return table.withLock { body(&$0, now) }
     }
 
-    /// Returns false only if the cache has no entry with this hash, fresh or expired.
+    /// Returns false only if the cache has neither a fresh nor an expired entry with this hash.
     package func mayContain(_ hash: UInt64) -> Bool { table.withLock { $0.mayContain(hash) } }
 
-    /// Stores an answer, unless its lifetime is 0, or the cache rejects it because of its size.
+    /// Stores an answer; ignores it if its lifetime is 0, or if the cache rejects it because of its
+    /// size.
     ///
     /// - Parameter hash: the hash of the question; nil if unknown.
     package func insert(_ answer: CachedAnswer, hash: UInt64? = nil, now: Instant) {
@@ -128,8 +129,8 @@ package final class AnswerCache: Sendable {
 
     /// Returns the cached answer in a period in which the workers bypass the cache.
     ///
-    /// If no such period is active (``setBypassed(_:)``), returns nil, because the workers have
-    /// already searched the cache.
+    /// Outside such a period (``setBypassed(_:)``), returns nil, because the workers have already
+    /// searched the cache.
     package func bypassedAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -142,9 +143,9 @@ package final class AnswerCache: Sendable {
 
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// Number of hits for each server number.
+    /// Count of hits; the index is the source number (`CachedAnswer.server`).
     ///
-    /// The array is a copy, because otherwise the next hit would copy the array (copy on write).
+    /// `map` copies the array. Otherwise, the next hit would copy it (copy on write).
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing
@@ -157,16 +158,16 @@ package final class AnswerCache: Sendable {
 
         case negative
 
-        /// Entries that expired or were marked stale.
+        /// Entries that have expired, or that the daemon has marked stale.
         case stale
 
         case source(AnswerSource)
 
-        /// Entries with answers of the servers that have these numbers.
+        /// Entries with answers of the servers that have these source numbers.
         case servers(Set<UInt16>)
     }
 
-    /// Moves the records of `addresses` to the start of a fresh answer.
+    /// Moves the records of `addresses` to the start of the fresh cached answer, in this order.
     package func reorder(
         _ question: Question,
         variant: AnswerVariant,
@@ -179,7 +180,7 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Snapshots
 
-    /// Position at which a lap of the ring buffer ends if the lap starts now.
+    /// Position at which a pass over the ring buffer ends if the pass starts now.
     var lapEnd: Int { table.withLock { $0.ring.head + $0.ring.capacity } }
 
     // MARK: - Walking and counting

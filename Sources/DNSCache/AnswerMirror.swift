@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Store with copies of cache entries that answers queries itself, for example in the kernel.
+/// Store with copies of cache entries, from which for example the kernel answers queries.
 ///
 /// The second hit on an entry stores a copy. The cache removes the copy before it changes the
-/// entry. `store`, `remove` and `change` run under the cache's lock: implementations must be short
-/// and must not call the cache.
+/// entry. The cache calls `store`, `remove` and `change` while it holds its lock: implementations
+/// must be fast, and must not call the cache.
 package protocol AnswerMirror: AnyObject, Sendable {
     /// Stores a copy; returns false if the mirror has no space or is suspended.
     ///
@@ -23,12 +23,13 @@ package protocol AnswerMirror: AnyObject, Sendable {
     /// Calls `changes`; the `store` and `remove` calls in `changes` take effect together.
     func change(_ changes: () -> Void)
 
-    /// Stops the replies of the mirror until `resume` was called once for each `suspend`.
+    /// Stops the replies of the mirror, until `resume` has been called once for each `suspend`.
     func suspend()
 
     func resume()
 
-    /// Returns the hits on at most `count` copies since the previous pass over all copies.
+    /// Returns the hits on the next copies, at most `count`, since the previous pass over all
+    /// copies.
     ///
     /// If the mirror is full, the result also contains some copies without hits (`idle`).
     ///
@@ -67,10 +68,14 @@ package struct MirroredAnswer: Sendable {
 
     package let server: UInt16
 
-    /// Time from which the TTLs count down, in ms since `AnswerCache.origin`; may be negative.
+    /// Storage time of the entry, in milliseconds since `AnswerCache.origin`; may be negative.
+    ///
+    /// The TTLs count down from this time.
     package let storedAt: Int64
 
-    /// Time of expiry, or of refresh if earlier, in milliseconds since `AnswerCache.origin`.
+    /// Time at which the entry expires or must be refreshed, whichever is earlier.
+    ///
+    /// In milliseconds since `AnswerCache.origin`.
     package let endsAt: Int64
 }
 
@@ -104,9 +109,10 @@ extension AnswerTable {
 
     package var hasOffers: Bool { !offers.isEmpty }
 
-    /// Returns true if `entry` must be queued after a hit, so that the mirror stores a copy later.
+    /// Returns true if a hit on `entry` must queue the entry, so that the mirror later stores a
+    /// copy.
     ///
-    /// `entry` is the header before the hit.
+    /// - Parameter entry: the header before the hit.
     func wantsOffer(_ entry: EntryHeader) -> Bool {
         entry.isOfferable && acceptsOffers && entry.demand.isAgain
             && !(rotates && entry.answerCount > 1)
@@ -140,9 +146,9 @@ extension AnswerTable {
         offers.removeAll(keepingCapacity: true)
     }
 
-    /// Returns true if the table has another answer to the same question for the same clients.
+    /// Returns true if the table has another answer that matches the same queries.
     ///
-    /// The mirror cannot decide which of the two answers to use, so the mirror gets neither.
+    /// The mirror cannot decide which of the two answers to use, and therefore gets neither.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)
@@ -231,7 +237,7 @@ extension AnswerCache {
         withTable(now: now) { table, now in table.writeOffers(now: now) }
     }
 
-    /// Counts the hits on at most 256 copies as cache hits, and returns these hits.
+    /// Counts the hits on the next copies (at most 256) as cache hits, and returns these hits.
     ///
     /// - Parameter position: 0 for the first call of a pass, then `next` of the previous result.
     package func collectMirroredHits(
@@ -246,13 +252,13 @@ extension AnswerCache {
             withTable { table in for copy in copies { table.drop(copy) } }
         }
         if stride.next == nil {
-            // The next `store` shows if the mirror has space again.
+            // The next call of `store` shows if the mirror has space again.
             withTable { table in table.acceptsOffers = table.mirror != nil }
         }
         return (stride.hits, stride.next)
     }
 
-    /// Returns the name of each copied entry in wire form; nil for an entry that the cache removed.
+    /// Returns the name of each copied entry in wire form; nil if the cache has removed the entry.
     package func names(of copies: [MirroredHits]) -> [[UInt8]?] {
         var names: [[UInt8]?] = []
         copies.inParts(of: 64) { copies in

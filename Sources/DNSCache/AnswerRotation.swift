@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Consecutive address records of a reply.
+/// Consecutive address records of equal size in a reply.
 ///
 ///     header | question | CNAME … | A  A  A  A | RRSIG … | OPT
 ///                                 ^ start        4 records of `size` octets
@@ -16,7 +16,9 @@ struct AddressBlock {
     /// Number of records, at least 2.
     let count: Int
 
-    /// Finds the address records of equal size in a reply of this daemon; nil if fewer than two.
+    /// Finds the address records in a reply of this daemon.
+    ///
+    /// Nil if there are fewer than two, or if their sizes differ.
     init?(in reply: RawSpan, from questionEnd: Int, answerCount: Int, type: RecordType) {
         var position = questionEnd
         var start = questionEnd
@@ -54,7 +56,7 @@ struct AddressBlock {
         reverse(&reply, 0..<count)
     }
 
-    /// Puts the records of `addresses` first, in this order.
+    /// Moves the records of `addresses` to the start of the block, in this order.
     func sort(_ reply: inout MutableRawSpan, by addresses: [IPAddress]) {
         var place = 0
         for address in addresses where place < count {

@@ -27,7 +27,9 @@ extension AnswerTable {
         )
     }
 
-    /// Returns the newest NOERROR or NXDOMAIN entry; `isHeld` is true if a failure is cached.
+    /// Returns the newest NOERROR or NXDOMAIN entry, fresh or stale.
+    ///
+    /// `isHeld` is true if the table also has a failure for the question.
     func newest(
         for question: Question,
         hash: UInt64? = nil,
@@ -79,7 +81,7 @@ extension AnswerTable {
         return nil
     }
 
-    /// Returns the cached answer while the workers bypass the table; counts as a hit.
+    /// Returns the cached answer, and counts a hit, while the workers bypass the table.
     ///
     /// Returns nil if ``isBypassed`` is false.
     mutating func bypassedAnswer(

@@ -5,7 +5,7 @@ extension AnswerTable {
     /// Maximum total `price(_:)` of the entries that one insertion moves to the head of the ring.
     private static var mostSpared: Int { 32 }
 
-    /// Maximum number of bucket splits in one insertion, which take about 50 µs.
+    /// Maximum number of further bucket splits in one insertion; they take about 50 µs.
     private static var mostSplits: Int { 64 }
 
     /// Stores an answer; returns false if the cache rejects the answer because of its size.
@@ -23,8 +23,8 @@ extension AnswerTable {
 
     /// Returns false for a large answer if large answers have used their share (``LargeAnswers``).
     ///
-    /// Always returns true if the insertion needs no eviction. Always returns true for an answer of
-    /// a vendor, because a later miss would cause another billed call.
+    /// Always returns true if the insertion needs no eviction. Also returns true for each answer of
+    /// a vendor: if it were not stored, the next query would cause another billed call.
     private mutating func admits(_ header: EntryHeader, now: UInt64) -> Bool {
         let length = Int(header.length)
         let isVendors = header.source == AnswerSource.vendor.rawValue
@@ -35,7 +35,7 @@ extension AnswerTable {
     /// Stores an answer of a snapshot; returns false if the cache rejects the answer.
     ///
     /// The cache rejects an answer that is too large, too old, or not newer than a cached answer to
-    /// the same question. A cached failure causes no rejection. `age` is in seconds.
+    /// the same question; here, cached failures do not count. `age` is in seconds.
     mutating func restore(
         _ answer: CachedAnswer,
         age: UInt32,
@@ -88,7 +88,7 @@ extension AnswerTable {
         numbers.insertions &+= 1
     }
 
-    /// Removes the entries that `header` replaces; the new entry gets half of their hits.
+    /// Removes the entries that `header` replaces; returns half of their hits for the new entry.
     private mutating func removeReplaced(
         by header: EntryHeader,
         _ name: [UInt8],
@@ -99,8 +99,8 @@ extension AnswerTable {
         while let reference = index.next(&probe) {
             let entry = ring[reference]
             guard isEntry(reference, header.hash, name.rawSpan, header.type) else { continue }
-            // Removes the mirror's copy even if the old entry stays, because the mirror cannot
-            // choose between two entries for the same client.
+            // Removes the mirror's copy even if the old entry stays: if two entries match a query,
+            // the mirror cannot choose between them.
             withdraw(reference)
             guard header.replaces(entry) else { continue }
             if !entry.isFresh(now) { numbers.expired &+= 1 }
@@ -121,7 +121,8 @@ extension AnswerTable {
         count(header, by: -1)
     }
 
-    /// Releases unused memory, except between live entries; returns true if more calls are needed.
+    /// Releases unused memory, but not between live entries; returns true if the caller must call
+    /// again.
     mutating func giveBack() -> Bool {
         let isMoreInRing = ring.giveBackDead(atMost: 1024)
         if numbers.entries == 0 { index.startAnew() }
@@ -132,7 +133,7 @@ extension AnswerTable {
 
     mutating func expire(_ reference: Int, now: UInt64) {
         withdraw(reference)
-        // The lifetime ends at the current age, so the entry is stale.
+        // Sets the lifetime to the current age; so the entry is stale now.
         ring[reference].lifetime = UInt32(truncatingIfNeeded: ring[reference].age(now))
         numbers.markedStale &+= 1
     }
@@ -161,8 +162,8 @@ extension AnswerTable {
 
     /// Removes one of `references`, and counts an eviction, or an expiry if the entry is not fresh.
     ///
-    /// The first choice is an entry without a recent hit, the second a stale entry, the third any
-    /// entry. Of several entries of the same kind, the oldest is evicted.
+    /// Evicts an entry without a recent hit; if there is none, a stale entry; if there is none, any
+    /// entry. If several entries qualify, evicts the one that is nearest to the tail of the ring.
     private mutating func removeOne(of references: [Int], now: UInt64) {
         let order = references.map { reference in
             let worth = ring[reference].price(now).map { -$0 } ?? .min
@@ -192,10 +193,10 @@ extension AnswerTable {
 }
 
 extension EntryHeader {
-    /// True if this entry replaces `other` for the same question.
+    /// True if this entry replaces `other`, an entry for the same question.
     ///
-    /// An answer that is valid for all clients replaces all variants. A failure replaces only
-    /// failures.
+    /// An entry that is valid for all queries replaces entries of all variants. A failure replaces
+    /// only failures.
     fileprivate func replaces(_ other: EntryHeader) -> Bool {
         guard variant == AnswerVariant.any.rawValue || variant == other.variant else {
             return false

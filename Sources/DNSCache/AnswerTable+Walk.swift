@@ -11,7 +11,7 @@ extension AnswerTable {
         /// Keep the entry, and end this call of `walk`.
         case stop
 
-        /// Keep the entry, and end its lifetime.
+        /// Keep the entry, but mark it stale.
         case expire(now: UInt64)
     }
 
@@ -65,7 +65,7 @@ extension AnswerTable {
 
     func isFresh(_ reference: Int, now: UInt64) -> Bool { ring[reference].isFresh(now) }
 
-    /// Returns the name of an entry in the letter case of the first query.
+    /// Returns the name of an entry, in the letter case of the query that stored the entry.
     func name(_ reference: Int) -> Name? {
         ring.withParts(reference) { name, _, _, _ in
             // SAFETY: the octets are copied while the ring is borrowed.

@@ -21,15 +21,15 @@ package struct AnswerTable: ~Copyable {
 
     var hitsByServer: [UInt64] = [0]
 
-    /// Mirror of the entries; `remove` is called only for entries with a copy.
+    /// Mirror of the entries; the table calls `remove` only for entries with a copy.
     var mirror: (any AnswerMirror)?
 
-    /// True if the mirror has space for more copies.
+    /// True if the mirror may have space for more copies.
     var acceptsOffers = false
 
     var offers: [UInt64] = []
 
-    /// Octets of a typical entry, from which the maximum size of the index is computed.
+    /// Octets of a typical entry, which determine the maximum size of the index.
     private static var expectedEntry: Int { 144 }
 
     init(limit: Int, seed: UInt64, rotates: Bool = false) {
@@ -46,7 +46,9 @@ package struct AnswerTable: ~Copyable {
     /// Prefetches the bucket of `hash` into the processor cache.
     package func prefetchPlace(_ hash: UInt64) { index.prefetch(hash) }
 
-    /// Prefetches the entry of `hash`; reads the bucket, so call ``prefetchPlace(_:)`` before.
+    /// Prefetches the entry of `hash`.
+    ///
+    /// This function reads the bucket of `hash`, which ``prefetchPlace(_:)`` has prefetched.
     package func prefetchAnswer(_ hash: UInt64) {
         var probe = index.probe(hash)
         if let reference = index.next(&probe) { ring.prefetch(reference) }
@@ -56,8 +58,8 @@ package struct AnswerTable: ~Copyable {
 
     /// Returns false only if the table has no entry with this hash.
     ///
-    /// Two hashes with the same upper half can look equal, so the result can be true without an
-    /// entry.
+    /// The index compares only the upper halves of hashes. So the result can be true although the
+    /// table has no entry with this hash.
     func mayContain(_ hash: UInt64) -> Bool {
         var probe = index.probe(hash)
         return index.next(&probe) != nil
@@ -83,7 +85,7 @@ package struct AnswerTable: ~Copyable {
         let wantsRefresh = entry.wantsRefresh(age: age)
         if wantsRefresh {
             ring[reference].noteRefresh()
-            // The copy in the mirror has expired. A later hit stores a new copy.
+            // The copy in the mirror ends at the refresh age. A later hit stores a new copy.
             withdraw(reference)
         } else if wantsOffer(entry) {
             noteOffer(entry.hash)
@@ -128,7 +130,7 @@ package struct AnswerTable: ~Copyable {
         }
     }
 
-    /// Rotates addresses; not inlined, so that the function does not slow down other replies.
+    /// Rotates the addresses; not inlined, so that replies without rotation are not slower.
     @inline(never)
     private static func rotate(
         _ buffer: inout MutableRawSpan,
@@ -150,7 +152,9 @@ package struct AnswerTable: ~Copyable {
         block.rotate(&buffer, to: turn % block.count)
     }
 
-    /// Returns the fresh entry for `query`; a cached failure only if there is no stale answer.
+    /// Returns the fresh entry for `query`; nil on a miss.
+    ///
+    /// A cached failure is returned only if the table has no stale answer to `query`.
     private func find(_ query: borrowing QueryView, _ hash: UInt64?, now: UInt64) -> Int? {
         guard !isBypassed else { return nil }
         let type = query.facts.type.rawValue

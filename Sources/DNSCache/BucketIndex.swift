@@ -7,10 +7,10 @@ internal import CLinux
 ///
 ///     0: free
 ///     upper 32 bits: upper half of the hash
-///     lower 32 bits: reference of the entry divided by 8, at least 1
+///     lower 32 bits: reference of the entry (its place in the ring) divided by 8, at least 1
 ///
-/// The index grows by linear hashing. During growth, an insertion splits 2 buckets, or up to 66 if
-/// both buckets of the entry are full.
+/// The index grows by linear hashing. During growth, an insertion splits 2 buckets; if both buckets
+/// of the entry are full, it splits up to 64 more.
 ///
 ///     (mask + 1) / 2 <= count <= mask + 1
 ///     slots of buckets from `count` on are 0
@@ -30,7 +30,7 @@ struct BucketIndex: ~Copyable {
     /// Maximum number of buckets, a power of two.
     private let most: Int
 
-    /// Number of buckets that may use memory; all later buckets use none.
+    /// Number of buckets that may use memory; buckets with a higher index use no memory.
     private var touched = Self.fewest
 
     private static var slotsPerBucket: Int { 8 }
@@ -41,7 +41,7 @@ struct BucketIndex: ~Copyable {
 
     private static var splits: Int { 2 }
 
-    /// Maximum octets to release per call, which takes about 50 µs.
+    /// Maximum octets that one call of ``giveBack()`` releases; the call then takes about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
     var octets: Int { count * Self.bucketOctets }
@@ -77,7 +77,7 @@ struct BucketIndex: ~Copyable {
         return Probe(hash: hash, slot: first, end: first + Self.slotsPerBucket)
     }
 
-    /// Returns the next reference with the same upper half of the hash; nil at the end.
+    /// Returns the next reference whose slot has the upper half of the hash; nil at the end.
     func next(_ probe: inout Probe) -> Int? {
         while true {
             while probe.slot < probe.end {
@@ -134,11 +134,11 @@ struct BucketIndex: ~Copyable {
 
     // MARK: - Growing
 
-    /// Splits buckets if the load factor is high; call once per insertion.
+    /// Splits buckets if the load factor is high; the caller calls this once per insertion.
     mutating func grow(for entries: Int, in ring: borrowing EntryRing) {
-        // Above 70 % load, both buckets of a hash may be full. When the index has begun to double
-        // its size, each insertion continues the doubling, because buckets that are not split yet
-        // have twice the load.
+        // Above 70 % load, both buckets of a hash may be full. After the index has begun to double
+        // its size, each insertion continues the doubling, because a bucket that is not yet split
+        // has twice the load of the other buckets.
         let isWhole = count == mask + 1
         guard count < most, !isWhole || entries * 10 > count * Self.slotsPerBucket * 7 else {
             return
@@ -147,9 +147,9 @@ struct BucketIndex: ~Copyable {
         touched = max(touched, count)
     }
 
-    /// Splits one bucket, because both buckets of a new entry are full.
+    /// Splits one bucket when both buckets of a new entry are full.
     ///
-    /// Returns false if the index has its maximum size.
+    /// Returns false if the index already has its maximum size.
     mutating func growMore(in ring: borrowing EntryRing) -> Bool {
         guard count < most else { return false }
         split(ring)
@@ -178,7 +178,8 @@ struct BucketIndex: ~Copyable {
         mask = Self.fewest - 1
     }
 
-    /// Releases memory of buckets that no longer exist; returns true if more calls are needed.
+    /// Releases the memory of buckets that no longer exist; returns true if the caller must call
+    /// again.
     mutating func giveBack() -> Bool {
         let keep = (count * Self.bucketOctets + Pages.size - 1) & -Pages.size
         let end = (touched * Self.bucketOctets + Pages.size - 1) & -Pages.size
@@ -208,7 +209,7 @@ struct BucketIndex: ~Copyable {
 
     private func first(_ hash: UInt64) -> Int { start(Int(truncatingIfNeeded: hash)) }
 
-    /// Returns the first slot of the second bucket; both buckets may be the same.
+    /// Returns the first slot of the second bucket, which may be the same as the first bucket.
     private func second(_ hash: UInt64) -> Int {
         start(Int(truncatingIfNeeded: (hash &* 0x9E37_79B9_7F4A_7C15) >> 32))
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Incremental removal or expiry of selected entries.
+/// Incremental pass over the cache that removes the selected entries or marks them as stale.
 ///
 /// The caller must pause between steps (see "One lock" in `DNSCache.md`).
 package struct CacheSweep {
@@ -9,13 +9,13 @@ package struct CacheSweep {
 
     /// Function that returns true for an entry to remove.
     ///
-    /// The arguments are the name, type, source and server number of the entry.
+    /// The arguments are the name, type, source and source number (`server`) of the entry.
     package typealias Judge = (Name, RecordType, AnswerSource, UInt16) -> Bool
 
     /// Function that returns true for an entry to remove.
     ///
-    /// The arguments are the type, the server number and the content of the entry. `sections`
-    /// returns the records in wire format; their names are compressed.
+    /// The arguments are the type, the source number (`server`) and the content of the entry.
+    /// `sections` returns the records in wire format; their names are compressed.
     package typealias ContentJudge = (
         RecordType, UInt16, _ isNegative: Bool, _ sections: () -> [UInt8]
     ) -> Bool
@@ -24,10 +24,12 @@ package struct CacheSweep {
     private let picks: (borrowing AnswerTable, Int, _ now: UInt64) -> Bool
     private let action: Action
 
-    /// Latest storage time of selected entries, in ms since `AnswerCache.origin`; nil for no limit.
+    /// The sweep skips entries stored after this time, in milliseconds since `AnswerCache.origin`.
+    ///
+    /// If nil, the sweep skips no entry because of its age.
     private let youngest: Int64?
 
-    /// Position in the ring buffer; nil if only unused memory must still be released.
+    /// Position in the ring buffer; nil if the sweep must only release unused memory.
     private var position: Int? = 0
 
     private let lapEnd: Int
@@ -42,7 +44,8 @@ package struct CacheSweep {
     ///
     /// The caller must call ``step(now:)`` until it returns false.
     ///
-    /// - Parameter youngest: entries that were stored later are skipped; nil to skip no entry.
+    /// - Parameter youngest: the sweep skips entries that were stored later; if nil, it skips no
+    ///   entry because of its age.
     package init(
         _ cache: AnswerCache,
         _ selection: AnswerCache.Selection,
@@ -98,10 +101,10 @@ package struct CacheSweep {
 
     // MARK: - Steps
 
-    /// True if the caller must no longer pause between steps.
+    /// True if the caller must run the remaining steps without pauses.
     ///
     /// Insertions move old entries to the head of the ring buffer. If the sweep still paused after
-    /// one lap, it might never reach these entries.
+    /// one pass over the ring buffer, it might never reach these entries.
     package var isLate: Bool { youngest != nil && position.map { $0 >= lapEnd } ?? false }
 
     /// Runs one step; returns true if more steps are needed.

@@ -6,7 +6,7 @@ package struct CachedAnswer: Sendable {
     package var variant: AnswerVariant
     package var rcode: RCode
 
-    /// Records that follow the question in a reply; valid for any letter case of the question.
+    /// Records that follow the question in a reply, whatever the letter case of the question's name.
     package var sections: AnswerSections
 
     /// Seconds for which the answer is fresh, at most the lowest TTL.
@@ -14,7 +14,7 @@ package struct CachedAnswer: Sendable {
 
     package var source: AnswerSource
 
-    /// Number of the vendor server or upstream that returned the answer.
+    /// Source number that identifies the vendor server or upstream that returned the answer.
     package var server: UInt16
 
     /// AD flag: a trusted source validated all records (RFC 4035 §3.2.3).
@@ -23,10 +23,12 @@ package struct CachedAnswer: Sendable {
     /// Seconds after the lifetime in which the answer is stale (RFC 8767); ignored for failures.
     package var staleWindow: UInt32
 
-    /// Age in seconds at which a hit requests a refresh; 0 means never.
+    /// Age in seconds from which on the first hit requests a refresh; 0 means never.
     package var refreshAfter: UInt32
 
-    /// Extended DNS errors as EDNS options (RFC 8914); dropped if longer than 255 octets.
+    /// Extended DNS errors as EDNS options (RFC 8914).
+    ///
+    /// The cache drops the options if they have more than 255 octets together.
     package var options: [UInt8]
 
     package init(
@@ -62,21 +64,21 @@ package struct FreshAnswer: Sendable {
     package var age: UInt32
 }
 
-/// Newest NOERROR or NXDOMAIN answer, to serve if resolution fails (RFC 8767).
+/// Newest NOERROR or NXDOMAIN answer, for a client if the resolution fails (RFC 8767).
 package struct StaleAnswer: Sendable {
-    /// Answer with the TTLs to send; its lifetime is 0, so that the answer is not stored again.
+    /// Answer with the TTLs for the client; its lifetime is 0, so that the cache rejects a copy.
     package var answer: CachedAnswer
 
     package var age: UInt64
 
-    /// Seconds since expiry; nil if fresh.
+    /// Seconds since the answer expired; nil if the answer is fresh.
     package var expiredFor: UInt64?
 
     /// True if a cached failure delays the next resolution.
     package var isHeld: Bool
 }
 
-/// Clients for which an answer is valid: all clients, or those with certain DO and CD bits.
+/// Queries for which an answer is valid: all queries, or those with certain DO and CD bits.
 package struct AnswerVariant: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt8
 
@@ -86,7 +88,7 @@ package struct AnswerVariant: RawRepresentable, Hashable, Sendable {
 
     package static let any = AnswerVariant(rawValue: 0xFF)
 
-    /// Creates the variant for clients with these bits of RFC 4035: DO (§3.2.1) and CD (§3.2.2).
+    /// Creates the variant for queries with these bits of RFC 4035: DO (§3.2.1) and CD (§3.2.2).
     package init(dnssecOK: Bool, checkingDisabled: Bool) {
         rawValue = (dnssecOK ? 1 : 0) | (checkingDisabled ? 2 : 0)
     }
@@ -118,13 +120,13 @@ package struct CacheEntry: Sendable, Equatable {
     /// Remaining lifetime in seconds.
     package var remaining: UInt64
 
-    /// Remaining stale window in seconds.
+    /// Remaining time in seconds in which the entry can be used as a stale answer.
     package var staleRemaining: UInt64
 
-    /// Seconds until a hit requests a refresh; nil if no hit requests one.
+    /// Seconds until a hit requests a refresh; nil if no further hit requests a refresh.
     package var refreshIn: UInt64?
 
-    /// Number of hits, plus half of the `hits` of the entries that this entry replaced.
+    /// Count of hits, plus half of the value of `hits` of the entries that this entry replaced.
     package var hits: UInt32
 
     /// True for NXDOMAIN and NODATA (RFC 2308).
@@ -153,6 +155,6 @@ package struct CacheNumbers: Sendable, Equatable {
 
     package var expired: UInt64 = 0
 
-    /// Entries that were marked stale before their TTL ended.
+    /// Entries that the daemon marked stale before their TTL ended.
     package var markedStale: UInt64 = 0
 }

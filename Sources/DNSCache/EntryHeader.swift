@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Header of an entry; name, TTL offsets, sections and EDNS options follow.
+/// Header of an entry; in the ring, the name, TTL offsets, sections and EDNS options follow.
 ///
 ///     stored                age = lifetime           age = lifetime + staleWindow
-///       |--------- fresh --------|-------- stale --------|---- useless, reclaimed when oldest
+///       |--------- fresh --------|-------- stale --------|---- useless, evicted when oldest
 ///                     ^ refreshAt
 struct EntryHeader {
-    /// Size in octets, a multiple of 8; a filler (`EntryRing`) has only `length` and `isLive`.
+    /// Size of the entry in octets, a multiple of 8.
+    ///
+    /// A filler (`EntryRing`) has only the fields `length` and `isLive`.
     var length: UInt32
 
     /// True if the index refers to the entry.
@@ -29,7 +31,7 @@ struct EntryHeader {
 
     var staleWindow: UInt32
 
-    /// Age in seconds at which a hit requests a refresh; the top bit is set after the request.
+    /// Age in seconds from which on a hit requests a refresh; the request sets the top bit.
     var refreshAt: UInt32
 
     var type: UInt16
@@ -95,7 +97,7 @@ extension EntryHeader {
         UInt64(max(0, Int64(bitPattern: now) &- storedAt))
     }
 
-    /// True during the lifetime; avoids the slow division in `age(_:)`.
+    /// True during the lifetime; computed without the slow division of `age(_:)`.
     func isFresh(_ now: UInt64) -> Bool { passed(now) < 1000 &* UInt64(lifetime) }
 
     private var end: UInt64 { UInt64(lifetime) + UInt64(staleWindow) }
@@ -138,7 +140,7 @@ extension EntryHeader {
 extension EntryHeader {
     var isNegative: Bool { rcode == 3 || rcode == 0 && answerCount == 0 }
 
-    /// True for a cached failure (RFC 8767 §5).
+    /// True for a cached failure, such as SERVFAIL (RFC 8767 §5).
     var isFailure: Bool { rcode != 0 && rcode != 3 }
 
     private static var authentic: UInt8 { 0x80 }
@@ -163,10 +165,10 @@ extension EntryHeader {
     /// AD flag of the header, or 0; computed without a branch.
     var flags: UInt16 { UInt16(origin & Self.authentic) >> 2 }
 
-    /// Returns the price of moving the entry to the head of the ring; nil for an entry to evict.
+    /// Returns the cost of moving the entry to the head of the ring, instead of evicting the entry.
     ///
-    /// The total price of the moves in one insertion is limited. A stale entry has a higher price
-    /// than a fresh entry, so that stale entries are evicted first.
+    /// The total cost of the moves in one insertion is limited. A stale entry costs more than a
+    /// fresh entry, so that stale entries are evicted first. Nil if the entry must be evicted.
     func price(_ now: UInt64) -> Int? {
         guard demand.isNew else { return nil }
         if isFresh(now) { return 1 }
@@ -174,9 +176,9 @@ extension EntryHeader {
     }
 }
 
-/// Hits on an entry, and flags for eviction.
+/// Count of hits on an entry, with flags.
 struct Demand: Equatable {
-    /// Number of hits; `isNew` and `isAgain` in the upper two bits.
+    /// Count of hits; the upper two bits are `isNew` and `isAgain`.
     private var bits: UInt32 = 0
 
     private static var flags: UInt32 { 0xC000_0000 }
@@ -186,13 +188,14 @@ struct Demand: Equatable {
     /// True if the entry had a hit since it was stored or last moved to the head.
     var isNew: Bool { bits & 0x8000_0000 != 0 }
 
+    /// True if the entry had a hit since it was stored.
     var isAgain: Bool { bits & 0x4000_0000 != 0 }
 
     init(hits: UInt32 = 0, isNew: Bool = false) {
         bits = min(hits, ~Self.flags) | (isNew ? 0x8000_0000 : 0)
     }
 
-    /// Counts a hit; the number wraps after 2^30 hits.
+    /// Counts a hit; the count wraps around after 2^30 hits.
     mutating func noteHit() { bits = (bits &+ 1) | Self.flags }
 
     mutating func noteHits(_ times: UInt64) {

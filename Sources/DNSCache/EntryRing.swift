@@ -43,7 +43,7 @@ struct EntryRing: ~Copyable {
         nonmutating set { unsafe header(reference).pointee = newValue }
     }
 
-    /// Returns the number of octets from the tail, where eviction starts, to an entry.
+    /// Returns the number of octets from the tail of the ring, where eviction starts, to an entry.
     func distanceFromTail(_ reference: Int) -> Int {
         (reference - 8 - tail % capacity + capacity) % capacity
     }
@@ -131,7 +131,7 @@ struct EntryRing: ~Copyable {
         head + bridge(for: length) + length - tail <= capacity
     }
 
-    /// Appends an entry, which must fit, and returns its reference.
+    /// Appends an entry, and returns its reference; ``hasRoom(for:)`` must be true for its length.
     mutating func append(
         _ header: EntryHeader,
         name: [UInt8],
@@ -172,10 +172,10 @@ struct EntryRing: ~Copyable {
         tail += length(reference(at: tail))
     }
 
-    /// Maximum octets to release per call, which takes about 50 µs.
+    /// Maximum octets that one call of ``giveBackDead(atMost:)`` releases, in about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
-    /// Releases memory of dead entries at the tail; returns true if more may remain.
+    /// Releases the memory of dead entries at the tail; returns true if more such entries remain.
     mutating func giveBackDead(atMost count: Int) -> Bool {
         let from = tail
         var left = count
@@ -184,8 +184,8 @@ struct EntryRing: ~Copyable {
             left -= 1
             removeOldest()
         }
-        // If the head has wrapped around into the first page of the range, this page has newer
-        // entries and is not released.
+        // If the head has wrapped around into the first page of the range, this page also contains
+        // newer entries, and is not released.
         let offset = from % capacity
         var start = offset & -Pages.size
         if from - (offset - start) < head - capacity { start += Pages.size }
@@ -197,9 +197,9 @@ struct EntryRing: ~Copyable {
 
     /// Moves the oldest entry to the head and returns its new reference.
     ///
-    /// The buffer always has space, because the former place of the entry becomes free. If the
-    /// entry does not fit between the head and the end of the block, the entry moves to the start
-    /// of the block. The octets that are then skipped after the head are free already.
+    /// The ring always has space for the move, because the former place of the entry becomes free.
+    /// If the entry does not fit between the head and the end of the block, the entry moves to the
+    /// start of the block. The octets that are then skipped after the head are already free.
     mutating func renewOldest() -> Int {
         let old = reference(at: tail)
         let length = length(old)

@@ -2,28 +2,29 @@
 
 /// Limit on the share of large answers in the ring buffer.
 ///
-/// Without this limit, the owner of a domain can evict all other answers with a thousand queries
-/// for answers of 64 KiB, and the vendors bill the calls for the evicted answers again. With the
-/// limit, this attack needs 30 times as many queries.
+/// Without this limit, the owner of a domain could evict all other answers with a thousand queries
+/// for answers of 64 KiB. Then further queries for the evicted names would cause billed vendor
+/// calls. With the limit, this attack needs 30 times as many queries.
 struct LargeAnswers: Equatable {
     /// Size in octets above which an entry counts as large.
     static let threshold = 2 << 10
 
-    /// Milliseconds after which the whole share is free again, even without insertions.
+    /// Milliseconds after which large answers can use their whole share again, even if no other
+    /// answers are stored.
     static let period: UInt64 = 3_600_000
 
     private var used = 0
     private var latest: UInt64 = 0
 
-    /// Returns false for a large entry if large entries have used their share.
+    /// Counts an entry, and returns true; returns false for a large entry that exceeds the share.
     ///
-    /// The share is an eighth of the ring buffer. Used octets become free again within one
-    /// ``period``, and earlier if other entries are inserted: seven octets of other entries free
-    /// one octet.
+    /// The share is an eighth of the ring buffer. Used octets of the share become free again within
+    /// one ``period``. They become free earlier if other entries are inserted: seven octets of
+    /// other entries free one octet.
     ///
     /// - Parameters:
     ///   - length: octets of the entry.
-    ///   - capacity: octets of the ring buffer; the share is at least 128 KiB.
+    ///   - capacity: octets of the ring buffer. The share is at least 128 KiB.
     ///   - now: milliseconds since `AnswerCache.origin`.
     mutating func admit(_ length: Int, of capacity: Int, now: UInt64) -> Bool {
         guard length > Self.threshold else {

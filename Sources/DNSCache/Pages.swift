@@ -12,7 +12,7 @@ struct Pages: ~Copyable {
 
     static var size: Int { 4096 }
 
-    /// Maps a block; stops the process if the system refuses it (``fits(octets:)``).
+    /// Maps a block; if the system does not permit this, stops the process (``fits(octets:)``).
     init(octets: Int) {
         self.octets = (octets + Self.size - 1) & -Self.size
         guard let block = unsafe Self.map(self.octets) else {
@@ -45,14 +45,15 @@ struct Pages: ~Copyable {
         unsafe munmap(start, octets)
     }
 
-    /// Gives the memory of a range back to the system; the range then reads as zero.
+    /// Returns the memory of a range to the system; the range then reads as zero.
     ///
     /// `first` and `end` are offsets in octets, and multiples of `size`.
     mutating func giveBack(_ first: Int, _ end: Int) {
         guard first < end else { return }
         precondition(first >= 0 && end <= octets, "pages outside the block")
-        // If the system's pages are larger than `size`, madvise may fail; the memory stays in use.
-        // SAFETY: inside the block, and the owner guarantees that the range is unused.
+        // If the system's pages are larger than `size`, madvise may fail. Then the memory stays in
+        // use.
+        // SAFETY: the range is inside the block, and the owner guarantees that it is unused.
         _ = unsafe madvise(start + first, end - first, MADV_DONTNEED)
     }
 }

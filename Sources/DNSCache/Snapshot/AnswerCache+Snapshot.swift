@@ -7,7 +7,7 @@ extension AnswerCache {
         let count = min(count, 65_536)
         guard count > 0 else { return [] }
         var hottest: [HotEntry] = []
-        // `best` sorts only after `count` further entries, to limit the work per entry.
+        // To limit the work per entry, `best` sorts only after every `count` further entries.
         var least: UInt32 = 0
         var position: Int? = 0
         while let next = position {
@@ -40,7 +40,7 @@ package struct HotEntry: Sendable, Equatable {
 }
 
 extension AnswerTable {
-    /// Returns entries that have more than `least` hits, except failures and local answers.
+    /// Returns the next entries with more than `least` hits, except failures and local answers.
     mutating func hotStride(
         from position: Int,
         above least: UInt32,
@@ -64,7 +64,7 @@ extension AnswerTable {
         return (found, next)
     }
 
-    /// Stores entries; returns how many entries were stored, and how many of these are stale.
+    /// Stores entries; returns how many entries the table stored, and how many of these are stale.
     mutating func restore(
         _ entries: [SnapshotEntry],
         now: UInt64

@@ -17,7 +17,7 @@ enum SnapshotFormat {
     /// Signature with line ends, which a transfer in text mode would change (as in PNG).
     static let mark: [UInt8] = [0x89, 0x48, 0x44, 0x4E, 0x53, 0x0D, 0x0A, 0x1A]
 
-    /// Version to write; version 2 added the AD flag, version 3 the digests.
+    /// Version of new files. Version 2 added the AD flag; version 3 added the digests.
     static let version: UInt16 = 3
 
     static let versions: ClosedRange<UInt16> = 1...3
@@ -28,13 +28,13 @@ enum SnapshotFormat {
 
     static var blockHeaderOctets: Int { 9 }
 
-    /// Sizes at which a block ends; to encode a block takes about 50 µs under the lock.
+    /// A block ends when it has one of these sizes; its encoding takes about 50 µs under the lock.
     static let block: (octets: Int, entries: Int) = (64 << 10, 256)
 
-    /// Maximum octets of a payload: a full block and the largest entry.
+    /// Maximum octets of a payload: `block.octets`, and a further entry of the maximum size.
     static let largestPayload = 160 << 10
 
-    /// Maximum octets of the name of a server or setting; longer names are truncated.
+    /// Maximum octets of the name of a server or setting; the writer truncates longer names.
     static let nameOctets = 255
 
     enum Kind: UInt8 {
@@ -44,10 +44,10 @@ enum SnapshotFormat {
         case end = 0x5A
     }
 
-    /// Flag of an entry that had a hit since it was stored or last moved to the head.
+    /// Flag of an entry that had a hit since it was stored or last moved to the head of the ring.
     static let isInDemand: UInt8 = 1
 
-    /// Flag of an entry with AD, from version 2 on.
+    /// Flag of an entry with AD; used since version 2.
     static let isAuthentic: UInt8 = 2
 
     static func flags(ofVersion version: UInt16) -> UInt8 {
@@ -85,7 +85,7 @@ package enum SnapshotError: Error, Equatable {
 
     case checksum(at: Int)
 
-    /// Unknown kind, or wrong order.
+    /// Block of an unknown kind, or block in a wrong place.
     case strangeBlock(at: Int)
 
     case badBlock(at: Int)

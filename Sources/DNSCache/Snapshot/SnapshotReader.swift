@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Incremental parser of a snapshot, which is untrusted.
+/// Incremental parser of a snapshot file, whose content is not trusted.
 ///
-/// Memory is bounded by one block and the cache. To store nothing from a damaged file, first read
-/// the file without a cache.
+/// The parser needs memory for one block only, in addition to the cache. To store nothing from a
+/// damaged file, the caller first reads the whole file without a cache.
 package struct SnapshotReader {
     package private(set) var summary = SnapshotSummary()
 
@@ -14,7 +14,7 @@ package struct SnapshotReader {
     private let selection: Selection
     private let believes: (String) -> Bool
 
-    /// Filter for the answers to store in the cache; depends on the header of the snapshot.
+    /// Filter for the answers to store; `selection` returns it for the digests in the file.
     private var isSelected: (CachedAnswer) -> Bool = { _ in true }
 
     private var pending: [UInt8] = []
@@ -24,34 +24,35 @@ package struct SnapshotReader {
 
     private var version = SnapshotFormat.version
 
-    /// Servers; the keys are their numbers in the file.
+    /// Servers; the keys are their source numbers in the file.
     private var servers: [UInt16: SnapshotEntry.Server] = [:]
 
-    /// Seconds since the snapshot was written; nil if the clock is far behind the time of writing.
+    /// Seconds since the snapshot was written; nil if the wall clock is far behind the time of
+    /// writing.
     ///
-    /// If nil, the age of the answers is unknown, and all answers are restored as expired answers.
+    /// If nil, the ages of the answers are unknown, and all answers are restored as expired.
     private var passed: UInt32? = 0
 
-    /// Maximum seconds by which the clock can be behind the time of writing; see `passed`.
+    /// Seconds by which the wall clock may be behind the time of writing.
     ///
-    /// Up to this difference, the snapshot counts as just written.
+    /// Up to this difference, the snapshot counts as just written. Beyond it, `passed` is nil.
     private static let clockStep: UInt64 = 60
 
     private enum Phase {
         case prologue, header, blocks, nothing
     }
 
-    /// Function that gets the digests of the settings, and returns a filter for answers to restore.
+    /// Function that gets the digests in the snapshot, and returns a filter for answers to restore.
     package typealias Selection = ([String: UInt64]) -> (CachedAnswer) -> Bool
 
     /// Creates a reader; without a cache, the reader only validates the file.
     ///
     /// - Parameters:
-    ///   - wallTime: seconds since 1970. If this time is more than 60 s before the time of writing,
-    ///     all answers are stale.
-    ///   - selection: called once, and only with a cache.
-    ///   - believes: returns true if the daemon trusts the DNSSEC validation of a server, given its
-    ///     name; the answers of other servers lose the AD flag.
+    ///   - wallTime: current wall-clock time in seconds since 1970. If this time is more than 60 s
+    ///     before the time of writing, all answers are restored as stale.
+    ///   - selection: function that is called once, but only if there is a cache.
+    ///   - believes: function that gets the name of a server, and returns true if the daemon trusts
+    ///     the DNSSEC validation of this server. Answers of other servers lose the AD flag.
     package init(
         into cache: AnswerCache?,
         now: Instant,
@@ -66,9 +67,9 @@ package struct SnapshotReader {
         self.believes = believes
     }
 
-    /// Parses octets of the file; after an error, earlier entries stay in the cache.
+    /// Parses the next octets of the file; after an error, earlier entries stay in the cache.
     ///
-    /// `serverNumber` gets the name of a server, and returns the server's number in this process.
+    /// `serverNumber` gets the name of a server, and returns its source number in this process.
     package mutating func read(
         _ octets: some Collection<UInt8>,
         _ serverNumber: (String) -> UInt16
@@ -248,7 +249,9 @@ package struct SnapshotSummary: Sendable, Equatable {
 
     package internal(set) var entries: UInt64 = 0
 
-    /// Entries that the cache stored; it skips entries that are too old or have a newer copy.
+    /// Count of the entries that the cache stored.
+    ///
+    /// The cache rejects entries that are too old, or for which it has a newer answer.
     package internal(set) var restored: UInt64 = 0
 
     package internal(set) var stale: UInt64 = 0
@@ -266,7 +269,7 @@ struct SnapshotEntry {
     let age: UInt32
     let demand: Demand
 
-    /// Parses an entry; throws if the cache could not have written the entry.
+    /// Parses an entry; throws if a ``SnapshotWriter`` cannot have written the entry.
     init(
         _ reader: inout WireReader,
         _ servers: [UInt16: Server],

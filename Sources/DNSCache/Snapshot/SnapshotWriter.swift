@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Incremental encoder of a snapshot, one block per call.
+/// Incremental encoder of a snapshot; each call encodes one block.
 ///
 /// If the cache moves an entry between two calls, the file may have the entry twice or not at all.
-/// Of two entries for a question, the reader keeps the newer.
+/// If the file has two entries for a question, the reader stores the newer one.
 package struct SnapshotWriter {
     package private(set) var entries: UInt64 = 0
 
@@ -19,7 +19,9 @@ package struct SnapshotWriter {
     private enum Phase {
         case header
 
-        /// The snapshot ends at position `end`, because fast insertions could make it endless.
+        /// The entries up to position `end` are written; entries inserted later are not.
+        ///
+        /// Without this end, fast insertions could make the snapshot endless.
         case entries(from: Int, end: Int)
         case end
         case nothing
@@ -28,9 +30,9 @@ package struct SnapshotWriter {
     /// Creates an encoder of the entries in `cache`.
     ///
     /// - Parameters:
-    ///   - now: time at which the ages are computed.
+    ///   - now: current time, from which the ages of the entries are computed.
     ///   - wallTime: seconds since 1970.
-    ///   - digests: digests of the settings; the keys are setting names of at most 255 octets.
+    ///   - digests: digests of the settings; the keys are names, of at most 255 octets.
     package init(
         of cache: AnswerCache,
         now: Instant,
@@ -109,7 +111,7 @@ struct SnapshotStride {
 }
 
 extension AnswerTable {
-    /// Encodes the next entries, except failures and local answers.
+    /// Encodes the next entries, but no failures and no local answers.
     mutating func snapshotStride(from position: Int, now: UInt64) -> SnapshotStride {
         var stride = SnapshotStride()
         stride.octets.reserveCapacity(SnapshotFormat.block.octets / 2)
