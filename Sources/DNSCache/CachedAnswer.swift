@@ -6,7 +6,7 @@ package struct CachedAnswer: Sendable {
     package var variant: AnswerVariant
     package var rcode: RCode
 
-    /// Records that follow the question in a reply, whatever the letter case of the question's name.
+    /// Records that follow the question in a reply, for any letter case of the question's name.
     package var sections: AnswerSections
 
     /// Seconds for which the answer is fresh, at most the lowest TTL.

@@ -9,7 +9,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Address order by connect time, fastest first")
+@Suite("Order of addresses by connection time, fastest first (`order: fastest`)")
 struct AddressOrderingTests {
     private static func policy(_ rules: AnswerPolicy.ProbeRule...) -> AnswerPolicy {
         var policy = AnswerPolicy()
@@ -132,7 +132,7 @@ struct AddressOrderingTests {
             _ = harness.begin(try Name("n\(number).example.com"))
         }
         await harness.world.advance(by: .seconds(10))
-        // Two unresponsive servers take 1 s, then the probes pause for 0.2 s.
+        // The addresses of a name do not respond for 1 s; then the prober pauses for 0.2 s.
         #expect(harness.tried.count <= 10 * 8)
         #expect(!harness.tried.isEmpty)
         await harness.world.advance(by: .seconds(600))

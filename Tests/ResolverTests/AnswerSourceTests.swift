@@ -3,10 +3,10 @@ import Testing
 
 @testable import Resolver
 
-@Suite("Sources of answers")
+@Suite("Numbers that identify answer sources")
 struct AnswerSourceTests {
     @Test(
-        "if all numbers are used, further sources share the number of a learned, unprotected source"
+        "if no number is left, all further sources share one number, which counts as unprotected"
     )
     func exhausted() {
         let origins = AnswerSourceRegistry()
@@ -17,7 +17,8 @@ struct AnswerSourceTests {
         #expect(origins.isLearned(last) && origins.isUnprotected(last))
         #expect(origins.number("network/udp://192.0.2.1") == first)
         #expect(origins.number(labelled: origins.label(last)) == last)
-        // A change of the network therefore removes the answers of the unknown source.
+        // `numbers(named:)` always includes the shared number. So each change of the network
+        // removes the cached answers of the sources that share this number.
         #expect(origins.numbers(named: []) == [last])
     }
 }

@@ -8,7 +8,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Vendor replies and clients' answers")
+@Suite("The answers that clients get after a vendor's reply")
 struct AnswerTests {
     private static let pairing: [Account] = [.tencent, .sealed, .alibaba]
 
@@ -36,7 +36,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "NODATA for an empty family has the TTL of the other family, within `negative-ttl`",
+        "NODATA for a family without addresses has the other family's TTL, within `negative-ttl`",
         arguments: [(1, 5), (200, 200), (86_400, 300)] as [(UInt32, UInt32)]
     )
     @ServiceLoop
@@ -75,7 +75,7 @@ struct AnswerTests {
         )
     }
 
-    @Test("queries that differ only in DO and CD share one call that found no address")
+    @Test("after a vendor call found no address, a query with other DO and CD bits needs no call")
     @ServiceLoop
     func rememberedOfOneFamily() async throws {
         let harness = try ResolverHarness(.alibaba) { $0.families = .v4 }
@@ -93,7 +93,7 @@ struct AnswerTests {
         #expect(harness.asked.count { $0.whom.hasPrefix("alibaba") } == 2)
     }
 
-    @Test("for the other family, a vendor without addresses is skipped, but not a failed vendor")
+    @Test("for AAAA, a vendor that had no addresses for A is skipped, but not a vendor that failed")
     @ServiceLoop
     func rememberedOfTheSecond() async throws {
         let harness = try ResolverHarness(.tencent, .alibaba)

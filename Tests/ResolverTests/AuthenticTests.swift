@@ -8,7 +8,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Answers validated by an upstream (RFC 4035 §3.2.3, RFC 6840 §5.8)")
+@Suite("Answers that an upstream has validated (RFC 4035 §3.2.3, RFC 6840 §5.8)")
 struct AuthenticTests {
     @ServiceLoop
     private static func validating(

@@ -8,7 +8,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Accepted addresses and permitted names")
+@Suite("Addresses that a vendor may return, and names that a vendor may get")
 struct BeliefTests {
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
@@ -72,7 +72,7 @@ struct BeliefTests {
     ]
 
     @Test(
-        "private addresses are dropped; if there are no others, the fallback is queried",
+        "a vendor's private addresses are removed; if no others remain, the fallback is queried",
         arguments: cases
     )
     @ServiceLoop
@@ -83,7 +83,7 @@ struct BeliefTests {
         #expect(harness.resolver.statistics.vendors.droppedAddresses == example.dropped)
     }
 
-    @Test("a dropped address is counted once for all clients")
+    @Test("if several queries share a vendor call, each removed address is counted once")
     @ServiceLoop
     func countedOnce() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -98,7 +98,7 @@ struct BeliefTests {
     }
 
     @Test(
-        "addresses that no server can have are never answered",
+        "clients never get addresses that no server can have, such as 0.0.0.0",
         arguments: ["0.0.0.0", "127.0.0.1", "169.254.1.1", "224.0.0.1"]
     )
     @ServiceLoop
@@ -118,7 +118,7 @@ struct BeliefTests {
         #expect(harness.vendors[0].statistics.droppedAddresses == 1)
     }
 
-    @Test("with only unusable addresses and no fallback, the answer is NODATA")
+    @Test("if a vendor's addresses are all unusable and there is no fallback, the answer is NODATA")
     @ServiceLoop
     func unusableWithoutFallback() async throws {
         let harness = try ResolverHarness(.tencent, fallsBack: false)
@@ -136,7 +136,7 @@ struct BeliefTests {
     }
 
     @Test(
-        "names and types that a vendor cannot resolve are not sent",
+        "queries that vendors cannot resolve go to the upstream, not to the vendor",
         arguments: [
             ("www.example.com", RecordType.https), ("www.example.com", .mx),
             ("www.example.com", .txt), ("www.example.com", .ptr),
@@ -154,7 +154,7 @@ struct BeliefTests {
         #expect(harness.world.sent.isEmpty)
     }
 
-    @Test("a NODATA of a JSON API is accepted")
+    @Test("if a JSON API returns NODATA, the client gets NODATA, and the fallback is not queried")
     @ServiceLoop
     func jsonNoData() async throws {
         try await ResolverHarness(.json).expect(
@@ -169,7 +169,7 @@ struct BeliefTests {
         )
     }
 
-    @Test("with only unusable addresses from a JSON API, the fallback is queried")
+    @Test("if a JSON API returns only unusable addresses, the fallback is queried")
     @ServiceLoop
     func jsonUnusable() async throws {
         let harness = try ResolverHarness(.json)

@@ -8,18 +8,20 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("A client with too many names does not change the answers for other clients")
+@Suite("A client that queries too many names does not change the answers for other clients")
 @ServiceLoop
 struct ClientShareTests {
     private static let target: Name = "www.example.com"
 
-    /// Number of the client with too many names.
+    /// The client 192.0.2.1, which queries too many names.
     private let busy: UInt32 = 1
 
-    /// Number of another client.
+    /// The client 192.0.2.2.
     private let other: UInt32 = 2
 
-    /// Returns a resolver whose first vendor answers after 200 ms, and allows 2 calls at a time.
+    /// Returns a resolver whose vendors may each have two calls in flight.
+    ///
+    /// The first vendor answers after 200 ms.
     private func harness(
         _ first: Account = .json,
         next: Account? = nil,
@@ -65,9 +67,9 @@ struct ClientShareTests {
         }
     }
 
-    /// Lets the busy client query other names, then the target, then other names for `time`.
+    /// Lets the busy client query other names, then the target, and then other names for `time`.
     ///
-    /// - Returns: the source of the answer; empty if there is no answer yet.
+    /// - Returns: the source of the answer for the target; empty if there is no answer yet.
     private func attack(_ harness: ResolverHarness, for time: Duration) async throws -> [String] {
         try await flood(harness, "a", for: .milliseconds(400))
         var origins: [String] = []
@@ -76,7 +78,7 @@ struct ClientShareTests {
         return origins.map(server)
     }
 
-    /// Checks that the first vendor answers the other client.
+    /// Checks that the other client gets an answer of the first vendor for the target.
     private func expectVendor(
         _ harness: ResolverHarness,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -93,7 +95,7 @@ struct ClientShareTests {
 
     private func server(_ origin: String) -> String { String(origin.prefix { $0 != "/" }) }
 
-    @Test("if no call is made for a name, an upstream's answer does not replace the expired answer")
+    @Test("if a limit prevents the vendor call, an upstream's answer for the name is not cached")
     func expired() async throws {
         let harness = try harness(fallbackAfter: .milliseconds(400))
         harness.begin(Self.target, of: other)
@@ -103,21 +105,21 @@ struct ClientShareTests {
         await expectVendor(harness)
     }
 
-    @Test("NXDOMAIN of the upstream for a name without a call is not cached")
+    @Test("if a client's limit prevents the vendor call, NXDOMAIN of the upstream is not cached")
     func denied() async throws {
         let harness = try harness(upstream: .denying(.nxDomain))
         #expect(try await attack(harness, for: .milliseconds(3_200)) == ["upstream"])
         await expectVendor(harness)
     }
 
-    @Test("SERVFAIL for a name without a call is not cached")
+    @Test("if a client's limit prevents the vendor call, SERVFAIL for the name is not cached")
     func failed() async throws {
         let harness = try harness(fallsBack: false)
         #expect(try await attack(harness, for: .milliseconds(3_100)) == ["httpdnsd"])
         await expectVendor(harness)
     }
 
-    @Test("an early answer of the upstream for a name without a call is not cached")
+    @Test("if a client's limit prevents the call, an upstream's early answer is not cached")
     func early() async throws {
         let harness = try harness(.sealed, fallbackAfter: .milliseconds(400))
         #expect(try await attack(harness, for: .milliseconds(850)) == ["upstream"])
@@ -141,7 +143,7 @@ struct ClientShareTests {
     }
 
     @Test(
-        "the answer of the next vendor is cached, unless only the first vendor is encrypted",
+        "the next vendor's answer is cached, except a plain answer after an encrypted vendor",
         arguments: [(.tencent, true), (.sealed, false)] as [(Account, Bool)]
     )
     func nextVendor(_ next: Account, isCached: Bool) async throws {
@@ -151,7 +153,7 @@ struct ClientShareTests {
         if !isCached { await expectVendor(harness) }
     }
 
-    @Test("if the next vendor has no address, the upstream's answer is not cached")
+    @Test("after a prevented call and an empty reply, the upstream's answer is not cached")
     func emptyNextVendor() async throws {
         let harness = try harness(next: .tencent)
         harness.zone["www.example.com"] = Known()
@@ -160,7 +162,7 @@ struct ClientShareTests {
         await expectVendor(harness)
     }
 
-    @Test("NXDOMAIN or NODATA of the next vendor is not cached")
+    @Test("if a client's limit prevents a vendor call, the next vendor's NXDOMAIN is not cached")
     func denyingNextVendor() async throws {
         let harness = try harness(.tencent, next: .json)
         harness.zone["www.example.com"] = nil
@@ -169,7 +171,7 @@ struct ClientShareTests {
         await expectVendor(harness)
     }
 
-    @Test("NODATA of the next vendor for the other family is not cached")
+    @Test("if a client's limit prevents a vendor call, NODATA for the other family is not cached")
     func halfEmptyNextVendor() async throws {
         let harness = try harness(.tencent, next: .alibaba)
         harness.zone["www.example.com"] = Known(v4: ["192.0.2.101"])

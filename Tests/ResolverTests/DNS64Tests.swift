@@ -10,13 +10,13 @@ import Upstream
 
 @Suite("Addresses synthesized from A records (RFC 6147)")
 struct DNS64Tests {
-    @Test("the vendor call for the A query is charged to the client of the AAAA query")
+    @Test("the vendor call for the A query of DNS64 is charged to the client of the AAAA query")
     @ServiceLoop
     func payer() async throws {
         var answers = AnswerPolicy()
         answers.synthesis = .vendors
-        // After the call of another client, a client may spend three quarters of the remaining
-        // budget: 6 calls.
+        // After another client's call, one client may spend three quarters of the remaining budget
+        // of 8 calls: 6 calls.
         let harness = try ResolverHarness(
             .json,
             answers: answers,
@@ -38,7 +38,7 @@ struct DNS64Tests {
         #expect(harness.vendors[0].statistics.tries == 8)
     }
 
-    @Test("the alias to a stale PTR record is stale, and is not cached")
+    @Test("the CNAME that DNS64 creates for a stale PTR record is stale, and is not cached")
     @ServiceLoop
     func stalePointer() async throws {
         var answers = AnswerPolicy()
@@ -66,7 +66,7 @@ struct DNS64Tests {
         #expect(harness.kept(outer) == [])
     }
 
-    @Test("a limit of the client of the AAAA query does not affect other clients of this query")
+    @Test("if a client's limit prevents the A query of DNS64, other clients get AAAA records")
     @ServiceLoop
     func limit() async throws {
         let harness = try limitedHarness()
@@ -81,7 +81,7 @@ struct DNS64Tests {
         #expect(sources.sorted() == ["1 httpdnsd", "2 upstream/scripted"])
     }
 
-    @Test("an eviction of the A query does not affect other clients of the AAAA query")
+    @Test("if the A query of DNS64 is evicted, other clients of the AAAA query get AAAA records")
     @ServiceLoop
     func eviction() async throws {
         let harness = try limitedHarness(after: .milliseconds(1_200))
@@ -90,7 +90,7 @@ struct DNS64Tests {
         for client: UInt32 in 1...2 {
             harness.begin(name, .aaaa, of: client) { sources.append("\(client) \($0)") }
         }
-        // The A query of DNS64 begins after 1.2 s.
+        // The A query of DNS64 begins after the AAAA reply, at 1.2 s.
         await harness.world.advance(by: .milliseconds(1_250))
         try sendOthers(0..<ResolverLimits.inFlight.perClient, to: harness)
         await harness.world.advance(by: .milliseconds(1_000))

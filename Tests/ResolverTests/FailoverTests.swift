@@ -8,7 +8,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("The next server, then the next vendor, then the fallback")
+@Suite("After a failure: the next server, then the next vendor, then the fallback")
 struct FailoverTests {
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
@@ -83,7 +83,7 @@ struct FailoverTests {
             ]
         } + [Case("another key", .otherKey, of: .sealed, next: 20, billed: 2)]
 
-    @Test("the next server is called after a failure or 300 ms", arguments: cases)
+    @Test("the vendor's next server is called after a failure, or after 300 ms", arguments: cases)
     @ServiceLoop
     private func nextServer(_ example: Case) async throws {
         let account = example.account.rawValue
@@ -108,7 +108,7 @@ struct FailoverTests {
         )
     }
 
-    @Test("without an alternative, the resolver waits for an unresponsive vendor")
+    @Test("if a route has only one vendor and no fallback, an unresponsive vendor is still called")
     @ServiceLoop
     func onlySilence() async throws {
         let harness = try ResolverHarness(.tencent, servers: 1, fallsBack: false) {
@@ -123,7 +123,10 @@ struct FailoverTests {
         #expect(harness.asked.map(\.whom) == ["tencent 1", "tencent 1", "tencent 1"])
     }
 
-    /// Fault of both servers of a vendor, milliseconds until the next vendor, and billed requests.
+    /// Fault of both servers of a vendor.
+    ///
+    /// `next` is the time in milliseconds after which the next vendor is called; `billed` is the
+    /// number of requests that the vendor bills.
     private static let hopeless: [(label: String, fault: Fault, next: Int, billed: Int)] = [
         ("refused", .broken(.connect("refused")), 0, 0),
         ("a bad certificate", .broken(.tls("expired")), 0, 0),
@@ -131,11 +134,12 @@ struct FailoverTests {
         ("429", .status(429), 40, 0),
         ("rubbish", .says("rubbish"), 40, 2),
         ("another name", .otherName, 40, 2),
-        // 1,500 ms is half of the 3 s for vendor calls. A request fails only after 2 s.
+        // The first of two vendors gets half of the 3 s for all vendors. A request without a reply
+        // fails only after 2 s.
         ("silence", .silent(), 1_500, 0),
     ]
 
-    @Test("if a vendor fails, the next vendor is called", arguments: hopeless.indices)
+    @Test("if a vendor's servers fail, the next vendor is called", arguments: hopeless.indices)
     @ServiceLoop
     func nextVendor(_ index: Int) async throws {
         let (label, fault, next, billed) = Self.hopeless[index]
@@ -179,7 +183,7 @@ struct FailoverTests {
         )
     }
 
-    @Test("a vendor failure is not cached")
+    @Test("after a failed vendor call for A, an AAAA query calls the vendor again")
     @ServiceLoop
     func failureIsForgotten() async throws {
         let harness = try ResolverHarness(.tencent, servers: 1)
@@ -200,7 +204,7 @@ struct FailoverTests {
     }
 
     @Test(
-        "a query of two clients may use the calls of either client"
+        "if two clients query a name, the limit of either client may permit the vendor call"
     )
     @ServiceLoop
     func joined() async throws {
@@ -222,7 +226,7 @@ struct FailoverTests {
         #expect(harness.asked.filter { $0.whom.hasPrefix("tencent") }.count == 3)
     }
 
-    @Test("a name that the first vendor refuses because of other calls goes to the next vendor")
+    @Test("if a vendor fails a call while another call is in flight, the next vendor is called")
     @ServiceLoop
     func refusedName() async throws {
         let harness = try ResolverHarness(.tencent, .alibaba, servers: 1)
@@ -257,7 +261,7 @@ struct FailoverTests {
         #expect(sources.isEmpty)
         await harness.world.advance(by: .milliseconds(500))
         #expect(sources == ["alibaba/192.0.2.31:443"])
-        // The slow first name also goes to the next vendor.
+        // The upstreams get no name: the next vendor also gets `four.example.com`.
         #expect(!harness.asked.contains { $0.whom.hasPrefix("upstream") })
     }
 

@@ -21,7 +21,7 @@ struct FairTableTests {
         ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: isProven)
     }
 
-    /// Returns a query for a name of two labels, such as `a1.example`.
+    /// Returns a query for the name of `key`, such as `a1.example` for `a1`.
     private static func query(_ key: String) -> Query {
         Query(question: Question(name: Name(stringLiteral: "\(key).example"), type: .a))
     }
@@ -60,7 +60,7 @@ struct FairTableTests {
         private(set) var cancelled: Set<String> = []
         private var pending: [String: PendingQuery] = [:]
 
-        /// Upstreams of all queries; nil if the queries go to no upstream.
+        /// Upstreams that get all queries; nil if the queries go to no upstream.
         private(set) var group: UpstreamGroup?
 
         private lazy var table = SingleFlight(
@@ -83,7 +83,9 @@ struct FairTableTests {
             func cancel() {}
         }
 
-        /// Creates the upstream of all queries; it drops every `interval`th probe, none if nil.
+        /// Creates the upstream that gets all queries, and sends 60 queries with samples to it.
+        ///
+        /// The upstream drops every `interval`th sample; if nil, it drops none.
         func useUpstream(dropping interval: Int?) async {
             let world = Simulation()
             let server = DroppingUpstream(interval)
@@ -103,17 +105,17 @@ struct FairTableTests {
 
         var count: Int { table.count }
 
-        /// Reports that a limit of the client to which the query is charged prevents the call.
+        /// Reports that a limit of the query's payer prevents the vendor call.
         func refuse(_ key: String) {
             if let query = pending[key] { table.separate(query) }
         }
 
         func payer(_ key: String) -> ClientNetwork? { pending[key]?.payer }
 
-        /// True if upstreams get the query again after a loss.
+        /// True if upstreams may get the query again after a loss; nil for an unknown query.
         func isRepeated(_ key: String) -> Bool? { pending[key].map { $0.load != .excessive } }
 
-        /// Sends a query of `client`; records its outcome under `label`, or `key` if nil.
+        /// Sends a query of `client`; records its outcome under `label` (if nil, under `key`).
         func ask(
             _ key: String,
             by client: UInt32,
@@ -142,7 +144,7 @@ struct FairTableTests {
             )
         }
 
-        /// Ends a query; "failure" means that no upstream answered.
+        /// Ends a query with the text `value`; with "failure", as if no upstream had answered.
         func end(_ key: String, _ value: String, isOfVendor: Bool = false) {
             FairTableTests.end(pending[key], value, isOfVendor ? nil : group)
         }
@@ -186,7 +188,7 @@ struct FairTableTests {
         #expect(questions.count == 6)
     }
 
-    /// Ends two of six queries of client 1 with `value`, in two seconds.
+    /// Sends six queries of client 1, and ends two of them with `value`, one each second.
     @ServiceLoop
     private static func loseQueries(_ questions: Questions, _ value: String) {
         for number in 1...6 { questions.ask("a\(number)", by: 1) }
@@ -196,7 +198,7 @@ struct FairTableTests {
         }
     }
 
-    /// Sends four queries of client 2, and ends each.
+    /// Sends four queries of client 2, and ends each immediately with `value`.
     @ServiceLoop
     private static func endQueries(_ questions: Questions, _ value: String) {
         for number in 1...4 {
@@ -213,8 +215,8 @@ struct FairTableTests {
         questions.ask("b", by: 2)
         #expect(questions.isRepeated("b") == true)
         Self.loseQueries(questions, value)
-        // The client's limit was reduced from six queries to three: a7 to a9 evict older queries.
-        // For a10, no query of the client is old enough to be evicted.
+        // The table has reduced the client's limit from six queries to three: a7 to a9 evict older
+        // queries. The queries that remain are too young to be evicted by a10.
         for number in 7...10 { questions.ask("a\(number)", by: 1) }
         #expect(questions.outcomes["a6"] == "evicted")
         #expect(questions.outcomes["a9"] == nil)
@@ -235,7 +237,7 @@ struct FairTableTests {
     ) async {
         let questions = Questions()
         await questions.useUpstream(dropping: nil)
-        // Names of another client are also answered only after a repetition.
+        // The upstream answers the names of another client only after a repetition, too.
         Self.endQueries(questions, "repetition")
         Self.loseQueries(questions, value)
         for number in 7...8 { questions.ask("a\(number)", by: 1) }
@@ -358,7 +360,8 @@ struct FairTableTests {
         let questions = Questions()
         for number in 1...5 { questions.ask("a", by: UInt32(number), as: "a\(number)") }
         for number in 1...7 { questions.ask("n\(number)", by: UInt32(20 + number)) }
-        // The table is full and no client exceeds its share: each new query evicts the oldest.
+        // The table is full, and no client exceeds its share. So each new query evicts the oldest
+        // query of all clients.
         for number in 1...3 { questions.ask("m\(number)", by: UInt32(30 + number)) }
         #expect(questions.outcomes["a1"] == "evicted")
         #expect(questions.outcomes["a2"] == nil)
@@ -373,7 +376,8 @@ struct FairTableTests {
         questions.ask("a1", by: 2, as: "joined")
         for number in 1...2 { questions.ask("b\(number)", by: 3) }
         questions.ask("c", by: 4)
-        // Query `a1` continues for client 2 and keeps its slot, so `a2` was evicted, too.
+        // The eviction of `a1` freed no place, because client 2 also waits for `a1`. So the table
+        // evicted `a2`, too.
         #expect(questions.outcomes == ["a1": "evicted", "a2": "evicted"])
         #expect(questions.cancelled == ["a2"])
         questions.end("a1", "answer")
@@ -395,7 +399,7 @@ struct FairTableTests {
         await turns.reach(1)
         questions.end("a", "answer")
         #expect(questions.outcomes["proven"] == "answer" && questions.count == 0)
-        // The client of the query itself has reached its limit.
+        // Another query of the same client is not moved to a new query.
         questions.ask("b", by: 4)
         questions.ask("b", by: 4, as: "again")
         questions.end("b", "crowded")
@@ -452,12 +456,12 @@ struct FairTableTests {
         questions.ask("a", by: 1, as: "a1")
         for client in 2...3 { questions.ask("a", by: UInt32(client), as: "a\(client)") }
         questions.refuse("a")
-        // The table starts the next query in a later turn of the loop.
+        // The table starts the new query in a later iteration of the service loop.
         ServiceLoop.task { turns.note() }
         await turns.reach(1)
         #expect(questions.count == 2)
         #expect(questions.payer("a") == Self.client(2))
-        // The first client's other queries join one of the two queries.
+        // A further query of the first client joins the query that this client started.
         questions.ask("a", by: 1, as: "again")
         questions.end("a", "vendor")
         let answered = ["a2": "vendor", "a3": "vendor", "again": "vendor"]
@@ -622,7 +626,7 @@ struct FairTableTests {
     }
 }
 
-/// Number of events in each iteration of the service loop.
+/// Counter of the events in each iteration of the service loop.
 @ServiceLoop
 final class LoopTurns {
     private(set) var notes: [Int] = []
@@ -656,7 +660,7 @@ private final class DroppingUpstream: Forwarding {
     let name = "upstream"
     let url = "scripted"
 
-    /// A lost sample is not sent again to a protected server.
+    /// True, because a sample that a protected server has lost is not sent again.
     let isProtected = true
 
     let timeout: Duration = .seconds(1)

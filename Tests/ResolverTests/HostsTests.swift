@@ -9,7 +9,7 @@ import Upstream
 @testable import Resolver
 
 extension HostsTable {
-    /// Returns a table of lines such as `192.0.2.9 printer.lan printer`.
+    /// Returns a table with the lines of a hosts file, such as `192.0.2.9 printer.lan printer`.
     static func of(_ lines: String...) -> HostsTable {
         var table = HostsTable()
         for line in lines {
@@ -21,7 +21,7 @@ extension HostsTable {
     }
 }
 
-@Suite("Names in hosts files and records")
+@Suite("Static hosts: names in hosts files and in the settings")
 struct HostsTests {
     private static let table = HostsTable.of(
         "192.0.2.9 printer.lan printer",

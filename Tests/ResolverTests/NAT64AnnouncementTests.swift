@@ -6,7 +6,7 @@ import Testing
 
 @testable import Resolver
 
-@Suite("NAT64 prefixes of routers")
+@Suite("NAT64 prefixes in router advertisements")
 @ServiceLoop
 struct NAT64AnnouncementTests {
     let world = Simulation()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Resolver
 
-@Suite("Routing domains of links")
+@Suite("Servers and routing domains of links")
 struct NetworkPlanTests {
     private static let start = Instant(nanoseconds: 1_000_000_000)
 
@@ -30,7 +30,7 @@ struct NetworkPlanTests {
         servers.map(\.address.host)
     }
 
-    @Test("a link with routing domains does not answer ordinary names")
+    @Test("names outside the routing domains of a VPN do not go to the VPN's server")
     func split() throws {
         var plan = NetworkPlan()
         let outcome = plan.use(
@@ -46,7 +46,7 @@ struct NetworkPlanTests {
         #expect(plan.wake == nil)
     }
 
-    @Test("a link with the routing domain `~.` replaces the other links")
+    @Test("if a link has the routing domain `~.`, ordinary names go only to this link's servers")
     func takesAll() throws {
         var plan = NetworkPlan()
         var vpn = try Self.link("tun0", "198.51.100.1")
@@ -55,7 +55,7 @@ struct NetworkPlanTests {
         #expect(Self.hosts(plan.servers) == ["198.51.100.1"])
     }
 
-    @Test("for 5 s after a link with `~.` went down, no name goes to another link")
+    @Test("for 5 s after a VPN with `~.` went down, its names go to no other link")
     func heldNames() throws {
         var plan = NetworkPlan()
         let ether = try Self.link("eth0", "192.0.2.1")
@@ -66,7 +66,7 @@ struct NetworkPlanTests {
         _ = plan.use([ether], now: Self.start + .seconds(4))
         #expect(plan.servers.isEmpty)
         #expect(plan.absence == "tun0: the link with `~.` is down")
-        // Another change does not prolong the hold.
+        // A further change of the network does not prolong the hold.
         _ = plan.use([ether], now: Self.start + .seconds(6))
         _ = plan.expire(now: Self.start + .seconds(8))
         #expect(plan.servers.isEmpty)
@@ -75,7 +75,7 @@ struct NetworkPlanTests {
         #expect(Self.hosts(outcome.servers) == ["198.51.100.1"])
         #expect(Self.hosts(plan.servers) == ["192.0.2.1"])
         #expect(plan.absence == nil && plan.wake == nil)
-        // A link that returns soon ends the hold.
+        // If the link comes up again within 5 s, the hold ends.
         _ = plan.use([ether, vpn], now: Self.start + .seconds(10))
         _ = plan.use([ether], now: Self.start + .seconds(11))
         _ = plan.use([ether, vpn], now: Self.start + .seconds(12))
@@ -86,7 +86,7 @@ struct NetworkPlanTests {
         #expect(plan.absence == "tun0: the DNS server of this link is an address of this machine")
     }
 
-    @Test("for 5 s after a link went down, its names go to no other link")
+    @Test("for 5 s after a link went down, names in its routing domains go to no other link")
     func held() throws {
         var plan = NetworkPlan()
         let ether = try Self.link("eth0", "192.0.2.1")
@@ -96,7 +96,7 @@ struct NetworkPlanTests {
         #expect(plan.routes.map { $0.heldUntil } == [Self.start + .seconds(5)])
         #expect(Self.hosts(Array(plan.allServers)) == ["192.0.2.1"])
         #expect(plan.wake == Self.start + .seconds(5))
-        // Another change does not prolong the hold.
+        // A further change of the network does not prolong the hold.
         _ = plan.use([ether], now: Self.start + .seconds(3))
         #expect(plan.expire(now: Self.start + .milliseconds(4_999)) == NetworkPlan.Outcome())
         let outcome = plan.expire(now: Self.start + .seconds(5))
@@ -106,7 +106,7 @@ struct NetworkPlanTests {
         #expect(plan.wake == nil)
     }
 
-    @Test("at most 1,024 domains of links that are down are held; domains of VPNs do not count")
+    @Test("at most 1,024 domains are held; domains of VPNs do not count, and stay held")
     func heldTotal() throws {
         var plan = NetworkPlan()
         let vpn = try Self.link("tun0", "198.51.100.1", ["corp.example.com"])
@@ -116,7 +116,7 @@ struct NetworkPlanTests {
             let outcome = plan.use([ether, vpn], now: Self.start + .milliseconds(change))
             let held = plan.routes.filter { $0.heldUntil != nil }
             #expect(held.count == min(600 * change, ResolverLimits.heldDomains))
-            // The oldest holds end, so that other servers answer their names.
+            // Of these domains, the hold has ended, so that other servers get their names.
             let ended = outcome.domains.filter {
                 $0 != Self.corp && !$0.text.hasPrefix("n\(change)-")
             }
@@ -131,7 +131,7 @@ struct NetworkPlanTests {
         #expect(corp.heldUntil == Self.start + .seconds(6))
     }
 
-    @Test("a link that returns with the same servers keeps its answers")
+    @Test("if a link comes up again with the same servers, its cached answers stay valid")
     func returning() throws {
         var plan = NetworkPlan()
         let vpn = try Self.link("tun0", "198.51.100.1", ["corp.example.com"])
@@ -161,7 +161,7 @@ struct NetworkPlanTests {
         #expect(plan.routes.map(\.link) == ["tun1"])
     }
 
-    @Test("the domain of a VPN that is down is held although another link has the same domain")
+    @Test("if a VPN goes down, its domain is held even if another link has the same domain")
     func heldAgainstOthers() throws {
         var plan = NetworkPlan()
         let ether = try Self.link("eth0", "192.0.2.1", ["corp.example.com"])
@@ -177,7 +177,7 @@ struct NetworkPlanTests {
         #expect(outcome.domains == [Self.corp])
         #expect(plan.routes.map(\.link) == ["eth0"])
         #expect(plan.routes.map { $0.heldUntil } == [nil])
-        // An ordinary link with `~.` needs no hold.
+        // After a link with `~.` that is not a VPN went down, no name is held.
         var all = try Self.link("eth1", "192.0.2.7")
         all.takesAll = true
         _ = plan.use([all], now: Self.start + .seconds(8))
@@ -186,7 +186,7 @@ struct NetworkPlanTests {
         #expect(Self.hosts(plan.servers) == ["192.0.2.8"])
     }
 
-    @Test("while a VPN has servers for all names, other links get the names that the VPN declines")
+    @Test("while a split-tunnel VPN is up, other links get only names that its server declines")
     func defaultVPN() throws {
         var plan = NetworkPlan()
         let ether = try Self.link("eth0", "192.0.2.1")
@@ -195,7 +195,7 @@ struct NetworkPlanTests {
         _ = plan.use([ether, vpn], now: Self.start)
         #expect(Self.hosts(plan.servers) == ["198.51.100.1"])
         #expect(Self.hosts(plan.spares) == ["192.0.2.1"])
-        // The answers of the network to names that the VPN may know become invalid.
+        // The server of the network becomes a spare, so its cached answers become invalid.
         _ = plan.use([ether, vpn], now: Self.start + .seconds(1))
         #expect(Self.hosts(plan.expire(now: Self.start + .seconds(5)).servers) == ["192.0.2.1"])
         #expect(plan.allServers == Set(ether.servers + vpn.servers))
@@ -204,7 +204,7 @@ struct NetworkPlanTests {
         #expect(Self.hosts(plan.spares) == ["192.0.2.7"])
         #expect(Self.hosts(plan.expire(now: Self.start + .seconds(11)).servers) == ["192.0.2.1"])
         #expect(plan.wake == nil)
-        // Only a split tunnel has spare servers.
+        // A full-tunnel VPN, and a VPN with `~.`, have no spares.
         vpn.isFullTunnel = true
         _ = plan.use([ether, vpn], now: Self.start)
         #expect(plan.spares.isEmpty)
@@ -219,7 +219,7 @@ struct NetworkPlanTests {
         #expect(Self.hosts(plan.servers) == ["192.0.2.1"] && plan.spares.isEmpty)
     }
 
-    @Test("a network cannot take over a domain of a VPN, or a domain that another link already has")
+    @Test("a link cannot take over a domain of a VPN, or a domain that another link already has")
     func takeover() throws {
         for (first, second, owner) in [
             ("eth0", "wg0", "wg0"), ("wg0", "eth0", "wg0"), ("eth1", "eth0", "eth1"),
@@ -235,7 +235,7 @@ struct NetworkPlanTests {
         }
     }
 
-    @Test("invalid domains, and those of this machine, are rejected")
+    @Test("invalid routing domains, and `localhost` as a routing domain, are rejected")
     func rejected() throws {
         var plan = NetworkPlan()
         let outcome = plan.use(

@@ -8,7 +8,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("An overloaded encrypted upstream before a plain one", .timeLimit(.minutes(5)))
+@Suite("An encrypted upstream is overloaded; the fallback is plain", .timeLimit(.minutes(5)))
 struct OverloadTests {
     @Test
     @ServiceLoop
@@ -17,7 +17,7 @@ struct OverloadTests {
         await harness.run(for: 20, deadNames: 300)
         #expect(harness.dot.closed > 0)
         #expect(harness.plain.names == [])
-        // The limit of the client needs some seconds to shrink.
+        // The resolver needs some seconds to reduce the first client's limit of queries in flight.
         let later = harness.sources(since: harness.world.start + .seconds(10))
         #expect(later.count >= 45)
         #expect(later.count { $0 == "dot" } >= later.count * 4 / 5)
@@ -68,16 +68,16 @@ struct OverloadTests {
     }
 }
 
-/// A resolver whose first upstream is ``ClosingUpstream``, and whose second upstream is plain.
+/// Resolver with two upstreams (``ClosingUpstream``): `dot` is encrypted, `plain` is not.
 @ServiceLoop
 private final class OverloadHarness {
     let world = Simulation()
     let dot: ClosingUpstream
     let plain: ClosingUpstream
 
-    /// Queries of other clients for names that are not dead: send time and answering upstream.
+    /// Queries of client 2, which sends no queries for dead names: time of sending, and source.
     ///
-    /// `source` is empty for SERVFAIL.
+    /// `source` is the upstream that answered; empty for SERVFAIL.
     private(set) var results: [(sent: Instant, source: String)] = []
 
     private let resolver: Resolver
@@ -102,11 +102,13 @@ private final class OverloadHarness {
         )
     }
 
-    /// Sends queries of one client for dead names, and five queries a second of another client.
+    /// Sends queries of client 1 for dead names, and queries of client 2 for other names.
+    ///
+    /// A *dead name* is a name for which a recursive resolver gets no answer.
     ///
     /// - Parameters:
-    ///   - deadNames: the dead names a second.
-    ///   - otherNames: further names a second, of the client that sends no dead names.
+    ///   - deadNames: queries of client 1 per second.
+    ///   - otherNames: queries of client 2 per second, in addition to five queries per second.
     func run(for seconds: Int, deadNames: Int = 0, otherNames: Int = 0) async {
         let steps = Int(Duration.seconds(1) / Self.step)
         for step in 0..<seconds * steps {
@@ -122,7 +124,7 @@ private final class OverloadHarness {
         }
     }
 
-    /// Returns the upstreams that answered names of other clients that were sent since `start`.
+    /// Returns the upstreams that answered the queries that client 2 has sent since `start`.
     func sources(since start: Instant? = nil) -> [String] {
         results.filter { $0.sent >= start ?? world.start }.map(\.source)
     }
@@ -154,9 +156,10 @@ private final class OverloadHarness {
     }
 }
 
-/// An upstream that needs 5 s for each dead name, and closes all connections above 512 queries.
+/// Upstream that closes all its connections if it gets a query while it resolves 512 dead names.
 ///
-/// As with Unbound, the queries of closed connections still count.
+/// The upstream resolves each dead name for 5 s. As in Unbound, the queries of closed connections
+/// still count, because Unbound continues to resolve them.
 private final class ClosingUpstream: Forwarding {
     enum State { case answering, closing, silent }
 
@@ -170,15 +173,15 @@ private final class ClosingUpstream: Forwarding {
 
     var state = State.answering
 
-    /// Names that other clients query.
+    /// Names queried by client 2 that were sent to this upstream.
     private(set) var names: [String] = []
 
-    /// Number of queries whose connection was closed.
+    /// Number of queries whose connection the upstream has closed.
     private(set) var closed = 0
 
     private let world: Simulation
 
-    /// Times at which the server stops resolving each dead name.
+    /// For each dead name in progress, the time at which the upstream stops resolving it.
     private var ends: ArraySlice<Instant> = []
     private var attempts: [Attempt] = []
 
@@ -207,7 +210,7 @@ private final class ClosingUpstream: Forwarding {
         }
     }
 
-    /// Closes the connections, after the queries of the current step were sent.
+    /// Closes the connections after all queries of the current step have been sent.
     private func close(_ attempt: Attempt) {
         attempts.append(attempt)
         ServiceLoop.task { [self] in

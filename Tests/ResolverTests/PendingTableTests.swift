@@ -5,7 +5,7 @@ import Testing
 
 @testable import Resolver
 
-@Suite("The table of pending queries")
+@Suite("The table of pending queries finds each query by its question")
 @ServiceLoop
 struct PendingTableTests {
     private let hash = NameHash(seed: 7)

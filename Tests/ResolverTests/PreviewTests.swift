@@ -9,7 +9,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("A preview predicts a resolution without side effects")
+@Suite("A preview (for `explain`) predicts a resolution, without side effects")
 struct PreviewTests {
     @ServiceLoop
     private func harness(
@@ -38,7 +38,7 @@ struct PreviewTests {
     }
 
     @Test(
-        "a preview has the source and price of the real query",
+        "a preview predicts the source that the same query is then sent to",
         arguments: [
             ("www.example.com", RecordType.a), ("www.example.com", .aaaa),
             ("four.example.com", .aaaa), ("none.example.com", .a), ("www.example.com", .mx),
@@ -95,7 +95,7 @@ struct PreviewTests {
         case held, twice, stale
     }
 
-    @Test("a preview of a cached entry has its age, source and refresh time")
+    @Test("a preview of a cache hit has the age, the source and the refresh time of the entry")
     @ServiceLoop
     func hit() async throws {
         let harness = try harness()
@@ -111,7 +111,7 @@ struct PreviewTests {
         #expect(preview(harness, "www.example.com").hit?.hits == 1)
     }
 
-    @Test("a stale entry is served after the timer or a failure")
+    @Test("a preview has the delay of a stale answer: 300 ms, or none while a failure is cached")
     @ServiceLoop
     func stale() async throws {
         let harness = try ResolverHarness(.tencent, upstream: nil)
@@ -130,7 +130,7 @@ struct PreviewTests {
         #expect(!decision.asks)
     }
 
-    @Test("a preview predicts no call for a pending query, or for a name without addresses")
+    @Test("a preview predicts no vendor call for a pending query, or after an empty vendor reply")
     @ServiceLoop
     func underWay() async throws {
         let harness = try harness()

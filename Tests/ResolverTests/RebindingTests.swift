@@ -8,7 +8,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Public names with private addresses (DNS rebinding)")
+@Suite("Private addresses of public names (protection against DNS rebinding)")
 struct RebindingTests {
     @ServiceLoop
     private static func upstream(_ addresses: String...) -> ScriptedUpstream {

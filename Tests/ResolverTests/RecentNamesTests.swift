@@ -5,7 +5,7 @@ import Testing
 
 @testable import Resolver
 
-@Suite("Facts remembered for a limited time")
+@Suite("Facts that the resolver stores: recent names, and numbers of answer sources")
 struct RecentNamesTests {
     private let start = Clock.now
 

@@ -9,7 +9,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Prefetch: answers in use are refreshed within a budget")
+@Suite("Prefetch: the resolver refreshes answers in use, with a limit on vendor calls per minute")
 struct RefreshTests {
     @ServiceLoop
     private func harness(
@@ -32,7 +32,7 @@ struct RefreshTests {
         return harness
     }
 
-    @Test("an answer with less than 10 s left is not refreshed", arguments: [9, 10] as [UInt32])
+    @Test("an answer with a TTL below 10 s is not refreshed", arguments: [9, 10] as [UInt32])
     @ServiceLoop
     func short(_ ttl: UInt32) async throws {
         let harness = try await harness()
@@ -45,7 +45,7 @@ struct RefreshTests {
         #expect(harness.resolver.statistics.refreshes.started == (ttl < 10 ? 0 : 1))
     }
 
-    @Test("a name has one refresh at a time, and none while a client waits")
+    @Test("a name has at most one refresh at a time, and no refresh while a client waits for it")
     @ServiceLoop
     func oneAtATime() async throws {
         let harness = try await harness("www.example.com")
@@ -68,7 +68,7 @@ struct RefreshTests {
     }
 
     @Test(
-        "a failed refresh is not retried; neither the failure nor an upstream replaces the answer",
+        "after a failed refresh, the cached answer stays until it expires, without a retry",
         arguments: [false, true]
     )
     @ServiceLoop
@@ -115,7 +115,7 @@ struct RefreshTests {
 
     // MARK: - Costs
 
-    @Test("refreshes from upstreams have no budget")
+    @Test("the limit per minute does not apply to refreshes from upstreams")
     @ServiceLoop
     func upstreams() async throws {
         let harness = try await harness("www.example.org", budget: 0)
@@ -129,7 +129,7 @@ struct RefreshTests {
     }
 
     @Test(
-        "a paused, rate-limited or over-budget vendor gets no refresh",
+        "a vendor that is paused, rate-limited or over its budget gets no call for a refresh",
         arguments: ["paused", "limited", "over budget"]
     )
     @ServiceLoop
@@ -156,7 +156,7 @@ struct RefreshTests {
         #expect(harness.asked.count == before)
     }
 
-    @Test("a minute after the start, stale entries of the snapshot are refreshed")
+    @Test("the resolver refreshes stale entries of a snapshot one minute after the start")
     @ServiceLoop
     func hottest() async throws {
         let harness = try await harness("www.example.com")
@@ -180,7 +180,7 @@ struct RefreshTests {
         return try ResolverHarness(.tencent, upstream: ScriptedUpstream(), freshness: freshness)
     }
 
-    @Test("a failing name in `prefetch.names` is retried with delays up to 5 min")
+    @Test("if a refresh of a name in `prefetch.names` fails, it is retried after 10 s to 5 min")
     @ServiceLoop
     func retries() async throws {
         let harness = try ResolverHarness(
@@ -198,7 +198,7 @@ struct RefreshTests {
         #expect(try harness.hit("www.example.com") != nil)
     }
 
-    @Test("names in `prefetch.names` are refreshed in turn within the budget")
+    @Test("refreshes of several names in `prefetch.names` share the limit on calls per minute")
     @ServiceLoop
     func namesBudget() async throws {
         let harness = try harness(
@@ -227,7 +227,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("names in hosts, and suppressed families, are not prefetched")
+    @Test("static hosts, and suppressed address families, in `prefetch.names` are not refreshed")
     @ServiceLoop
     func overridden() async throws {
         var answers = AnswerPolicy()
@@ -248,7 +248,7 @@ struct RefreshTests {
         #expect(harness.askedAt == ["upstream A at 0 s"])
     }
 
-    @Test("names in `prefetch.names` are resolved within 1 s of a network change")
+    @Test("names in `prefetch.names` are refreshed 1 s after a network change")
     @ServiceLoop
     func networkChange() async throws {
         let harness = try harness(keeping: "www.example.com")
@@ -259,7 +259,7 @@ struct RefreshTests {
         #expect(harness.askedAt == ["tencent 1 at 0 s", "tencent 1 at 21 s"])
     }
 
-    @Test("a stopped resolver refreshes nothing")
+    @Test("after `stop`, the resolver refreshes no names in `prefetch.names`")
     @ServiceLoop
     func stopped() async throws {
         let harness = try harness(keeping: "www.example.com")

@@ -8,7 +8,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Vendors that refuse calls or must not be called")
+@Suite("Vendors that refuse calls, or that must not be called")
 struct RefusalTests {
     @ServiceLoop
     private func expect(
@@ -27,10 +27,10 @@ struct RefusalTests {
     }
 
     @Test(
-        "a wrong clock is corrected once, from the refusal's Date",
+        "a call that is refused because of a wrong clock is repeated once, with the reply's `Date`",
         arguments: [
             (.alibaba, 3_600), (.alibaba, -3_600), (.alibaba, 700),
-            // Without TLS, a clock error of at most 10 min is corrected.
+            // Without TLS, the client corrects a clock error of at most 10 min.
             (.sealed, -400), (.sealed, -600),
         ] as [(Account, Int64)]
     )
@@ -50,7 +50,8 @@ struct RefusalTests {
             billed: \(name) 1
             """
         )
-        // The correction lasts half a day.
+        // The first request after 10 min checks if the correction is still needed: the client signs
+        // this request with the uncorrected time.
         await harness.world.advance(by: .seconds(40_000))
         try await expect(
             harness,
@@ -66,7 +67,7 @@ struct RefusalTests {
         #expect(harness.vendors[0].statistics.skewRepairs == 2)
     }
 
-    @Test("with a spent budget and no fallback, the client gets SERVFAIL immediately")
+    @Test("if the budget is used up and there is no fallback, the client gets SERVFAIL immediately")
     @ServiceLoop
     func budgetWithoutFallback() async throws {
         let harness = try ResolverHarness(.tencent, fallsBack: false) {

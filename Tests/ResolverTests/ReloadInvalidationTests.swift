@@ -166,12 +166,12 @@ struct ReloadInvalidationTests {
             return left
         }
 
-        /// Returns the vendors; those in `same` are unchanged.
+        /// Returns a text of settings for each vendor; only vendors in `same` have the old text.
         func vendors(_ same: Set<String> = ["a", "b"]) -> [String: String] {
             Dictionary(uniqueKeysWithValues: ["a", "b"].map { ($0, "\(same.contains($0))") })
         }
 
-        /// Remaining entries, such as `www.example.com A`.
+        /// Cache entries, such as `www.example.com A`.
         var left: Set<String> {
             var left: Set<String> = []
             cache.remove(now: world.now) { name, type, _, _ in
@@ -192,7 +192,9 @@ struct ReloadInvalidationTests {
         var restored: Set<String>?
     }
 
-    /// Cached answers of vendors `a` and `b`, of the fallback after `a`, and of upstream `one`.
+    /// Cached answers of the vendors `a` and `b`, and of the upstream `one`.
+    ///
+    /// The answer for `fallback.example.com` is from `one` as the fallback of `a`.
     private static let all: Set<String> = [
         "a.example.com A", "b.example.com A", "fallback.example.com AAAA", "mx.example.com MX",
         "svc.example.com HTTPS", "www.example.org A",
@@ -350,7 +352,7 @@ struct ReloadInvalidationTests {
         ]
     }
 
-    @Test("cached answers stay if their source stays")
+    @Test("a reload removes the cached answers that the new settings do not allow, and no others")
     @ServiceLoop
     func kept() throws {
         for change in Self.cases {
@@ -373,7 +375,7 @@ struct ReloadInvalidationTests {
         }
     }
 
-    @Test("a restart restores no answer that a reload removes")
+    @Test("after a restart with changed settings, the snapshot restores no invalid answers")
     @ServiceLoop
     func restored() throws {
         for change in Self.cases {
@@ -401,7 +403,7 @@ struct ReloadInvalidationTests {
 
     private static let inside = IPv4Address(value: 0xC0A8_0107)
 
-    @Test("a restart without a private route removes private addresses")
+    @Test("if a route loses its own upstreams, a restart does not restore private addresses")
     @ServiceLoop
     func privateRoute() throws {
         let fixture = Fixture()
@@ -418,7 +420,7 @@ struct ReloadInvalidationTests {
         #expect(try fixture.restored(file, side, same: []) == ["www.example.com A"])
     }
 
-    @Test("a restart without `private-answers` removes vendors' private addresses")
+    @Test("without `private-answers`, a restart does not restore vendors' private addresses")
     @ServiceLoop
     func privateVendor() throws {
         let fixture = Fixture()
@@ -432,7 +434,7 @@ struct ReloadInvalidationTests {
         #expect(try fixture.restored(file, side, same: ["a", "b"]) == ["www.example.com A"])
     }
 
-    @Test("invalid answers are removed in steps; newer answers stay")
+    @Test("a reload removes invalid answers in steps; answers stored after the reload stay")
     @ServiceLoop
     func steps() async throws {
         let fixture = Fixture()
@@ -459,7 +461,7 @@ struct ReloadInvalidationTests {
 
     // MARK: - NAT64
 
-    @Test("a new NAT64 prefix removes dependent answers, except some if vendor calls must be saved")
+    @Test("a new NAT64 prefix removes the answers that depend on it, fewer if calls must be saved")
     @ServiceLoop
     func prefix() throws {
         let prefix = try #require(IPPrefix("2001:db8:64::/96").flatMap { NAT64Prefix($0) })
@@ -497,7 +499,7 @@ struct ReloadInvalidationTests {
         }
     }
 
-    @Test("an answer from a removed upstream to a query before the reload is not cached")
+    @Test("if a reload removes an upstream with a query in flight, its answer is not cached")
     @ServiceLoop
     func underWay() async throws {
         let world = Simulation()
@@ -535,7 +537,7 @@ struct ReloadInvalidationTests {
         #expect(second.statistics === first.statistics)
     }
 
-    @Test("if rebinding protection is switched off, its cached denials are no longer served")
+    @Test("after `rebinding` is switched off, NODATA that it caused is removed from the cache")
     @ServiceLoop
     func unprotected() async throws {
         let world = Simulation()
@@ -571,7 +573,7 @@ struct ReloadInvalidationTests {
         }
     }
 
-    @Test("a former resolver keeps no later settings in memory")
+    @Test("after two reloads, the first resolver does not keep the second one in memory")
     @ServiceLoop
     func released() throws {
         let fixture = Fixture()
@@ -587,13 +589,12 @@ struct ReloadInvalidationTests {
         withExtendedLifetime((first, third)) {}
     }
 
-    @Test("after a reload, the earlier calls count against the new rate limit")
+    @Test("after a reload, earlier refreshes count against the new limit per minute")
     func window() {
         let start = Clock.now
-        /// Returns those of `seconds` at which the new `limit` allows a lookup.
+        /// Returns the elements of `seconds` at which the new `limit` allows a refresh.
         ///
-        /// Before the reload, the old limit (3) has allowed lookups at 0, 1 and 2 s, and refused
-        /// one at 3 s.
+        /// Before the reload, the old limit (3) allows refreshes at 0, 1 and 2 s, but not at 3 s.
         func allowed(_ limit: Int, at seconds: [Int]) -> [Int] {
             var old = CallWindow(limit: 3)
             for second in 0..<4 { _ = old.take(start + .seconds(second)) }

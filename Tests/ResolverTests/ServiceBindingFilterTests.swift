@@ -65,7 +65,7 @@ extension ScriptedUpstream {
     }
 }
 
-@Suite("Hints in HTTPS and SVCB records of vendors' names (RFC 9460)")
+@Suite("Address hints in HTTPS and SVCB records of names with vendors (RFC 9460)")
 struct ServiceBindingFilterTests {
     private static let before = "1 . alpn=h2 ipv4hint=198.51.100.1 ech=AAEC"
     private static let theirs = "HTTPS \(before) ipv6hint=2001:db8:99::1 key65000=\\009\\008\\007"

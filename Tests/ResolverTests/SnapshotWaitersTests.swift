@@ -9,9 +9,9 @@ import Testing
 
 @Suite("Queries that arrive while the snapshot is loaded")
 struct SnapshotWaitersTests {
-    /// Returns a resolver whose sources do not respond, and that loads a snapshot.
+    /// Returns a resolver that is loading a snapshot, and whose vendor has `fault`.
     ///
-    /// In the snapshot, the answer for `www.example.com` has a TTL of 60 s, and is `age` s old.
+    /// The snapshot has an answer for `www.example.com` with a TTL of 60 s, which is `age` s old.
     @ServiceLoop
     private func harness(age: Int = 61, fault: Fault = .silent()) async throws -> ResolverHarness {
         let harness = try ResolverHarness(.tencent, upstream: nil)
@@ -31,7 +31,7 @@ struct SnapshotWaitersTests {
         try await harness.story(of: asked).hasPrefix(text)
     }
 
-    @Test("after 300 ms, a stale answer from the snapshot is sent as soon as the answer is loaded")
+    @Test("a client that has waited 300 ms gets a stale answer as soon as the answer is loaded")
     @ServiceLoop
     func loadedLate() async throws {
         let harness = try await harness()
@@ -51,7 +51,7 @@ struct SnapshotWaitersTests {
         )
     }
 
-    @Test("a stale answer that is loaded within 300 ms is sent after 300 ms")
+    @Test("if a stale answer is loaded within 300 ms, the client gets it after 300 ms")
     @ServiceLoop
     func loadedSoon() async throws {
         let harness = try await harness()
@@ -64,7 +64,7 @@ struct SnapshotWaitersTests {
         )
     }
 
-    @Test("a fresh answer is sent as soon as the answer is loaded")
+    @Test("a client gets a fresh answer as soon as the answer is loaded")
     @ServiceLoop
     func fresh() async throws {
         let harness = try await harness(age: 30)
@@ -77,7 +77,7 @@ struct SnapshotWaitersTests {
         #expect(story.contains("answer: A 192.0.2.101 30, A 192.0.2.102 30"))
     }
 
-    @Test("an answer from the snapshot is found before the loading ends")
+    @Test("a client gets a loaded answer before the whole snapshot is loaded")
     @ServiceLoop
     func inPart() async throws {
         let harness = try await harness()
@@ -89,7 +89,7 @@ struct SnapshotWaitersTests {
         )
     }
 
-    @Test("a failure waits for the snapshot, and is not cached")
+    @Test("a client gets a failure only after the snapshot is loaded; the failure is not cached")
     @ServiceLoop
     func failure() async throws {
         let harness = try await harness(fault: .broken(.connect("refused"), after: .zero))
@@ -107,7 +107,7 @@ struct SnapshotWaitersTests {
         #expect(try await begins(harness, other, "SERVFAIL from httpdnsd after 100 ms"))
     }
 
-    @Test("a slow disk delays no client beyond its deadline")
+    @Test("if the snapshot is loaded slowly, clients get a failure at their deadline")
     @ServiceLoop
     func hungDisk() async throws {
         let harness = try await harness(fault: .broken(.connect("refused"), after: .zero))
@@ -119,7 +119,7 @@ struct SnapshotWaitersTests {
         #expect(harness.cached("four.example.com") == ["A 0"])
     }
 
-    @Test("an answer of the upstream is sent without waiting for the snapshot")
+    @Test("a client gets a vendor's answer before a stale answer of the snapshot")
     @ServiceLoop
     func better() async throws {
         let harness = try await harness(fault: .slow(.milliseconds(200)))
@@ -132,7 +132,7 @@ struct SnapshotWaitersTests {
         #expect(!story.contains("EDE 3"))
     }
 
-    @Test("the number of waiting queries of a client is limited")
+    @Test("the queries of a client that wait for the snapshot are limited")
     @ServiceLoop
     func limits() async throws {
         let harness = try await harness()

@@ -14,7 +14,7 @@ struct SpecialNamesTests {
 
     private static let soa = "SOA localhost. nobody.invalid. 1 3600 1200 604800 10800"
 
-    /// Names with local answers, of the RFCs in the suite's title and of further RFCs.
+    /// Queries with local answers, from the RFCs in the name of the suite, and from further RFCs.
     ///
     /// The further RFCs: RFC 7686, RFC 6762 §22.1, RFC 9476, RFC 8375, RFC 7793, RFC 9462 §6.4.
     private static let here: [(String, RecordType, RCode, answer: String?, zone: String?)] = [
@@ -85,7 +85,7 @@ struct SpecialNamesTests {
         #expect(harness.cache.numbers.entries == 0)
     }
 
-    // `ipv4only.arpa` is forwarded (RFC 8880 §7.1).
+    // The list includes `ipv4only.arpa`, which is forwarded (RFC 8880 §7.1).
     @Test(arguments: [
         ("localhost.example.com", RecordType.a), ("mylocal.example.com", .a),
         ("notlocalhost.", .mx), ("com", .ns), ("com", .ds), (".", .ns), (".", .a),

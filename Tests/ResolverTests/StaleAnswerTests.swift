@@ -9,7 +9,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Stale answers after the client timer, within the window")
+@Suite("A client gets a stale answer after 300 ms, or at its deadline")
 struct StaleAnswerTests {
     @ServiceLoop
     private func harness(
@@ -38,7 +38,7 @@ struct StaleAnswerTests {
         }
     }
 
-    @Test("a client that joins a query gets the stale answer together with the first client")
+    @Test("a client that joins a query gets the stale answer at the same time as the first client")
     @ServiceLoop
     func together() async throws {
         let harness = try await harness()
@@ -68,7 +68,7 @@ struct StaleAnswerTests {
         )
     }
 
-    @Test("a stale answer does not replace YXDOMAIN")
+    @Test("if the upstream returns YXDOMAIN, the client gets YXDOMAIN and no stale answer")
     @ServiceLoop
     func tooLongName() async throws {
         let world = Simulation()
@@ -89,7 +89,7 @@ struct StaleAnswerTests {
         for _ in 0..<2 { #expect(try await harness.ask("www.example.org").rcode == .yxDomain) }
     }
 
-    @Test("an outage of 1 h costs one call per second")
+    @Test("during an outage, several clients that get a stale answer share one vendor call")
     @ServiceLoop
     func outage() async throws {
         let harness = try await harness()
@@ -104,7 +104,7 @@ struct StaleAnswerTests {
         }
     }
 
-    @Test("each client of a shared call has its own deadline")
+    @Test("each client that waits for the same query has its own deadline")
     @ServiceLoop
     func ownDeadlines() async throws {
         let harness = try ResolverHarness(
@@ -138,7 +138,7 @@ struct StaleAnswerTests {
         #expect(harness.resolver.statistics.merged == 1)
     }
 
-    @Test("a client that stops waiting does not affect the next client")
+    @Test("a query continues after its client's deadline, and its answer is cached")
     @ServiceLoop
     func nextOne() async throws {
         let harness = try ResolverHarness(.tencent)

@@ -8,10 +8,11 @@ import Testing
 
 @testable import Resolver
 
-/// Plays each sequence from the start, because the resolver cannot be copied.
+/// Plays sequences of up to eight events, each from the start, because a resolver cannot be copied.
 ///
-/// A sequence ends at a state that equals an earlier state. A sequence that ends with a change of
-/// the servers is not played, because the change affects only later calls.
+/// If a sequence ends in a state that an earlier sequence has reached, the test does not extend it.
+/// The test does not play a sequence whose last event changes the servers, because such a change
+/// affects only later calls.
 @Suite("Answers for one name under every sequence of events", .timeLimit(.minutes(15)))
 struct StaleExplorationTests {
     private enum Event: CaseIterable {
@@ -20,7 +21,9 @@ struct StaleExplorationTests {
         /// From now on, servers reply after 20 ms, do not reply, or reply with status 500.
         case good, silent, failing
 
-        /// The stale answer timer fires (`wait`), or 50 s of the TTL of 60 s pass (`expire`).
+        /// 300 ms pass, after which a client gets a stale answer (`wait`).
+        ///
+        /// 50 s of the TTL of 60 s pass (`expire`).
         case wait, expire
 
         case network
@@ -120,7 +123,9 @@ struct StaleExplorationTests {
             if hasEverHad { #expect(stale?.answer.rcode == .noError, "\(path)") }
         }
 
-        /// State that determines the effect of later events, without the behaviour of the servers.
+        /// Text of the state that determines the effect of later events.
+        ///
+        /// The text does not contain the behaviour of the servers (`End.servers`).
         var look: String {
             let now = harness.world.now
             let waiting = clients.filter { $0.asked.operation.value == nil }
@@ -143,7 +148,7 @@ struct StaleExplorationTests {
         var look = ""
     }
 
-    @Test("eight events in any order break no invariant")
+    @Test("after up to eight events in any order, clients get their answers in time")
     @ServiceLoop
     func explore() async throws {
         var known: Set<End> = []

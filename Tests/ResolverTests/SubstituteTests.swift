@@ -9,7 +9,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Answers of a less trusted source")
+@Suite("Answers of a less trusted source (substitutes), and names that must stay encrypted")
 @ServiceLoop
 struct SubstituteTests {
     nonisolated private static let target: Name = "www.example.com"
@@ -20,7 +20,7 @@ struct SubstituteTests {
         }
     }
 
-    @Test("the fallback's answer after a failure of the vendor does not become a stale answer")
+    @Test("after a vendor failure, the fallback's answer is never used as a stale answer")
     func stale() async throws {
         let harness = try ResolverHarness(.tencent)
         refuse(harness)
@@ -32,7 +32,9 @@ struct SubstituteTests {
         #expect(harness.cache.lastResort(for: question, variant: .any, now: now) == nil)
     }
 
-    /// Lets 80 other clients query a name each, of which the first vendor answers 10 a second.
+    /// Lets 80 other clients query one name each, more than the first vendor can answer in time.
+    ///
+    /// The first vendor answers each call after `latency`.
     private func crowd(
         _ harness: ResolverHarness,
         isProven: Bool,
@@ -47,7 +49,7 @@ struct SubstituteTests {
         }
     }
 
-    @Test("while other clients use all calls, a name stays encrypted", arguments: [false, true])
+    @Test("while other clients use all calls, no name goes to plain DNS", arguments: [false, true])
     func crowded(isProven: Bool) async throws {
         let harness = try ResolverHarness(.json) { $0.concurrentCalls = 2 }
         try crowd(harness, isProven: isProven)
@@ -61,7 +63,7 @@ struct SubstituteTests {
         #expect(harness.upstream?.asked.contains { $0.question.name == Self.target } == false)
     }
 
-    @Test("while other clients use all calls of a slow vendor, no name goes in the clear")
+    @Test("while other clients use all calls of a slow vendor, no name goes to plain upstreams")
     func crowdedAndSlow() async throws {
         let harness = try ResolverHarness(
             .json,
@@ -69,7 +71,7 @@ struct SubstituteTests {
             configure: { $0.concurrentCalls = 2 },
             options: { $0.fallbackAfter = .milliseconds(400) }
         )
-        // A probe takes longer than `ClientLimits.trialPatience`.
+        // The latency exceeds `ClientLimits.trialPatience`, so that a probe of the vendor fails.
         try crowd(harness, isProven: true, latency: .milliseconds(300))
         await harness.world.advance(by: .milliseconds(10))
         var outcomes: [Bool] = []
@@ -81,7 +83,7 @@ struct SubstituteTests {
         #expect(harness.upstream?.asked.isEmpty == true)
     }
 
-    @Test("while other clients use all calls, a vendor without encryption gets no name")
+    @Test("while other clients use all calls of an encrypted vendor, a plain vendor gets no name")
     func plainVendor() async throws {
         let harness = try ResolverHarness(.json, .sealed) { $0.concurrentCalls = 2 }
         try crowd(harness, isProven: true)
@@ -111,7 +113,7 @@ struct SubstituteTests {
         }
     }
 
-    @Test("if the next vendor has no address, a repeated query also stays encrypted")
+    @Test("if the next vendor has no address, a repeated query is also not sent to plain upstreams")
     func repeatedQuery() async throws {
         let harness = try ResolverHarness(.json, .tencent) { $0.concurrentCalls = 2 }
         harness.zone["www.example.com"] = Known()
@@ -121,7 +123,7 @@ struct SubstituteTests {
         }
         #expect(harness.upstream?.asked.contains { $0.question.name == Self.target } == false)
         #expect(calls(of: harness.vendors[1]) == 1)
-        // The first vendor has a free call again.
+        // The other clients' queries have ended, so the first vendor can be called again.
         harness.zone["www.example.com"] = ResolverHarness.zone["www.example.com"]
         let answer = try await harness.ask(Self.target)
         #expect(harness.origin(answer).hasPrefix("json/"))
@@ -145,7 +147,7 @@ struct SubstituteTests {
         #expect(calls(of: harness.vendors[1]) == 1)
     }
 
-    @Test("while other clients use all calls, NXDOMAIN of the next vendor is cached briefly")
+    @Test("while other clients use all calls, NXDOMAIN of the next vendor is cached for only 5 s")
     func denied() async throws {
         let harness = try ResolverHarness(.tencent, .json) { $0.concurrentCalls = 2 }
         harness.zone["www.example.com"] = nil
@@ -191,7 +193,7 @@ struct SubstituteTests {
         #expect(entry() == nil, sourceLocation: sourceLocation)
     }
 
-    @Test("an HTTPS answer of a plain upstream whose hint is removed does not become stale")
+    @Test("a plain upstream's HTTPS answer whose hint was removed is never used as a stale answer")
     func hints() async throws {
         let harness = try harness(answers: AnswerPolicy()) { (message) throws(UpstreamError) in
             message.answers = [.https(Self.target, hint: [198, 51, 100, 1])]
@@ -202,7 +204,7 @@ struct SubstituteTests {
         await expectNoStaleAnswer(harness, question, after: 60)
     }
 
-    @Test("an HTTPS answer with hints from the fallback's answer does not become stale")
+    @Test("an HTTPS answer with hints from a substitute is never used as a stale answer")
     func hintsOfSubstitute() async throws {
         let harness = try ResolverHarness(
             .tencent,
@@ -223,7 +225,7 @@ struct SubstituteTests {
     }
 
     @Test(
-        "an answer of a plain upstream that loses a private address does not become stale",
+        "a substitute whose private address was removed is never used as a stale answer",
         arguments: [[0x0A00_0001, 0xC000_0201], [0x0A00_0001]] as [[UInt32]]
     )
     func rebinding(_ addresses: [UInt32]) async throws {
@@ -244,7 +246,7 @@ struct SubstituteTests {
         return policy
     }
 
-    @Test("AAAA records synthesized from an answer of a plain upstream do not become stale")
+    @Test("AAAA records synthesized from a plain upstream's answer are never used as stale answers")
     func synthesized() async throws {
         let name: Name = "www.example.org"
         let harness = try harness(answers: Self.synthesis, nat64: true) {
@@ -256,7 +258,7 @@ struct SubstituteTests {
         await expectNoStaleAnswer(harness, Question(name: name, type: .aaaa), after: 30)
     }
 
-    @Test("AAAA records synthesized from a cached answer of a plain upstream do not become stale")
+    @Test("AAAA records synthesized from a cached substitute are never used as stale answers")
     func synthesizedFromCache() async throws {
         let name: Name = "www.example.org"
         let harness = try harness(answers: Self.synthesis, nat64: true) {
@@ -272,7 +274,7 @@ struct SubstituteTests {
         await expectNoStaleAnswer(harness, Question(name: name, type: .aaaa), after: 60)
     }
 
-    @Test("a mapped address in an answer of a plain upstream does not make the answer stale")
+    @Test("a substitute whose IPv4-mapped address was removed is never used as a stale answer")
     func mapped() async throws {
         let name: Name = "www.example.org"
         let harness = try harness(answers: Self.synthesis, nat64: true) {
@@ -285,7 +287,7 @@ struct SubstituteTests {
         await expectNoStaleAnswer(harness, Question(name: name, type: .aaaa), after: 60)
     }
 
-    @Test("no AAAA records are cached in place of a SERVFAIL that must not be cached")
+    @Test("synthesized AAAA records that replace a SERVFAIL with lifetime 0 are not cached")
     func notCached() async throws {
         let name: Name = "www.example.org"
         let harness = try ResolverHarness(
@@ -301,7 +303,7 @@ struct SubstituteTests {
         #expect(harness.kept(name) == ["A 300"])
     }
 
-    @Test("the PTR record of a synthesized address from a plain upstream does not become stale")
+    @Test("a plain upstream's PTR answer for a NAT64 address is never used as a stale answer")
     func pointer() async throws {
         let harness = try harness(answers: Self.synthesis, nat64: true) {
             (message) throws(UpstreamError) in
@@ -318,7 +320,7 @@ struct SubstituteTests {
     // MARK: - Queries
 
     @Test(
-        "without a fallback, a client with a forgeable address gets a truncated reply, too",
+        "without a fallback, an unproven client gets a failure that becomes a truncated reply",
         arguments: [Account.json, .sealed],
         [false, true]
     )
@@ -338,7 +340,7 @@ struct SubstituteTests {
         #expect(harness.kept(Self.target).isEmpty)
     }
 
-    @Test("if a name stays encrypted, the next vendor's answer for the other family is cached")
+    @Test("if an A query fails because its name must stay encrypted, the AAAA answer is cached")
     func otherFamily() async throws {
         let harness = try ResolverHarness(.json, .tencent) { $0.concurrentCalls = 2 }
         harness.zone["www.example.com"] = Known(v4: ["192.168.0.1"], v6: ["2001:db8::101"])
@@ -352,7 +354,7 @@ struct SubstituteTests {
         #expect(harness.cached(Self.target) == ["AAAA 1"])
     }
 
-    /// Sends a query of a client with an address of its own.
+    /// Sends a query of the client 192.0.2.`client`.
     private func resolve(
         _ harness: ResolverHarness,
         _ name: Name,

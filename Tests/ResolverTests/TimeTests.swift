@@ -8,7 +8,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("A client is answered within 5 s, a time that all sources share")
+@Suite("A client gets an answer within 5 s; all vendors and upstreams share this time")
 struct TimeTests {
     @ServiceLoop
     private func silence(_ harness: ResolverHarness, onOldConnection isOld: Bool = false) {
@@ -19,7 +19,7 @@ struct TimeTests {
         }
     }
 
-    @Test("an unresponsive vendor uses the timeout of each server")
+    @Test("if a vendor does not respond, the upstream is queried after the timeouts of its servers")
     @ServiceLoop
     func oneVendor() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -36,7 +36,7 @@ struct TimeTests {
         )
     }
 
-    @Test("all vendors together have 3 s")
+    @Test("if retries would take longer, the upstream is queried after 3 s")
     @ServiceLoop
     func threeSeconds() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -57,7 +57,7 @@ struct TimeTests {
         )
     }
 
-    @Test("three unresponsive vendors have 1 s each")
+    @Test("if three vendors do not respond, each vendor gets 1 s of the 3 s for all vendors")
     @ServiceLoop
     func threeVendors() async throws {
         let harness = try ResolverHarness(.tencent, .alibaba, .json)
@@ -102,7 +102,7 @@ struct TimeTests {
     }
 
     @Test(
-        "whatever fails, the answer is in time and is no denial",
+        "whatever fails, the client gets in time addresses or SERVFAIL, but no negative answer",
         arguments: 0..<8
     )
     @ServiceLoop

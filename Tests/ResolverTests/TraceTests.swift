@@ -7,9 +7,12 @@ import Testing
 
 @testable import Resolver
 
-@Suite("Traces have every step of a resolution, without secrets")
+@Suite("A trace has every step of a resolution, without secrets")
 struct TraceTests {
-    /// Returns a line `why name after .. took ..: result` for each attempt, then the notes.
+    /// Resolves `name`, and returns the trace: a line for each attempt, and then the notes.
+    ///
+    /// The line of an attempt is `why name server after .. took .. status: result`; the times are
+    /// in milliseconds.
     @ServiceLoop
     private func story(_ harness: ResolverHarness, _ name: Name) async throws -> String {
         let trace = Trace()
@@ -30,7 +33,7 @@ struct TraceTests {
         return (attempts + trace.notes).joined(separator: "\n")
     }
 
-    @Test("the trace of an answer has its records and cache times")
+    @Test("the trace of an answer has the vendor's records and the TTLs in the cache")
     @ServiceLoop
     func answer() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -118,7 +121,7 @@ struct TraceTests {
         #expect(story.contains("tencent: no answer ("))
     }
 
-    @Test("a traced request has no parameter values", arguments: [Account.tencent, .alibaba])
+    @Test("a trace has no values of URL parameters", arguments: [Account.tencent, .alibaba])
     @ServiceLoop
     func secrets(_ account: Account) async throws {
         let harness = try ResolverHarness(account)
@@ -135,7 +138,7 @@ struct TraceTests {
         #expect(parameters.count > 1 && parameters.allSatisfy { $0.hasSuffix("=…") }, "\(request)")
     }
 
-    @Test("the attempts and notes of a trace are limited")
+    @Test("the number of attempts and the number of notes in a trace are limited")
     @ServiceLoop
     func bounded() {
         let (trace, now) = (Trace(), Clock.now)

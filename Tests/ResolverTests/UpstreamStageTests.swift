@@ -8,7 +8,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Names that upstreams resolve")
+@Suite("Queries to upstreams: failures, limits and CNAME targets")
 struct UpstreamStageTests {
     @Test(arguments: [
         (UpstreamError.timedOut, ExtendedError.noReachableAuthority, "no upstream answered"),
@@ -87,7 +87,8 @@ struct UpstreamStageTests {
             )
         }
         await harness.world.advance(by: .seconds(1))
-        // One query for the first client, and three for the second, which may repeat its query.
+        // One query for client 1, which has too many queries in flight for repetitions, and three
+        // for client 2.
         #expect(upstream.asked.count { $0.question.name == "www.example.org" } == 1 + 3)
         #expect(harness.cached("www.example.org").count == 1)
     }
@@ -211,7 +212,7 @@ struct UpstreamStageTests {
     }
 
     @Test(
-        "after an endless chain, an error that is not the server's fault stays the result",
+        "if no other upstream answers after a CNAME loop, the client gets the right reason",
         arguments: [
             (.exhausted("no socket"), "too many queries in flight", false),
             (.noServer("no server"), "no server", false),
@@ -249,7 +250,7 @@ struct UpstreamStageTests {
         #expect(harness.cached(name).isEmpty == !isCached)
     }
 
-    @Test("a server that the network removes while an alias target is queried is forgotten")
+    @Test("the stage releases a server that the network removes while an alias target is queried")
     @ServiceLoop
     func forgottenServer() async throws {
         let upstream = Self.alias(with: [])

@@ -17,7 +17,7 @@ enum SnapshotFormat {
     /// Signature with line ends, which a transfer in text mode would change (as in PNG).
     static let mark: [UInt8] = [0x89, 0x48, 0x44, 0x4E, 0x53, 0x0D, 0x0A, 0x1A]
 
-    /// Version of new files. Version 2 added the AD flag; version 3 added the digests.
+    /// Version of new files; version 2 added the AD flag, and version 3 the digests.
     static let version: UInt16 = 3
 
     static let versions: ClosedRange<UInt16> = 1...3

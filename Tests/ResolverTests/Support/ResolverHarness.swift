@@ -20,7 +20,7 @@ final class ResolverHarness {
 
     var zone = ResolverHarness.zone
 
-    /// Connect times by address and port; other servers do not respond.
+    /// Connection times by address and port (`192.0.2.1 443`); other servers do not respond.
     var latencies: [String: Duration] = [:]
 
     private(set) var tried: [(at: Instant, whom: String)] = []
@@ -184,7 +184,7 @@ final class ResolverHarness {
 }
 
 extension ResolverHarness {
-    /// Starts a query that may take `time`, by default as long as a query of a client.
+    /// Starts a query whose deadline is `time` from now, by default as for a query of a client.
     func begin(
         _ name: Name,
         _ type: RecordType = .a,
@@ -221,7 +221,7 @@ extension ResolverHarness {
         )
     }
 
-    /// Sends a query of the client 192.0.2.`client`, and calls `completion` with the source.
+    /// Sends a query of the client 192.0.2.`client`; `completion` gets the source of the answer.
     func begin(
         _ name: Name,
         _ type: RecordType = .a,
@@ -258,7 +258,7 @@ extension ResolverHarness {
         asked.map { at, server in "\(server) at \((at - world.start).milliseconds / 1_000) s" }
     }
 
-    /// Cached entries, such as `A 2` for two addresses.
+    /// Returns the cached entries with the number of their records, such as `A 2`.
     func cached(_ name: Name) -> [String] {
         cache.entries(named: name, type: nil, now: world.now).map { entry in
             "\(entry.type) \(entry.message?.answers.count ?? -1)"
@@ -280,7 +280,7 @@ extension ResolverHarness {
     }
 }
 
-/// Pending query with the counters at its start.
+/// Query that a test has started, with the counters at the start of the query.
 @ServiceLoop
 struct Asked {
     let query: Query
@@ -292,7 +292,7 @@ struct Asked {
 }
 
 extension ResolverHarness {
-    /// Compares the result of a query as text.
+    /// Sends a query, and compares its result, as text, with `story`.
     ///
     ///     NOERROR from tencent/192.0.2.11:443 after 20 ms
     ///     answer: A 192.0.2.101 60
@@ -300,8 +300,9 @@ extension ResolverHarness {
     ///     kept: A 60, AAAA NODATA 60
     ///     billed: tencent 1
     ///
-    /// The number after a record is its TTL; an SOA record also has its minimum field. The number
-    /// after a cache entry is its remaining time in seconds.
+    /// The number after a record is its TTL; an SOA record also has its minimum field. `asked` has
+    /// times in milliseconds since the start of the query. `kept` has the cache entries, with the
+    /// remaining time in seconds. `billed` has the number of billed requests.
     func expect(
         _ name: Name,
         _ type: RecordType = .a,

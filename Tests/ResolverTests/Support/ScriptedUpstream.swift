@@ -23,7 +23,9 @@ final class ScriptedUpstream: Forwarding {
     private let delay: Duration?
     private let script: @Sendable (inout Message) throws(UpstreamError) -> Void
 
-    /// Creates an upstream; `script` fills an empty reply, or throws.
+    /// Creates an upstream that replies after `delay`; if nil, it does not reply.
+    ///
+    /// `script` fills the reply, or throws an error.
     init(
         _ name: String = "upstream",
         after delay: Duration? = .milliseconds(10),
