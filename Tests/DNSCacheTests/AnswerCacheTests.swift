@@ -6,7 +6,7 @@ import Testing
 
 @testable import DNSCache
 
-@Suite("The cache shared by all threads")
+@Suite("The cache, which all threads share")
 struct AnswerCacheTests {
     private let origin = Instant(nanoseconds: 1 << 50)
     private let cache: AnswerCache

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DNSCache
 
-@Suite("Damaged snapshots")
+@Suite("The reader rejects damaged snapshots")
 struct DamagedSnapshotTests {
     private static func small() throws -> [UInt8] {
         let life = Life()

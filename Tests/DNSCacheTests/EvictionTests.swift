@@ -52,8 +52,8 @@ struct EvictionTests {
         }
         #expect((10...20).contains(stored), "an eighth of the ring buffer: \(stored)")
         #expect(table.numbers.entries > before * 8 / 10)
-        // The limit does not apply to answers of vendors: without the cache entry, each query would
-        // cost a billed call.
+        // The limit does not apply to answers of vendors, because without the cache entry, each
+        // query would cause a billed call.
         let isKept = table.insert(try large("v.example.com", .vendor), now: 1_001)
         #expect(isKept)
         // An hour later, the cache again stores large answers of upstreams.
@@ -87,7 +87,8 @@ struct EvictionTests {
                 }
             }
         }
-        // If all entries are in use, eviction removes one entry in 33.
+        // One insertion can spare 32 fresh entries with hits, so that eviction removes at least one
+        // entry in 33.
         #expect(lost < 400)
         #expect(table.faults() == [])
         #expect(table.numbers.evictions > 90_000)
@@ -120,9 +121,9 @@ struct EvictionTests {
         #expect(table.faults() == [])
     }
 
-    /// Returns how many of 100 names remain after 20,000 insertions of other names.
+    /// Returns how many of 100 names remain in the cache after 20,000 insertions of other names.
     ///
-    /// After every 500 insertions, `asks` is called for each of the 100 names.
+    /// After every 500 insertions, this function calls `asks` for each of the 100 names.
     private func survivors(
         fresh: Bool,
         asks: (inout AnswerTable, Name, _ now: UInt64) throws -> Void
@@ -242,8 +243,8 @@ struct EvictionTests {
 
     @Test
     func `questions that would collide in an XOR hash all fit in an empty cache`() throws {
-        // With a hash that begins with `seed ^ type * K ^ (first word)`, all queries would share
-        // two buckets.
+        // With a hash that begins with `seed ^ type * K ^ (first 8 octets of the name)`, all these
+        // questions would share two buckets.
         var table = AnswerTable(limit: 64 << 20, seed: .random(in: .min ... .max))
         let chosen = try Self.cancelling(120)
         for (name, type) in chosen {
@@ -254,9 +255,9 @@ struct EvictionTests {
         #expect(table.faults() == [])
     }
 
-    /// Returns questions with an equal value of (first word of the name) XOR (type times K).
+    /// Returns questions with an equal value of (first 8 octets of the name) XOR (type times K).
     ///
-    /// K is 2^64 divided by the golden ratio, 0x9E3779B97F4A7C15.
+    /// K is 0x9E3779B97F4A7C15, which is 2^64 divided by the golden ratio.
     private static func cancelling(_ count: Int) throws -> [(Name, RecordType)] {
         var chosen: [(Name, RecordType)] = []
         for type in UInt16(256)...65_000 where chosen.count < count {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DNSCache
 
-@Suite("Memory use grows and shrinks with the content")
+@Suite("The memory use of the cache grows and shrinks with its content")
 struct GrowthTests {
     private static func name(_ number: Int) throws -> Name { try Name("n\(number).example.com") }
 
@@ -33,7 +33,7 @@ struct GrowthTests {
         }
         let known = try Self.known(&table, 0..<50_000)
         #expect(known == Int(table.numbers.entries))
-        // A name is not stored if both its buckets are full.
+        // An insertion evicts an entry if both buckets of the new name are full.
         #expect(known >= 49_998)
     }
 
@@ -48,8 +48,8 @@ struct GrowthTests {
             #expect(added <= 66)
             if added > 2 { hurries += 1 }
             before = table.index.octets
-            // The index begins with two pages. Later, its size is at most twice the
-            // size for a load of 70 %.
+            // The index begins with one page. It starts to double its size at a load of 70 %. So
+            // its size is at most twice the size that this load needs.
             #expect(before <= max(8192, (number + 1) * 8 * 20 / 7 + 66 * 64))
         }
         #expect(hurries < 10)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DNSCache
 
-@Suite("Listing and sweeping lock the cache only for a few entries at a time")
+@Suite("Listings and sweeps hold the cache's lock only for a few entries at a time")
 struct LookingTests {
     private let origin = Instant(nanoseconds: 1 << 50)
 
@@ -18,7 +18,7 @@ struct LookingTests {
         return cache
     }
 
-    @Test("a sweep step removes a limited number of entries")
+    @Test("one step of a sweep removes at most 256 entries")
     func removing() throws {
         let cache = try cache(5_000)
         var sweep = CacheSweep(cache, .tree("example.com"), .remove)
@@ -37,7 +37,7 @@ struct LookingTests {
         #expect(AnswerCache.stride <= 256, "some 20 µs")
     }
 
-    @Test("a marking sweep expires each fresh entry once")
+    @Test("a sweep that marks entries as stale marks each fresh entry once")
     func marking() throws {
         let cache = try cache(1_000)
         var sweep = CacheSweep(cache, .all, .markStale)
@@ -49,7 +49,7 @@ struct LookingTests {
     }
 
     @Test(
-        "a sweep does not affect later insertions",
+        "a sweep does not remove or mark entries that are stored during the sweep",
         arguments: [true, false]
     )
     func present(_ removes: Bool) throws {
@@ -70,7 +70,7 @@ struct LookingTests {
         #expect(fresh.count == news)
     }
 
-    @Test("a sweep finds all entries, even entries that move during the sweep")
+    @Test("a sweep finds all entries, even entries that insertions move during the sweep")
     func overtaken() throws {
         let cache = AnswerCache(limit: 256 << 10, origin: origin, seed: 9)
         let old = try (0..<300).map { try Name("n\($0).example.com") }
@@ -96,7 +96,7 @@ struct LookingTests {
         for name in old { #expect(cache.entries(named: name, type: nil, now: later).isEmpty) }
     }
 
-    @Test("a sweep ends after one pass over the cache despite insertions")
+    @Test("a sweep ends after one pass over the cache, even if entries are inserted meanwhile")
     func lap() throws {
         let cache = AnswerCache(limit: 256 << 10, origin: origin, seed: 9)
         for index in 0..<1_000 {
@@ -115,7 +115,7 @@ struct LookingTests {
         #expect(sweep.count == 0)
     }
 
-    @Test("a walk visits each entry once, without side effects")
+    @Test("a listing has each entry once, and does not count hits")
     func walking() throws {
         let cache = try cache(1_000)
         var walk = CacheWalk(cache)
@@ -129,7 +129,7 @@ struct LookingTests {
         #expect(walk.isAtEnd && CacheWalk.copies <= 16)
     }
 
-    @Test("tree and name selections ignore case")
+    @Test("the selection of entries by name or domain ignores the letter case")
     func selecting() throws {
         let cache = AnswerCache(limit: 1 << 20, origin: origin, seed: 9)
         let names = [
@@ -145,7 +145,7 @@ struct LookingTests {
         #expect(cache.remove(.tree("."), now: origin) == 2)
     }
 
-    @Test("reading an entry returns the same answer as a hit, and does not count as a hit")
+    @Test("a read of an entry returns the same answer as a hit, but does not count as a hit")
     func answering() throws {
         let cache = try cache(1)
         let question = Question(name: "N0.example.com", type: .a)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DNSCache
 
-@Suite("Entries that the operator marks as stale")
+@Suite("Entries that the operator marks as stale (`httpdnsctl flush --soft`)")
 struct MarkingTests {
     private let origin = Instant(nanoseconds: 1 << 50)
     private let cache: AnswerCache

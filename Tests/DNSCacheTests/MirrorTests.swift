@@ -55,7 +55,7 @@ private final class Notebook: AnswerMirror, @unchecked Sendable {
     }
 }
 
-@Suite("Copies of answers in the kernel")
+@Suite("Copies of cached answers in the kernel (mirror)")
 struct MirrorTests {
     private let origin = Instant(nanoseconds: 1 << 50)
     private let cache: AnswerCache
@@ -80,7 +80,7 @@ struct MirrorTests {
         cache.insert(answer, now: origin + time)
     }
 
-    @Test("an answer is copied to the kernel at its second query, with its expiry time")
+    @Test("the second hit on an answer copies the answer to the kernel, with its expiry time")
     func offered() throws {
         store(try .addresses("www.example.com", ttl: 60), at: .seconds(1))
         try ask("www.example.com", at: .seconds(2))
@@ -89,7 +89,7 @@ struct MirrorTests {
         #expect(mirror.copies == [www: 61_000])
     }
 
-    @Test("answers that depend on more than their cache entry are not copied")
+    @Test("failures, answers with EDE or too many TTLs, and rotated answers are not copied")
     func refused() throws {
         store(.failure("failed.example.com", ttl: 10))
         var explained = try CachedAnswer.denial("explained.example.com")
@@ -106,7 +106,7 @@ struct MirrorTests {
         #expect(mirror.copies.isEmpty)
     }
 
-    @Test("if two answers suit a client, neither is copied")
+    @Test("if two cached answers match the same query, neither is copied to the kernel")
     func rivals() throws {
         store(try .addresses("www.example.com", variant: .any))
         try ask("www.example.com", times: 2)
@@ -118,7 +118,7 @@ struct MirrorTests {
     }
 
     @Test(
-        "a copy is removed before its entry changes",
+        "the cache removes the copy of an entry before it changes or removes the entry",
         arguments: [
             "replace", "remove", "classify", "stale", "order", "rotation", "another mirror",
         ]
@@ -143,14 +143,14 @@ struct MirrorTests {
         #expect(mirror.suspensions.now == 0)
     }
 
-    @Test("copies are disabled while many entries change")
+    @Test("while a sweep changes the cache, the kernel answers no queries from copies")
     func rests() throws {
         cache.remove(.all, now: origin)
         cache.markStale(.all, now: origin)
         #expect(mirror.suspensions == (0, 2))
     }
 
-    @Test("an answer that is due for a refresh is not copied")
+    @Test("a copy ends when its entry is due for a refresh; later hits store a new copy")
     func refreshed() throws {
         store(try .addresses("www.example.com", ttl: 100, refreshAfter: 75))
         try ask("www.example.com", times: 2)
@@ -161,7 +161,7 @@ struct MirrorTests {
         #expect(mirror.copies == [www: 100_000])
     }
 
-    @Test("the copy of an evicted entry is removed")
+    @Test("if the cache evicts an entry, it removes the copy in the kernel")
     func evicted() throws {
         let cache = AnswerCache(limit: AnswerCache.sizes.smallest, origin: origin, seed: 5)
         cache.setMirror(mirror)
@@ -179,7 +179,7 @@ struct MirrorTests {
         #expect(mirror.copies.count == Int(cache.numbers.entries))
     }
 
-    @Test("hits of a copy are counted for its entry and its server")
+    @Test("the cache counts hits on a copy for the copied entry and its server")
     func counted() throws {
         store(try .addresses("www.example.com", server: 3))
         try ask("www.example.com", times: 2)
@@ -196,7 +196,7 @@ struct MirrorTests {
         #expect(cache.hitsByServer[3] == 42)
     }
 
-    @Test("if the kernel has no space for a copy, the next attempt is delayed")
+    @Test("if the kernel has no space for a copy, the cache tries again after it collected hits")
     func roomAgain() throws {
         mirror.room = 0
         store(try .addresses("www.example.com"))
@@ -209,7 +209,7 @@ struct MirrorTests {
         #expect(mirror.copies.count == 1)
     }
 
-    @Test("if the kernel has no space, copies without hits are removed")
+    @Test("if the kernel has no space for a copy, the cache removes copies without hits")
     func full() throws {
         mirror.room = 1
         store(try .addresses("www.example.com"))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DNSCache
 
-@Suite("The cache compared with a dictionary")
+@Suite("The cache has the same results as a model that stores answers in a dictionary")
 struct ModelTests {
     @Test(
         arguments: [

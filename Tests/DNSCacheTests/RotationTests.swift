@@ -4,7 +4,7 @@ import Testing
 
 @testable import DNSCache
 
-@Suite("Rotation of addresses")
+@Suite("Rotation of the addresses in cached replies (`order: rotate`)")
 struct RotationTests {
     private static let name: Name = "www.example.com"
 

@@ -69,7 +69,7 @@ struct Life {
 
 private let www: Name = "www.example.com"
 
-@Suite("Snapshots and restored caches")
+@Suite("Snapshots of the cache, and caches restored from them")
 struct SnapshotTests {
     @Test
     func `a restored cache has the same answers`() throws {

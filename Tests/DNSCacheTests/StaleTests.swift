@@ -193,7 +193,7 @@ struct StaleTests {
     }
 }
 
-@Suite("Refresh requests")
+@Suite("Requests for a refresh, and hit counts")
 struct PrefetchTests {
     private let table = TestTable()
 

@@ -48,7 +48,7 @@ extension CachedAnswer {
     ) throws -> CachedAnswer {
         let question = Question(name: name, type: type)
         let records = values.map { value in
-            // The cache does not read the data of other types, so any octets are sufficient.
+            // The cache does not read the data of types other than A, so any octets are sufficient.
             let octets = withUnsafeBytes(of: value.bigEndian) { Array($0) }
             return Record(
                 name: name,
@@ -234,7 +234,7 @@ extension AnswerTable {
         return names
     }
 
-    /// Returns the violated invariants.
+    /// Returns a text for each invariant of the table that is violated.
     func faults() -> [String] {
         var faults: [String] = []
         var live: Set<Int> = []
@@ -273,7 +273,7 @@ extension AnswerTable {
     }
 }
 
-/// A class, because `#expect` cannot call mutating methods of a structure.
+/// Table for tests; a class, because `#expect` cannot call mutating methods of a structure.
 final class TestTable {
     var table: AnswerTable
 

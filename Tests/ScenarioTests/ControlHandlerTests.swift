@@ -14,14 +14,14 @@ import Testing
 @testable import Daemon
 @testable import Net
 
-@Suite("Control handler of a daemon")
+@Suite("The control handler of a daemon with simulated servers")
 struct ControlHandlerTests {
     @ServiceLoop
     private func harness() throws -> ScenarioHarness {
         try ScenarioHarness(try Files.scenario("cache-hits-cost-no-call.rpl"))
     }
 
-    @Test("a check does not describe the content of a secret's file")
+    @Test("a check of settings with an invalid secret does not reveal the content of its file")
     @ServiceLoop
     func hiddenSecret() async throws {
         let folder = try TemporaryFolder()
@@ -40,7 +40,7 @@ struct ControlHandlerTests {
         #expect(problem.message == "the secret is not valid")
     }
 
-    @Test("status reads resolv.conf on another thread")
+    @Test("the verb `status` reads resolv.conf on another thread than the service loop")
     @ServiceLoop
     func resolvConf() async throws {
         let harness = try harness()
@@ -55,7 +55,7 @@ struct ControlHandlerTests {
         #expect(isOnLoop.withLock(\.self) == [false])
     }
 
-    @Test("pauses that leave names without any server are problems, other pauses are not")
+    @Test("`status` reports pauses as problems only if they leave names without a server")
     @ServiceLoop
     func pauses() async throws {
         let one = try ScenarioHarness(try Files.scenario("pause-upstream.rpl"))
@@ -98,7 +98,7 @@ struct ControlHandlerTests {
         withExtendedLifetime(harness) {}
     }
 
-    @Test("a pause reports that plain upstreams do not replace the paused encrypted upstream")
+    @Test("`pause` and `status` report that plain upstreams do not replace a paused encrypted one")
     @ServiceLoop
     func pausedEncryptedUpstream() async throws {
         let harness = try ScenarioHarness(try Files.scenario("pause-encrypted-upstream.rpl"))
@@ -128,7 +128,7 @@ struct ControlHandlerTests {
         #expect(try await harness.operator.status().problems == [])
     }
 
-    @Test("a pause that leaves a route without an upstream is a problem of the route")
+    @Test("if a pause leaves a route without an upstream, the reported problem names the route")
     @ServiceLoop
     func pausedUpstreamOfRoute() async throws {
         let harness = try ScenarioHarness(try Files.scenario("pause-encrypted-upstream.rpl"))
@@ -142,7 +142,7 @@ struct ControlHandlerTests {
         #expect(problems?.first?.hasPrefix("route \(route.place): no upstream is left") == true)
     }
 
-    @Test("settings and routes of more than 16 MiB cause an error that names the file")
+    @Test("if the settings or routes exceed 16 MiB, the reply is an error that names the file")
     @ServiceLoop
     func longSettings() throws {
         let harness = try harness()
@@ -171,7 +171,7 @@ struct ControlHandlerTests {
         ) { try routes.message() }
     }
 
-    @Test("status names the reason if an upstream has no server")
+    @Test("if an upstream has no server, `status` names the reason")
     @ServiceLoop
     func noServer() async throws {
         let harness = try ScenarioHarness(
@@ -185,7 +185,7 @@ struct ControlHandlerTests {
         #expect(try await harness.operator.status().problems == ["upstream network: \(fault)"])
     }
 
-    @Test("status names CA certificates that cannot be reloaded, until they are reloaded")
+    @Test("`status` reports CA certificates that cannot be reloaded, until a reload succeeds")
     @ServiceLoop
     func certificates() async throws {
         let harness = try harness()
@@ -209,7 +209,7 @@ struct ControlHandlerTests {
         #expect(try await harness.operator.status().problems == [])
     }
 
-    @Test("a reload keeps the certificate fault while learned servers may use TLS")
+    @Test("a reload of settings keeps the certificate problem while learned servers may use TLS")
     @ServiceLoop
     func learnedServers() async throws {
         let harness = try ScenarioHarness(
@@ -224,7 +224,7 @@ struct ControlHandlerTests {
         #expect(problems.contains { $0.hasPrefix("certificates: ") }, "\(problems)")
     }
 
-    /// Daemon with a reload that replaces only the resolver.
+    /// Daemon whose ``exchange()`` replaces only the resolver, as a reload does.
     @ServiceLoop
     private final class ReloadedDaemon: ManagedDaemon {
         var state: DaemonState
@@ -271,7 +271,7 @@ struct ControlHandlerTests {
         }
     }
 
-    @Test("after a reload, a stream keeps no former resolver in memory", arguments: [true, false])
+    @Test("a `watch` or `dump` stream does not keep a replaced resolver", arguments: [true, false])
     @ServiceLoop
     func streams(isWatch: Bool) async throws {
         let harness = try harness()

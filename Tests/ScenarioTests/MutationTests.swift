@@ -10,7 +10,7 @@ private struct Mutant {
     var change: String
 }
 
-@Suite("A scenario with a wrong expectation fails at the right line")
+@Suite("A scenario with a wrong expectation fails, and the error names its line")
 struct MutationTests {
     private static func fault(_ scenario: Scenario) async -> ScenarioError? {
         let task = ServiceLoop.throwingTask { try await Player.play(scenario) }
@@ -24,7 +24,7 @@ struct MutationTests {
 
     private static let sample = "vendor-call-answers-both-families.rpl"
 
-    @Test("a failure reports line, step, time, expected and actual value")
+    @Test("the error of a failed check has line, step, time, expected value and actual value")
     func report() async throws {
         var scenario = try Files.scenario(Self.sample)
         let index = try #require(
@@ -44,7 +44,7 @@ struct MutationTests {
         )
     }
 
-    @Test("a query without a check of its answer is an error")
+    @Test("a scenario with a query whose answer is not checked fails")
     func unchecked() async throws {
         var scenario = try Files.scenario(Self.sample)
         scenario.steps.removeAll { if case .query = $0.action { false } else { true } }
@@ -52,7 +52,7 @@ struct MutationTests {
         #expect(fault.description.contains("STEP 1: unchecked answer"))
     }
 
-    @Test("a query to a server without a range is an error")
+    @Test("a scenario fails if the daemon queries a server for which no range exists")
     func unplayed() async throws {
         var scenario = try Files.scenario(Self.sample)
         scenario.ranges = []
@@ -60,7 +60,7 @@ struct MutationTests {
         #expect(fault.description.contains("no range plays tencent/192.0.2.11"))
     }
 
-    @Test("an error in the settings has its line number in the scenario")
+    @Test("an error in the settings of a scenario has the line number in the scenario file")
     func settings() async throws {
         var scenario = try Files.scenario(Self.sample)
         scenario.settings = scenario.settings.replacingOccurrences(of: "kind:", with: "knid:")
@@ -70,10 +70,10 @@ struct MutationTests {
         #expect("\(try #require(error))".contains("\(Self.sample):"))
     }
 
-    @Test("every changed check of every scenario fails", arguments: Files.scenarios)
+    @Test("each scenario fails after a change of any of its checks", arguments: Files.scenarios)
     func mutants(_ name: String) async throws {
         let scenario = try Files.scenario(name)
-        // A scenario that fails without a mutation is reported by `ScenarioTests`.
+        // `ScenarioTests` reports a scenario that fails without a change.
         guard await Self.fault(scenario) == nil else { return }
         for mutant in Self.mutants(of: scenario) {
             let fault = await Self.fault(mutant.scenario)

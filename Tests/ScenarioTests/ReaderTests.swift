@@ -3,7 +3,7 @@ import DNSWire
 import Foundation
 import Testing
 
-@Suite("Scenario reader: results, and errors with line numbers")
+@Suite("The reader of scenario files: results, and errors with line numbers")
 struct ReaderTests {
     private static func text(_ line: String) -> String {
         """
@@ -37,7 +37,7 @@ struct ReaderTests {
         }
     }
 
-    @Test("all parts are read with their lines")
+    @Test("the reader returns all parts of a scenario, with their line numbers")
     func whole() throws {
         let scenario = try ScenarioReader.read(Self.text("REPLY RD"), file: "f.rpl")
         #expect(scenario.overview == ["A promise to users,", "in two lines."])
@@ -51,7 +51,7 @@ struct ReaderTests {
     }
 
     @Test(
-        "an invalid line of an entry is reported",
+        "for an invalid line of an entry, the error has the line number and the invalid word",
         arguments: [
             ("MATCH allthing", "`allthing`"),
             ("ADJUST copy", "`copy`"),
@@ -70,7 +70,7 @@ struct ReaderTests {
     }
 
     @Test(
-        "an invalid record is reported",
+        "for an invalid record, the error has the line number and the invalid part",
         arguments: [
             ("www.example.com.", "name and a type"),
             ("www.example.com. 60 IN A 192.0.2", "`192.0.2`"),
@@ -87,7 +87,7 @@ struct ReaderTests {
     }
 
     @Test(
-        "an error in the structure is reported",
+        "for an error in the structure of the file, the error has the line number",
         arguments: [
             ("STEP 2 CHECK_ASKED", "STEP 1 CHECK_ASKED", 16, "rising"),
             ("STEP 2 CHECK_ASKED", "STEP 2 DANCE", 16, "`DANCE`"),
@@ -106,7 +106,7 @@ struct ReaderTests {
     }
 
     @Test(
-        "records of all types are read in zone file format",
+        "the reader parses records of all types in zone file format",
         arguments: [
             "example.com. 60 IN AAAA 2001:db8::1",
             "example.com. 60 IN MX 10 mail.example.com.",
@@ -124,7 +124,7 @@ struct ReaderTests {
         #expect(record.ttl == 60)
     }
 
-    @Test("times are read with their units")
+    @Test("the reader parses times with their units")
     func times() {
         #expect(Words.duration("300ms") == .milliseconds(300))
         #expect(Words.duration("1.5") == .milliseconds(1_500))

@@ -2,9 +2,9 @@
 import Net
 import Testing
 
-@Suite("Scenarios")
+@Suite("Scenarios: promises to users, played against the daemon in virtual time")
 struct ScenarioTests {
-    @Test("the daemon behaves as the scenario says", arguments: Files.scenarios)
+    @Test("the daemon behaves as each scenario describes", arguments: Files.scenarios)
     func kept(_ name: String) async throws {
         let scenario = try Files.scenario(name)
         try await ServiceLoop.throwingTask { try await Player.play(scenario) }.value

@@ -62,7 +62,8 @@ struct AnswerCheck {
                 compare("name", lower(expected.question?.name), lower(question?.name))
             case .qtype: compare("type", show(expected.question?.type), show(question?.type))
             case .question:
-                // Compares the letter case, which clients with 0x20 check.
+                // Compares also the letter case of the name, because clients that use DNS 0x20
+                // (mixed case) check it.
                 guard let wanted = expected.question else { continue }
                 compare("name", "\(wanted.name)", show(question?.name))
                 compare("type", "\(wanted.type)", show(question?.type))

@@ -5,7 +5,7 @@ import HTTPDNS
 import Net
 import TestWorld
 
-/// Simulated network; upstreams and vendors reply as in the scenario's ranges.
+/// Simulated network, in which upstreams and vendors reply according to the scenario's ranges.
 @ServiceLoop
 final class Network {
     struct Sent {
@@ -16,7 +16,7 @@ final class Network {
         var query: (message: Message, octets: Int, isTCP: Bool)?
     }
 
-    /// Reply of a server; a silent upstream sends no datagrams.
+    /// Reply of an upstream.
     enum Reply {
         case datagrams([(octets: [UInt8], after: Duration)])
         case fault(Misdeed, after: Duration)
@@ -35,13 +35,13 @@ final class Network {
 
     var stack = NetworkStack.dual
 
-    /// True if all connections are newer than the network change.
+    /// True after the daemon has reset its connections because of a network change.
     fileprivate var hasNewConnections = false
 
     private let vendors: [(settings: VendorSettings, account: Account)]
     private let upstreams: [UpstreamSettings]
 
-    /// Latency of servers without `DELAY`.
+    /// Latency of servers whose entry has no `DELAY`.
     static let latency = (vendor: Duration.milliseconds(20), upstream: Duration.milliseconds(10))
 
     init(
@@ -77,8 +77,8 @@ extension Network {
 
     /// Returns the reply to a health probe, `. IN NS`.
     ///
-    /// Entries without a question and entries for this question apply. A server without a
-    /// matching entry is healthy.
+    /// Only entries without a question, and entries for this question, apply. A server without such
+    /// an entry is healthy.
     private func reply(
         toProbe query: Message,
         at address: String,
@@ -124,7 +124,8 @@ extension Network {
             let delay = entry.delay ?? Self.latency.upstream
             if let fault = entry.fault { return .fault(fault, after: entry.delay ?? .zero) }
             datagrams.append((entry.reply(to: query, isTCP: isTCP), delay))
-            // A wrong ID is a forgery; the upstream's own reply follows.
+            // An entry without `copy_id` has a wrong ID, and simulates a forged reply. The next
+            // matching entry is the upstream's own reply.
             if entry.adjust.contains(.copyID) { return .datagrams(datagrams) }
         }
         if datagrams.isEmpty { regret("no entry answers `\(what)`, which was sent in this step") }
@@ -133,7 +134,7 @@ extension Network {
 }
 
 extension Name {
-    /// Name in lower case, without final dot.
+    /// Text of the name, in lower case and without the final dot.
     fileprivate var words: String {
         let text = "\(self)".lowercased()
         return text.count > 1 && text.hasSuffix(".") ? String(text.dropLast()) : text
@@ -305,7 +306,7 @@ extension Network {
 }
 
 extension SocketAddress {
-    /// True if `address` is this address, or its translation with a NAT64 prefix of 96 bits.
+    /// True if `address` is this address, or this IPv4 address under a NAT64 prefix of 96 bits.
     fileprivate func isReached(at address: SocketAddress) -> Bool {
         self == address
             || !isIPv6 && address.octets.suffix(4) == octets[...] && port == address.port

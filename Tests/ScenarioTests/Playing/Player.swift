@@ -21,7 +21,9 @@ final class Player {
     private let stage: ScenarioHarness
     private var asked: [Asked] = []
 
-    /// Journal positions up to which `CHECK_ASKED` and `CHECK_OUT_QUERY` have compared.
+    /// Positions in ``Network/journal`` up to which earlier steps have compared.
+    ///
+    /// `journalSeen` is for `CHECK_ASKED`, `messagesSeen` for `CHECK_OUT_QUERY`.
     private var journalSeen = 0
     private var messagesSeen = 0
 
@@ -35,7 +37,7 @@ final class Player {
 
     /// Plays a scenario.
     ///
-    /// - Throws: `ScenarioError` for the first difference.
+    /// - Throws: `ScenarioError` for the first difference from the expectations.
     static func play(_ scenario: Scenario) async throws {
         let player = try Player(scenario)
         player.stage.begin()
@@ -189,7 +191,7 @@ extension Player {
         guard network.timeouts > before else { throw failure(["no request timed out within 60 s"]) }
     }
 
-    /// Compares the output of `explain`, without the first line, and the cost.
+    /// Compares the output of `explain` (without its first step), and the cost, with `lines`.
     private func checkExplained(_ request: ExplainRequest, _ lines: [String]) async throws {
         var told: [String] = []
         try await operate { verbs in
@@ -216,7 +218,9 @@ extension Player {
 }
 
 extension Duration {
-    /// Not named `milliseconds`, because tested modules have a property with this name.
+    /// Number of whole milliseconds.
+    ///
+    /// The name is not `milliseconds`, because tested modules have a property with this name.
     fileprivate var wholeMilliseconds: Int {
         let parts = components
         return Int(parts.seconds) * 1_000 + Int(parts.attoseconds / 1_000_000_000_000_000)

@@ -14,10 +14,10 @@ import Upstream
 @testable import Daemon
 @testable import Frontend
 
-/// The daemon with a scenario's settings, in virtual time.
+/// Daemon with a scenario's settings, in virtual time.
 ///
-/// This daemon has no listeners and threads. Clients' messages go to the query handler of TCP
-/// connections, requests of operators to the control handler.
+/// This daemon has no listeners and no threads. Clients' messages go directly to the query handler
+/// for TCP connections, and operators' requests directly to the control handler.
 @ServiceLoop
 final class ScenarioHarness {
     let world = Simulation()
@@ -99,7 +99,9 @@ extension ScenarioHarness {
         daemon.network.react(to: "another network")
     }
 
-    /// Changes the network's resolvers; a line is such as `tun0 192.0.2.53 ~corp.example.com`.
+    /// Changes the DNS settings of all links.
+    ///
+    /// Each line has the form `tun0 192.0.2.53 ~corp.example.com`.
     func resolversChanged(_ lines: [String]) {
         let links = lines.map { line in
             let words = line.split(separator: " ").map(String.init)
@@ -136,7 +138,7 @@ extension ScenarioHarness {
         )
     }
 
-    /// Returns the cached entries, such as `A 60`, `AAAA NODATA 30` or `A SERVFAIL 1`.
+    /// Returns the fresh cache entries with their remaining seconds, such as `AAAA NODATA 30`.
     func cached(_ name: Name) -> [String] {
         daemon.state.cache.entries(named: name, type: nil, now: world.now)
             .filter { $0.remaining > 0 }
@@ -152,7 +154,7 @@ extension ScenarioHarness {
 extension Account {
     /// Selects the emulation of a vendor.
     ///
-    /// - Throws: `ScenarioError` if there is none for the settings.
+    /// - Throws: `ScenarioError` if the tests have no emulation for the settings of this vendor.
     fileprivate init(playing vendor: VendorSettings, _ file: String) throws {
         let place = Place(file: file, line: 1)
         switch vendor.account {

@@ -6,9 +6,9 @@ import TestWorld
 @testable import Configuration
 @testable import Upstream
 
-/// Transport to a simulated upstream, with real messages and checks.
+/// Transport to a simulated upstream, which encodes and validates messages like a real transport.
 ///
-/// Repeats the steps of `PlainTransport` and `StreamTransport` without sockets.
+/// It follows the steps of `PlainTransport` and `StreamTransport`, but uses no sockets.
 final class WireTransport: UpstreamTransport {
     let isProtected: Bool
     let validates: Bool
@@ -57,7 +57,7 @@ final class WireTransport: UpstreamTransport {
 
     func networkChanged() {}
 
-    /// Exchanges datagrams, then repeats the query over TCP if necessary.
+    /// Sends the query over UDP; if necessary, sends it again over TCP.
     private func ask(_ attempt: Attempt) async throws(UpstreamError) -> UpstreamReply {
         let deadline = attempt.deadline
         if transport == .datagram {

@@ -9,7 +9,7 @@ enum RecordText {
         var message: String
     }
 
-    /// TTL of records without a TTL in their text.
+    /// TTL of records whose text has no TTL.
     private static let standardTTL: UInt32 = 3_600
 
     /// Parses `name [ttl] [IN] type data`.
@@ -88,7 +88,7 @@ enum RecordText {
         throw Fault(message: "invalid data of \(type): `\(words.joined(" "))`")
     }
 
-    /// Parses `\# 3 010203`, the data in wire format.
+    /// Parses data in wire format, such as `\# 3 010203`.
     private static func parsed(_ type: RecordType, _ words: [String]) throws -> RecordData {
         let digits = words.dropFirst(2).joined()
         let octets = stride(from: 0, to: digits.count, by: 2).compactMap { index in

@@ -8,7 +8,9 @@ struct Scenario: Sendable {
 
     var overview: [String] = []
 
-    /// Settings after empty lines, so that line numbers match the file.
+    /// Settings in YAML, after as many empty lines as precede them in the file.
+    ///
+    /// So line numbers in errors of the settings are line numbers in the scenario file.
     var settings = ""
 
     var title = ""
@@ -45,10 +47,12 @@ extension Scenario {
         /// Upstream with this address in the settings.
         case upstream(String)
 
-        /// Vendor with one server, or with all its servers if `server` is nil.
+        /// One server of a vendor; if `server` is nil, all servers of the vendor.
         case vendor(String, server: String?)
 
-        /// Server at an address of an answer; accepts a connection after `accepts`, or never if nil.
+        /// Server at an address in an answer, for connection-time probes.
+        ///
+        /// The server accepts a connection after the time `accepts`; if nil, never.
         case server(String, port: UInt16, accepts: Duration?)
     }
 }
@@ -63,22 +67,25 @@ extension Scenario {
     enum Action: Sendable {
         case query(Entry)
 
-        /// Answer to the query of a step, or to the first open query that matches.
+        /// Waits for the answer to the query of step `of`, and compares this answer.
+        ///
+        /// If `of` is nil, the query is the first one with this question whose answer no step has
+        /// compared.
         case checkAnswer(Entry, of: Int?)
 
         case checkNoAnswer(of: Int)
 
-        /// Compares the first query that was not compared yet.
+        /// Compares the first query to an upstream that no earlier step has compared.
         case checkOutQuery(Entry)
 
-        /// Compares everything that was sent since the previous check of this type.
+        /// Compares all messages and calls that the daemon sent since the previous `checkAsked`.
         case checkAsked([String])
 
         case checkCached(Name, [String])
 
         case checkExplained(ExplainRequest, [String])
 
-        /// Compares the billed calls of one vendor, or of all vendors.
+        /// Compares the number of billable calls to one vendor; if `vendor` is nil, to all vendors.
         case checkBilled(vendor: String?, Int)
 
         case timePasses(Duration)
@@ -100,7 +107,7 @@ extension Scenario {
 struct Entry: Sendable {
     var place: Place
 
-    /// Parts of a message that must be equal.
+    /// Parts of a message that must be equal to this entry.
     var match: Set<Matching> = []
 
     var adjust: Set<Adjusting> = []
@@ -120,7 +127,7 @@ struct Entry: Sendable {
 
     var delay: Duration?
 
-    /// Expected time between query and answer: `after` exactly, `within` at most.
+    /// Expected time between query and answer: exactly `after`, or at most `within`.
     var after: Duration?
     var within: Duration?
 
@@ -154,7 +161,7 @@ enum Adjusting: String, Sendable, CaseIterable {
 enum Misdeed: Sendable, Hashable {
     case silent
 
-    /// No reply on connections from before the network change.
+    /// No reply on connections that were opened before the network change.
     case silentOnOldConnection
 
     case unreachable

@@ -5,10 +5,10 @@ struct ScenarioReader {
     private let file: String
     private let lines: [Substring]
 
-    /// Index of the next line, from 0.
+    /// Index in `lines` of the next line.
     private var next = 0
 
-    /// Allowed number of lines of an overview.
+    /// Allowed number of lines of the overview, which is the comment at the start of the file.
     static let overview = 2...5
 
     private init(_ text: String, file: String) {
@@ -36,7 +36,9 @@ struct ScenarioReader {
         return nil
     }
 
-    /// Returns the words of the next line of a step; nil, without consuming a line, at its end.
+    /// Returns the words of the next line of a step.
+    ///
+    /// At the end of the step, returns nil, and does not consume a line.
     mutating func wordsOfStep() throws -> [String]? {
         guard let words = try words() else { return nil }
         guard ["STEP", "SCENARIO_END"].contains(words[0]) else { return words }
@@ -44,7 +46,9 @@ struct ScenarioReader {
         return nil
     }
 
-    /// Returns the words of the next line of a section; nil, without consuming a line, at its end.
+    /// Returns the words of the next line of a section.
+    ///
+    /// At the end of the section, returns nil, and does not consume a line.
     mutating func wordsOfSection() throws -> [String]? {
         guard let words = try words() else { return nil }
         guard ["SECTION", "ENTRY_END"].contains(words[0]) else { return words }
