@@ -86,7 +86,7 @@ extension Account {
         return HTTPReply(status: 200, body: body)
     }
 
-    /// `name.:v4;v4,ttl-v6,ttl|client` for each name.
+    /// Returns a line in Tencent's format for each name: `name.:v4;v4,ttl-v6,ttl|client`.
     private static func tencentText(_ found: [(String, Known)]) -> String {
         func family(_ addresses: [String], _ ttl: UInt32) -> String {
             addresses.isEmpty ? "0" : "\(addresses.joined(separator: ";")),\(ttl)"
@@ -96,7 +96,7 @@ extension Account {
         }.joined(separator: "\n")
     }
 
-    /// `{"code": "success", "data": {"answers": […]}}`.
+    /// Returns a reply in Alibaba's format: `{"code": "success", "data": {"answers": […]}}`.
     private static func alibabaText(_ found: [(String, Known)]) -> String {
         func family(_ addresses: [String], _ ttl: UInt32) -> String {
             let list = addresses.map { "\"\($0)\"" }.joined(separator: ",")
@@ -111,7 +111,9 @@ extension Account {
             + answers.joined(separator: ",") + "]}}"
     }
 
-    /// `{"Status", "Question", "Answer", "Authority"}`; NXDOMAIN for an unknown name.
+    /// Returns a reply in DNS JSON format; NXDOMAIN for an unknown name.
+    ///
+    /// The reply has the fields `Status`, `TC`, `Question`, `Answer` and `Authority`.
     private static func jsonText(_ found: (String, Known)?, name: String, isV6: Bool) -> String {
         let type = isV6 ? 28 : 1
         let asked = found?.0 ?? name

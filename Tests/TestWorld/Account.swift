@@ -17,7 +17,7 @@ package struct Known: Sendable {
 }
 
 package enum Fault: Sendable {
-    /// No reply; with `onOldConnection`, only on a reused connection.
+    /// The server does not reply; if `onOldConnection` is true, only on a reused connection.
     case silent(onOldConnection: Bool = false)
 
     case slow(Duration)
@@ -32,22 +32,26 @@ package enum Fault: Sendable {
 
     case otherName
 
-    /// Status 401 for names without an expiry.
+    /// The server replies with status 401 to requests without an expiry time.
     case wantsExpiry
 
-    /// The vendor's clock is ahead; the vendor refuses signatures of another time.
+    /// The vendor's clock is ahead of the local clock, and the vendor rejects requests that were
+    /// signed with the local time.
     case ahead(seconds: Int64)
 }
 
-/// Vendor account; the first has servers from 192.0.2.11, the second from 192.0.2.21.
+/// Simulated vendor account.
+///
+/// The servers of the first account have addresses from 192.0.2.11 on, those of the second from
+/// 192.0.2.21 on.
 package enum Account: String, Sendable, CaseIterable {
-    /// HTTPS with a token.
+    /// Tencent over HTTPS, with a token.
     case tencent
 
-    /// HTTP with AES and an expiry.
+    /// Tencent over HTTP, encrypted with AES, with an expiry time in each request.
     case sealed
 
-    /// Signed v2 over HTTPS.
+    /// Alibaba API v2 over HTTPS, with signed requests.
     case alibaba
 
     case json
@@ -126,7 +130,7 @@ extension Account {
 }
 
 extension Account {
-    /// Requested names; for `json`, also the requested type.
+    /// Returns the requested names; for `json`, also the requested type.
     package func summary(of request: HTTPRequest) throws -> String {
         let names = try names(in: request).joined(separator: ",")
         guard self == .json else { return names }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Datagram socket; `receive` waits for a datagram.
+/// UDP client for tests, whose function `receive` waits for a datagram.
 @ServiceLoop
 package final class DatagramClient: DatagramReceiving {
     private var socket: DatagramSocket?
@@ -16,7 +16,7 @@ package final class DatagramClient: DatagramReceiving {
 
     package var localAddress: SocketAddress? { socket?.localAddress }
 
-    /// True if a datagram waits for `receive`.
+    /// True if a datagram has arrived that `receive` has not returned yet.
     package var hasReceived: Bool { !datagrams.isEmpty }
 
     package func send(_ datagram: [UInt8]) throws(SocketError) { try socket?.send(datagram) }

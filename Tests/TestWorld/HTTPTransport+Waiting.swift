@@ -2,7 +2,7 @@
 package import Net
 
 extension HTTPTransport {
-    /// Sends a request and waits for the reply; a cancelled task cancels the request.
+    /// Sends a request and waits for the reply; if the task is cancelled, cancels the request.
     @ServiceLoop
     package func send(
         _ request: HTTPRequest,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Control
 
-/// Replies with every field set.
+/// Sample replies of the daemon, in which every field has a value.
 package enum Samples {
     package static var snapshot: SnapshotStatus {
         var snapshot = SnapshotStatus(path: "/var/lib/httpdnsd/cache.snapshot")
@@ -85,7 +85,7 @@ package enum Samples {
         return status
     }
 
-    /// Servers that are up, backing off, and in a loop.
+    /// Status of an upstream with three servers: one up, one backed off, and one in a loop.
     package static var dot: UpstreamStatus {
         let url = "tls://dns.example"
         var dot = UpstreamStatus(name: "dot", url: url, protected: true, state: .degraded)
@@ -319,7 +319,7 @@ package enum Samples {
         return reply
     }
 
-    /// Queries for `watch` and `top slow`.
+    /// Sample queries, as `watch` and `top slow` show them.
     package static let events = [
         QueryEvent(
             timeMs: 1_790_000_000_123,

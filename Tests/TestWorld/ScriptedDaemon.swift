@@ -3,15 +3,16 @@ package import Control
 import Foundation
 package import Glibc
 
-/// Unix socket with scripted replies, and a thread for each connection.
+/// Simulated control socket of the daemon, with scripted replies and a thread for each connection.
 ///
-/// The test must call `stop()`: the program may outlive this object.
+/// The test must call `stop()` at its end. The object cannot do this when it is released, because
+/// `httpdnsctl` may still be running then.
 package struct ScriptedDaemon: Sendable {
     package enum Answer: Sendable {
         case results(any Encodable & Sendable)
         case error(MethodError)
         case octets([UInt8])
-        /// Sends octets, then closes.
+        /// Sends the octets, and then closes the connection.
         case last([UInt8])
         case close
     }
@@ -81,7 +82,7 @@ package func temporaryFolder() throws -> String {
     return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
-/// Creates a Unix stream socket; `use` binds or connects it.
+/// Creates a Unix stream socket; the closure `use` binds or connects the socket.
 package func unixSocket(
     _ path: String,
     _ use: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool
@@ -132,7 +133,7 @@ package func runControl(_ arguments: [String]) async throws -> ProgramRun {
     return try await run(folder.appendingPathComponent("httpdnsctl").path, arguments)
 }
 
-/// Runs a program on its own thread: Swift's threads must not block.
+/// Runs a program, and waits for its end on a new thread, because Swift's threads must not block.
 package func run(_ program: String, _ arguments: [String]) async throws -> ProgramRun {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread {

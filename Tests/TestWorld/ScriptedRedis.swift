@@ -2,18 +2,18 @@
 package import Fleet
 package import Net
 
-/// Redis server that knows the commands of a fleet, without a network.
+/// Simulated Redis server that replies to the commands of a fleet, without a network.
 @ServiceLoop
 package final class ScriptedRedis {
-    /// While true, replies are stored.
+    /// While true, the server does not send its replies; it sends them afterwards.
     package var isSilent = false {
         didSet { if !isSilent { for stream in streams { stream.deliver() } } }
     }
 
-    /// If true, no connection can be opened.
+    /// If true, attempts to open a connection fail.
     package var isDown = false
 
-    /// Reply to EVAL: claim and sum of claims for each key.
+    /// Reply to EVAL: for each key, the claim and the sum of all claims.
     package var claims: [Int64] = []
 
     package private(set) var evaluations = 0
@@ -85,7 +85,7 @@ private final class ScriptedStream: OctetStream {
         return input
     }
 
-    /// Stores the replies to complete commands.
+    /// Parses the commands, and stores the replies to them.
     private func take(_ octets: [UInt8]) {
         var rest = octets[...]
         func number() -> Int {

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Network and clock; the time stands still while code can run, then jumps to the next event.
+/// Simulated network and clock.
+///
+/// The time stands still while code can run, and then jumps to the next event.
 @ServiceLoop
 package final class Simulation: HTTPTransport {
     package enum Step: Sendable {
-        /// The request times out if the reply is too late.
+        /// A reply; if it arrives after the deadline, the request times out.
         case reply(HTTPReply, after: Duration = .milliseconds(20))
 
         case fail(HTTPError, after: Duration = .zero)
 
-        /// With `whileConnecting` the request is not sent.
+        /// No reply; the request times out.
+        ///
+        /// If `reused` is true, the connection was reused. If `whileConnecting` is true, the
+        /// connection is not opened, so that the request is not sent.
         case silence(reused: Bool = false, whileConnecting: Bool = false)
     }
 
@@ -25,7 +30,7 @@ package final class Simulation: HTTPTransport {
 
         var isTimer = false
 
-        /// Called with true at `end`, or with false if the wait is cancelled.
+        /// Function that is called with true at `end`, or with false if the wait is cancelled.
         let wake: @ServiceLoop (Bool) -> Void
     }
 
@@ -43,14 +48,16 @@ package final class Simulation: HTTPTransport {
         func cancel() { world.wake(number, false) }
     }
 
-    /// Start of the simulated time: a day ahead of the system clock, so that the clocks differ.
+    /// Start of the simulated time, one day ahead of the system clock.
+    ///
+    /// So code that reads the system clock by mistake gets a different time.
     package let start: Instant
 
     package private(set) var now: Instant
 
     package nonisolated static let wall: Int64 = 1_700_000_000
 
-    /// Sent requests, and the number of requests that the sender cancelled.
+    /// All requests so far; `cancelled` is the number of requests that their senders cancelled.
     package private(set) var sent: [Sent] = []
     package private(set) var cancelled = 0
 
@@ -60,7 +67,7 @@ package final class Simulation: HTTPTransport {
 
     private var drops = 0
 
-    /// Sleepers that wait for replies.
+    /// Keys in `sleepers` of the requests that wait for a reply.
     private var replies: Set<Int> = []
 
     private var activity = 0

@@ -25,7 +25,7 @@ package final class TemporaryFolder: Sendable {
             guard count > 0 else { throw SystemError(code: errno) }
             rest = rest.dropFirst(count)
         }
-        // The umask may have changed the mode.
+        // Sets the mode again, because the umask may have changed it.
         guard fchmod(descriptor, mode) == 0 else { throw SystemError(code: errno) }
         return file
     }

@@ -44,7 +44,7 @@ package final class TestClock {
         await withCheckedContinuation { observer = $0 }
     }
 
-    /// Advances both clocks; fires due timers.
+    /// Advances the monotonic clock and the wall clock, and fires the timers that are due.
     package func advance(by seconds: Int64) {
         now += .seconds(seconds)
         wallSeconds += seconds

@@ -28,7 +28,7 @@ extension Simulation {
         return operation
     }
 
-    /// Advances the time by at most 60 s until there is a result.
+    /// Advances the time until `operation` has a result, but at most by 60 s.
     package func value<Value: Sendable>(of operation: TestOperation<Value>) async throws -> Value {
         await drive(until: now + .seconds(60)) { operation.value != nil }
         guard let value = operation.value else { throw NothingHappens() }
