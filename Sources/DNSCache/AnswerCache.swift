@@ -41,7 +41,7 @@ package final class AnswerCache: Sendable {
         self.table = Lock(table)
     }
 
-    /// Returns true if the system allows a cache of `limit` octets now.
+    /// Returns true if the system would now map the memory of a cache of `limit` octets.
     package static func fits(limit: Int) -> Bool {
         // The cache can be larger than `limit`, because `init` applies the minimum size, and
         // rounds to pages.

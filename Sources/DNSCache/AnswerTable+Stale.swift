@@ -17,7 +17,7 @@ extension AnswerTable {
         var answer = answer(newest, to: question) { old in
             isFresh ? old - min(old, UInt32(clamping: age)) : ttl
         }
-        // The signatures of a stale answer may have expired (RFC 4035 §5.3.3).
+        // A stale answer has no AD, because its signatures may have expired (RFC 4035 §5.3.3).
         if !isFresh { answer.isAuthentic = false }
         return StaleAnswer(
             answer: answer,

@@ -162,7 +162,9 @@ extension EntryHeader {
 
     var isAuthentic: Bool { origin & Self.authentic != 0 }
 
-    /// AD flag of the header, or 0; computed without a branch.
+    /// Flag AD of the DNS header if the entry is authentic, otherwise 0.
+    ///
+    /// The computation needs no branch.
     var flags: UInt16 { UInt16(origin & Self.authentic) >> 2 }
 
     /// Returns the cost of moving the entry to the head of the ring, instead of evicting the entry.

@@ -50,7 +50,7 @@ struct EntryRing: ~Copyable {
 
     /// Counts a hit, and returns the header before the hit.
     func noteHit(_ reference: Int) -> EntryHeader {
-        // SAFETY: as for `header`.
+        // SAFETY: `header(_:)` returns the address of a valid header.
         let header = unsafe header(reference)
         let before = unsafe header.pointee
         unsafe header.pointee.demand.noteHit()
@@ -58,12 +58,13 @@ struct EntryRing: ~Copyable {
     }
 
     func length(_ reference: Int) -> Int {
-        // SAFETY: as for `header`; the length is the first field.
+        // SAFETY: `header(_:)` returns the address of a valid header; the length is its first field.
         unsafe Int(UnsafeRawPointer(header(reference)).load(as: UInt32.self))
     }
 
     func isLive(_ reference: Int) -> Bool {
-        // SAFETY: as for `header`; fillers have this field too.
+        // SAFETY: `header(_:)` returns the address of a valid header or of a filler; both have this
+        // field.
         unsafe UnsafeRawPointer(header(reference)).load(fromByteOffset: 4, as: Bool.self)
     }
 
@@ -101,7 +102,8 @@ struct EntryRing: ~Copyable {
     }
 
     mutating func withMutableSections(_ reference: Int, _ body: (inout MutableRawSpan) -> Void) {
-        // SAFETY: as for `withParts`; access to the ring is exclusive while this runs.
+        // SAFETY: an entry has as many octets of sections as its header says. The function is
+        // mutating, so that the access to the ring is exclusive.
         let entry = self[reference]
         let start = unsafe base + (reference - 8) + entry.sectionOffset
         var sections = unsafe MutableRawSpan(

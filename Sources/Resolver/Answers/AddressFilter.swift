@@ -28,7 +28,9 @@ struct AddressFilter {
 
     private var bindings = 0
 
-    /// Maximum SVCB and HTTPS records per answer; a reply of 64 KiB has up to 2,700.
+    /// Maximum number of SVCB and HTTPS records in an answer; further records are removed.
+    ///
+    /// A reply of 64 KiB can have 2,700 such records.
     private static let mostBindings = 64
 
     /// Maximum addresses per hint.
@@ -86,9 +88,9 @@ struct AddressFilter {
         address.reach(through: prefixes) == .global
     }
 
-    /// Adds an SVCB or HTTPS record with only the allowed hints.
+    /// Adds an SVCB or HTTPS record with only the allowed hints to ``records``.
     ///
-    /// Records in alias mode have no parameters (RFC 9460 §2.4.2).
+    /// Records in alias mode are not changed, because they have no parameters (RFC 9460 §2.4.2).
     private mutating func keep(_ record: Record, _ binding: ServiceBinding) {
         guard !binding.isAlias else {
             records.append(record)

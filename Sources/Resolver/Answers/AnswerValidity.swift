@@ -107,7 +107,8 @@ struct AnswerValidity: Sendable {
         _ old: NameSources,
         _ new: NameSources
     ) -> Bool {
-        // A cached SVCB or HTTPS record does not show which vendor's addresses are in the hints.
+        // A cached SVCB or HTTPS record is invalid, because it does not show from which vendor the
+        // addresses in its hints are.
         guard !question.type.isServiceBinding else { return false }
         let isVendors = question.type.isAddress && question.name.isHostname
         switch source {

@@ -13,7 +13,9 @@ final class LocalAnswers {
         didSet { lengths = hosts.lengths }
     }
 
-    /// Copy of `hosts.lengths`, because Swift 6.3 would copy `hosts` before a nonmutating call.
+    /// Copy of `hosts.lengths`, which can be read without a copy of `hosts`.
+    ///
+    /// Swift 6.3 copies a stored struct before a nonmutating call.
     private var lengths: UInt64 = 0
 
     let suppressed: Set<RecordType>

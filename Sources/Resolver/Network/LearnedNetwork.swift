@@ -15,7 +15,7 @@ package final class LearnedNetwork {
         package let link: String
         package let servers: [LinkResolvers.Server]
 
-        /// True for ``ResolverLimits/domainHold`` after the link went down.
+        /// True during the time ``ResolverLimits/domainHold`` after the link went down.
         ///
         /// During this time, no server is queried for names in `domain`.
         package let isHeld: Bool
@@ -39,7 +39,7 @@ package final class LearnedNetwork {
         /// Names, in `AnswerSourceRegistry`, of the sources whose cached answers become invalid.
         package var sources: Set<String> = []
 
-        /// True if the servers for names without a routing domain have changed.
+        /// True if the servers for names outside all routing domains have changed.
         package var hasOtherServers = false
 
         package var isEmpty: Bool { domains.isEmpty && sources.isEmpty && !hasOtherServers }
@@ -105,7 +105,8 @@ package final class LearnedNetwork {
     package init(clocks: Clocks) {
         self.clocks = clocks
         alarm = Alarm(clocks)
-        // Not `weak`, because reference counting is slower for an object that has weak references.
+        // The reference is not `weak`, because an object with weak references has a slower
+        // reference count.
         alarm.action = { [unowned self] in expire() }
     }
 

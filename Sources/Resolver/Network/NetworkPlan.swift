@@ -134,7 +134,7 @@ struct NetworkPlan: Sendable, Hashable {
             var held = old
             held.heldUntil = old.heldUntil ?? now + ResolverLimits.domainHold
             guard let new = wanted.removeValue(forKey: old.domain) else { return held }
-            // Another link must not get the domain of a VPN that is down for a moment.
+            // Another link must not get names in the domain of a VPN that is down only for a moment.
             if old.isTunnel, !new.isTunnel {
                 successors[old.domain] = new
                 return held
@@ -171,10 +171,10 @@ struct NetworkPlan: Sendable, Hashable {
         let vpns = defaults.filter { $0.isTunnel && !$0.servers.isEmpty }
         let ordinary = takers.isEmpty ? (vpns.isEmpty ? defaults : vpns) : takers
         let all = ordinary.flatMap(\.servers).uniqued()
-        // For names outside of a split-tunnel VPN, the VPN's server may return an error, such as
-        // REFUSED. Then `spares`, servers of the network under the VPN, get these names. `spares`
-        // do not get the names if the VPN's server does not reply, because the network under the
-        // VPN could drop packets of the VPN on purpose.
+        // A split-tunnel VPN is not meant for all names: for other names, the VPN's server may
+        // return an error, such as REFUSED. Then `spares`, servers of the network under the VPN,
+        // get these names. If the VPN's server does not reply, `spares` do not get the names,
+        // because the network under the VPN could drop packets of the VPN on purpose.
         let isSplit = takers.isEmpty && !vpns.isEmpty && !vpns.contains(where: \.isFullTunnel)
         let others = isSplit ? defaults.filter { !$0.isTunnel }.flatMap(\.servers).uniqued() : []
         let rest = others.filter { !all.contains($0) }

@@ -49,10 +49,10 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Owner of the table that contains this query; nil if the query is in no table.
     var table: SingleFlight?
 
-    /// Upstreams that were queried last; nil if no upstream was queried.
+    /// Group of upstreams that was queried last; nil if no upstream was queried.
     var group: UpstreamGroup?
 
-    /// Upstreams for the queried name, not for the targets of its aliases.
+    /// Group of upstreams for the queried name; targets of its aliases can have other groups.
     var firstGroup: UpstreamGroup?
 
     /// Servers that returned an endless chain of aliases, and do not get the query again.
@@ -158,7 +158,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
         super.init(client: payer, isAwaited: isAwaited ?? (client != nil))
     }
 
-    /// True if the upstreams of the query drop queries.
+    /// True if the upstreams that were queried last drop queries.
     func isDropped(at now: Instant) -> Bool { group?.dropsQueries(now: now) ?? false }
 
     /// True if the load of the client reduces the repetitions at upstreams, and a new query for the

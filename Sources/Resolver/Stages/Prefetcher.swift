@@ -209,7 +209,8 @@ package final class Prefetcher {
     private enum Outcome {
         case done, failed
 
-        /// Not started: already in flight, no vendor available, or no budget left.
+        /// The refresh was not started: an equal one is in flight, no vendor accepts calls, or the
+        /// limit per minute is reached.
         case refrained
     }
 

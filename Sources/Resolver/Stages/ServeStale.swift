@@ -20,7 +20,7 @@ final class ServeStale {
     struct LastResort {
         let resolution: Resolution
 
-        /// Longest time to wait for a better answer; nil for no wait.
+        /// Longest time that the client waits for a better answer; nil if it does not wait.
         let delay: Duration?
 
         /// Returns `found` if it has one of these RCODEs, otherwise the cached answer.
@@ -81,7 +81,8 @@ final class ServeStale {
         isFresh: Bool,
         isHeld: Bool
     ) -> Duration? {
-        // While a failure is cached, another attempt is pointless (RFC 9520 §3.2).
+        // The client does not wait if the entry is fresh. It also does not wait while a failure is
+        // cached, because the query is not repeated in this time (RFC 9520 §3.2).
         isFresh || isHeld ? nil : rule.after
     }
 }

@@ -189,7 +189,7 @@ final class SharedResolution {
 }
 
 extension Resolution {
-    /// Creates a SERVFAIL that is cached briefly (RFC 9520 §3.2).
+    /// Creates a SERVFAIL that is cached for ``ResolverLimits/failureLifetime`` (RFC 9520 §3.2).
     static func failure(
         _ query: Query,
         _ code: ExtendedError,

@@ -74,7 +74,8 @@ package final class SingleFlight {
         pending = PendingTable(hash, work)
         seats = FairTable(waiting)
         alarm = Alarm(clocks)
-        // Not `weak`, because reference counting is slower for an object that has weak references.
+        // The reference is not `weak`, because an object with weak references has a slower
+        // reference count.
         alarm.action = { [unowned self] in expire() }
     }
 

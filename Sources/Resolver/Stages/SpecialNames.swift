@@ -67,13 +67,14 @@ package enum SpecialNames {
             if question.type == .ptr, name == loopbackPointer || name == loopbackPointer6 {
                 return local(question, .ptr(.localhost))
             }
-            // An ancestor of an existing name also exists (RFC 8020 §2).
+            // An ancestor of an existing name also exists, and therefore gets NODATA (RFC 8020 §2).
             let leadsToPointer = name != zone && loopbackPointer.isEqualOrBelow(name)
             return leadsToPointer
                 ? denial(question, zone: zone, rcode: .noError) : emptyZone(question, zone: zone)
         }
         if name.isEqualOrBelow(resolverZone) {
-            // An upstream's records would designate the upstream, not this server (RFC 9462 §6.4).
+            // Not forwarded, because an upstream's records would designate the upstream instead of
+            // this server (RFC 9462 §6.4).
             return denial(question, zone: resolverZone, rcode: .noError)
         }
         if name.labelCount == 1, question.type.isAddress || question.type.isServiceBinding {
@@ -127,7 +128,7 @@ package enum SpecialNames {
         answers: [Record] = [],
         authorities: [Record] = []
     ) -> Resolution {
-        // Cannot fail, because two small records fit into a message.
+        // The initializer cannot fail, because two small records fit into a message.
         (try? Resolution(
             question,
             rcode: rcode,

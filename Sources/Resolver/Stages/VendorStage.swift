@@ -141,7 +141,8 @@ package final class VendorStage {
 
     /// Calls the first of `vendors`.
     ///
-    /// - Parameter ended: called with the reply, or nil after a failure, before `completion`.
+    /// - Parameter ended: function that is called before `completion`, with the reply; with nil
+    ///   after a failure.
     func call(
         _ vendors: ArraySlice<VendorClient>,
         _ work: Work,
