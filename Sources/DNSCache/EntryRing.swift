@@ -58,7 +58,7 @@ struct EntryRing: ~Copyable {
     }
 
     func length(_ reference: Int) -> Int {
-        // SAFETY: `header(_:)` returns the address of a valid header; the length is its first field.
+        // SAFETY: `header(_:)` returns the address of a valid header, which begins with the length.
         unsafe Int(UnsafeRawPointer(header(reference)).load(as: UInt32.self))
     }
 

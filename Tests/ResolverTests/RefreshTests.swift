@@ -227,7 +227,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("static hosts, and suppressed address families, in `prefetch.names` are not refreshed")
+    @Test("names in `prefetch.names` with a local answer (hosts, `suppress`) are not refreshed")
     @ServiceLoop
     func overridden() async throws {
         var answers = AnswerPolicy()

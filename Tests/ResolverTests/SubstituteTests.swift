@@ -320,7 +320,7 @@ struct SubstituteTests {
     // MARK: - Queries
 
     @Test(
-        "without a fallback, an unproven client gets a failure that becomes a truncated reply",
+        "without a fallback, an unproven client gets a failure that is sent as a truncated reply",
         arguments: [Account.json, .sealed],
         [false, true]
     )

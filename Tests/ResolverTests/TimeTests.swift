@@ -102,7 +102,7 @@ struct TimeTests {
     }
 
     @Test(
-        "whatever fails, the client gets in time addresses or SERVFAIL, but no negative answer",
+        "whatever fails, the client gets addresses or SERVFAIL in time, but no negative answer",
         arguments: 0..<8
     )
     @ServiceLoop

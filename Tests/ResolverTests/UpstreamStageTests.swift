@@ -212,7 +212,7 @@ struct UpstreamStageTests {
     }
 
     @Test(
-        "if no other upstream answers after a CNAME loop, the client gets the right reason",
+        "after a CNAME loop, the EDE names the loop, except after a limit or a missing server",
         arguments: [
             (.exhausted("no socket"), "too many queries in flight", false),
             (.noServer("no server"), "no server", false),

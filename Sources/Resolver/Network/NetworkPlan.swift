@@ -134,7 +134,7 @@ struct NetworkPlan: Sendable, Hashable {
             var held = old
             held.heldUntil = old.heldUntil ?? now + ResolverLimits.domainHold
             guard let new = wanted.removeValue(forKey: old.domain) else { return held }
-            // Another link must not get names in the domain of a VPN that is down only for a moment.
+            // If a VPN is down for a moment, another link must not get names in its domain.
             if old.isTunnel, !new.isTunnel {
                 successors[old.domain] = new
                 return held
