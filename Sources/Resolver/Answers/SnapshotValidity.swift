@@ -6,8 +6,8 @@ internal import HTTPDNS
 /// Decides which answers of a snapshot are still valid after a restart; thread-safe.
 ///
 /// A snapshot contains digests of the settings at the time of writing. If all digests equal those
-/// of the current settings, all answers are valid, except answers that depend on the network.
-/// Otherwise `AnswerValidity` checks each answer.
+/// of the current settings, all answers are valid, except answers that depend on the network, and
+/// answers for which a local answer now exists. Otherwise `AnswerValidity` checks each answer.
 ///
 /// A snapshot contains the source of each answer, but not the other sources that the old settings
 /// had for the name. If routes or upstreams differ, an answer that also depends on another source
