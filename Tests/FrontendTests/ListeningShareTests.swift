@@ -149,6 +149,31 @@ struct ListeningShareTests {
 
     @Test
     @ServiceLoop
+    func `clients that allow excludes share 16 sessions, and lose these sessions first`()
+        async throws
+    {
+        let table = try SessionTableHarness()
+        defer { table.close() }
+        let count = TCPLimits.excludedConnections
+        for number in 0..<2 * UInt32(count) {
+            _ = try await table.connect(from: 2_000 + number, isAllowed: false)
+        }
+        let sessions = table.harness.handler.sessions
+        #expect((sessions.count, sessions.evicted) == (count, UInt64(count)))
+        for number in 0..<TCPLimits.connections {
+            let holder = try await table.connect(from: UInt32(number))
+            try await holder.write(
+                framed(query("slow.n\(number).example.com")),
+                deadline: Clock.now + Self.patience
+            )
+        }
+        await table.harness.upstream.crowd(of: TCPLimits.connections)
+        #expect(sessions.count == TCPLimits.connections)
+        #expect(sessions.evicted == 2 * UInt64(count), "no allowed client has lost a session")
+    }
+
+    @Test
+    @ServiceLoop
     func `sessions that stay silent or only query cached names are closed before others`()
         async throws
     {
@@ -294,7 +319,7 @@ private final class SessionTableHarness {
         address = try #require(listener.localAddress)
     }
 
-    func connect(from client: UInt32) async throws -> StreamConnection {
+    func connect(from client: UInt32, isAllowed: Bool = true) async throws -> StreamConnection {
         let connection = try await StreamConnection.connect(
             to: address,
             deadline: Clock.now + .seconds(300)
@@ -303,7 +328,7 @@ private final class SessionTableHarness {
             try await listener.accept(),
             handler: harness.handler,
             client: .v4(IPv4Address(value: 0xC612_0000 + client)),
-            isAllowed: true,
+            isAllowed: isAllowed,
             cookies: nil,
             clocks: clock.clocks
         )

@@ -27,15 +27,18 @@ struct ListeningTests {
                         atPath: "\(process)/fd/\($0)"
                     )
                 }
-            return try String(contentsOfFile: "\(process)/net/udp", encoding: .utf8)
+            let file = try #require(FileHandle(forReadingAtPath: "\(process)/net/udp"))
+            return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
                 .split(separator: "\n").dropFirst()
                 .map { $0.split(separator: " ") }
                 .filter { $0[3] == "07" && open.contains("socket:[\($0[9])]") }.count
         }
-        #expect(try workers() == 126)
+        var count = try workers()
+        #expect(count == 126)
         try daemon.rewrite(settings, listen: listen[0], listen[1], listen[2], listen[3])
         #expect(try daemon.control("reload").status == 0)
-        #expect(try workers() == 128)
+        count = try workers()
+        #expect(count == 128)
         try daemon.stop()
     }
 

@@ -271,6 +271,7 @@ extension TransferSharesTests {
         let world = Simulation()
         private let transfers: UpstreamTransfers
         private(set) var replaced: [String] = []
+        private(set) var rejected: [String] = []
         private(set) var started: [String] = []
 
         private final class Request: RequestHandle {
@@ -291,12 +292,19 @@ extension TransferSharesTests {
             let transfer = try #require(
                 transfers.begin(client, isRepetition: false, now: world.now)
             )
-            transfer.request = Request { [self] in
-                replaced.append(name)
-                transfers.end(transfer)
+            func request(isWaiting: Bool) -> Request {
+                Request { [self] in
+                    if isWaiting { rejected.append(name) } else { replaced.append(name) }
+                    transfers.end(transfer)
+                }
             }
+            transfer.request = request(isWaiting: false)
             guard !transfers.run(transfer) else { return }
-            transfers.enqueue(transfer) { [self] in started.append(name) }
+            transfer.request = request(isWaiting: true)
+            transfers.enqueue(transfer) { [self] in
+                transfer.request = request(isWaiting: false)
+                started.append(name)
+            }
         }
     }
 
@@ -363,12 +371,43 @@ extension TransferSharesTests {
         }
         await world.advance(by: .milliseconds(400))
         #expect(connections.replaced.count == 32 && connections.started.count == 32)
-        for number: UInt32 in 1...40 { try connections.begin("proven", Self.client(number)) }
+        #expect(connections.rejected.count == 36, "68 transfers waited, and 32 of them started")
+        for number: UInt32 in 1...40 {
+            try connections.begin("forged", Self.client(2_000 + number, isProven: false))
+            try connections.begin("proven", Self.client(number))
+        }
         await world.advance(by: .milliseconds(400))
         #expect(connections.started.dropFirst(32).count { $0 == "proven" } == 24)
+        for number: UInt32 in 1...40 {
+            try connections.begin("forged", Self.client(3_000 + number, isProven: false))
+        }
         await world.advance(by: .milliseconds(400))
         #expect(connections.started.dropFirst(56).count { $0 == "proven" } == 16)
         #expect(connections.started.dropFirst(56).count { $0 == "forged" } == 8)
+    }
+
+    @Test
+    @ServiceLoop
+    func
+        `over HTTP/1.1, slow names from forged addresses delay truncated replies to 0.5 s at most`()
+        async throws
+    {
+        let upstreams = try Upstreams(version: "1.1")
+        try upstreams.ask("good", 0, for: Self.client(1))
+        await upstreams.world.advance(by: .milliseconds(100))
+        for number in 1...600 {
+            try upstreams.ask("dead", number, for: Self.client(UInt32(number), isProven: false))
+            if number.isMultiple(of: 10) {
+                try upstreams.ask("lan", number, for: Self.client(10_000, isProven: false))
+            }
+            await upstreams.world.advance(by: .milliseconds(10))
+        }
+        await upstreams.world.advance(by: .seconds(5))
+        #expect(upstreams.failed["lan", default: []].allSatisfy { $0 == .crowded })
+        // 400 ms, and 100 ms if another query of the client had a connection at this time.
+        let slowest = try #require(upstreams.slowest["lan"])
+        #expect(slowest <= .milliseconds(500))
+        #expect(upstreams.inTheClear == 0)
     }
 
     @Test(arguments: [20, 120])
@@ -460,6 +499,9 @@ extension TransferSharesTests {
         private(set) var answered = 0
         private(set) var inTheClear = 0
 
+        /// Longest time until the outcome of a query, by label.
+        private(set) var slowest: [String: Duration] = [:]
+
         init(servers: Int = 1, version: String = "2") throws {
             let harness = UpstreamHarness()
             plain = ScriptedUpstream("plain", in: harness) { _ in .answer(1) }
@@ -509,7 +551,8 @@ extension TransferSharesTests {
                 query,
                 deadline: world.now + .milliseconds(4_800),
                 cancellation: CancellationSignal(client: client),
-                Completion { [self] outcome in
+                Completion { [self, start = world.now] outcome in
+                    slowest[label] = max(slowest[label] ?? .zero, start.duration(to: world.now))
                     switch outcome {
                     case .success(let reply):
                         if reply.upstream === plain { inTheClear += 1 } else { answered += 1 }

@@ -18,6 +18,9 @@ enum TCPLimits {
     /// with one session each.
     static let connectionsWithoutRank = 4
 
+    /// Maximum sessions of all clients that `allow` excludes; each of their queries gets REFUSED.
+    static let excludedConnections = 16
+
     /// Number of unanswered queries of a session at which the daemon stops reading from it.
     static let pending = 100
 

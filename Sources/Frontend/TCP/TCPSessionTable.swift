@@ -6,7 +6,8 @@ package import Net
 ///
 /// A new client is always accepted. If a limit is reached, the client with the most sessions or
 /// octets loses a session. Clients with up to ``TCPLimits/connectionsWithoutRank`` sessions count
-/// as equal.
+/// as equal. All clients that `allow` excludes share ``TCPLimits/excludedConnections`` sessions, and
+/// lose these sessions before other clients lose any.
 @ServiceLoop
 package final class TCPSessionTable {
     private var sessions: [ObjectIdentifier: TCPSession] = [:]
@@ -39,9 +40,15 @@ package final class TCPSessionTable {
     // MARK: - Number
 
     func add(_ session: TCPSession) {
+        let excluded = sessions.values.lazy.filter { !$0.isAllowed }.count
+        let isFull = sessions.count >= TCPLimits.connections
         if shares[session.network]?.sessions ?? 0 >= TCPLimits.connectionsPerClient {
             evict { $0.network == session.network }
-        } else if sessions.count >= TCPLimits.connections {
+        } else if isFull && excluded > 0
+            || !session.isAllowed && excluded >= TCPLimits.excludedConnections
+        {
+            evict { !$0.isAllowed }
+        } else if isFull {
             let most = shares.values.reduce(0) { max($0, $1.sessions) }
             let isRanked = most > TCPLimits.connectionsWithoutRank
             evict { !isRanked || shares[$0.network]?.sessions == most }

@@ -40,9 +40,9 @@ package final class StackProbe {
 
     /// Connects to `servers`, and returns the address families that work.
     ///
-    /// Returns the families that have a route if no check is possible, because only one family has
-    /// a route, or `servers` lacks servers of a family. Also returns these families if no server of
-    /// either family is reachable, because all servers may be down.
+    /// The result is all families with a route if no comparison is possible: only one family has a
+    /// route, `servers` has no server of one family, or no server is reachable (because all servers
+    /// may be down).
     package func test(_ servers: [SocketAddress]) async -> NetworkStack {
         let stack = routes()
         guard stack == .dual else { return stack }

@@ -125,7 +125,7 @@ final class UpstreamTransfers {
     /// Transfers that do not run, oldest first.
     private var waiting: [Transfer] = []
 
-    private lazy var alarm = Alarm(clocks) { [weak self] in self?.replaceRunning() }
+    private lazy var alarm = Alarm(clocks) { [weak self] in self?.checkWaiting() }
 
     /// Maximum number of running transfers; nil for HTTP/2.
     private var connections: Int?
@@ -285,7 +285,38 @@ extension UpstreamTransfers {
     func enqueue(_ transfer: Transfer, _ start: @escaping @ServiceLoop () -> Void) {
         transfer.start = start
         waiting.append(transfer)
+        if !transfer.client.isVerified {
+            alarm.bring(forward: transfer.began + UpstreamLimits.transferGrace)
+        }
         replaceRunning()
+    }
+
+    private func checkWaiting() {
+        replaceRunning()
+        rejectWaiting()
+    }
+
+    /// Rejects transfers of unproven clients that have waited 400 ms without a running transfer.
+    ///
+    /// Each of these clients gets a truncated reply, and can repeat its query over TCP, as a proven
+    /// client. Otherwise, queries for slow names from forged addresses would delay the truncated
+    /// replies until the deadline, when most clients have given up.
+    private func rejectWaiting() {
+        let now = clocks.now()
+        var rejected: [Transfer] = []
+        for transfer in waiting where !transfer.client.isVerified {
+            let end = transfer.began + UpstreamLimits.transferGrace
+            if end <= now, transfer.client.running == 0 {
+                rejected.append(transfer)
+            } else {
+                alarm.bring(forward: max(end, now + UpstreamLimits.resolvingTime))
+            }
+        }
+        for transfer in rejected {
+            transfer.error = .crowded
+            transfer.request?.cancel()
+            end(transfer)
+        }
     }
 
     /// True if the client uses less than half of the connections that other clients leave free.
@@ -349,7 +380,7 @@ extension UpstreamTransfers {
             replaced = transfer
         }
         guard let replaced else {
-            if let next { alarm.set(next) }
+            if let next { alarm.bring(forward: next) }
             return
         }
         replaced.error = error(of: replaced.client)
@@ -360,38 +391,5 @@ extension UpstreamTransfers {
     private func isReplaced(_ transfer: Transfer, before other: Transfer) -> Bool {
         transfer.client === other.client
             ? transfer.started < other.started : other.client.usesFewer(than: transfer.client)
-    }
-}
-
-/// Placeholder for the request of a transfer that waits for a connection.
-@ServiceLoop
-final class WaitingRequest: RequestHandle {
-    let wasSent = false
-
-    private var timer: (any Cancellable)?
-    private var failed: (@ServiceLoop (UpstreamError) -> Void)?
-
-    /// - Parameter failed: called once, at the deadline or when the request is cancelled.
-    init(
-        until deadline: Instant,
-        _ clocks: Clocks,
-        failed: @escaping @ServiceLoop (UpstreamError) -> Void
-    ) {
-        self.failed = failed
-        timer = clocks.timer(deadline) { [self] in fail(.crowded) }
-    }
-
-    func cancel() { fail(UpstreamError(HTTPError.cancelled)) }
-
-    /// Ends the wait, because the request is sent.
-    func end() {
-        timer?.cancel()
-        (timer, failed) = (nil, nil)
-    }
-
-    private func fail(_ error: UpstreamError) {
-        guard let failed else { return }
-        end()
-        failed(error)
     }
 }
