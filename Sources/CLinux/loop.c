@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <malloc.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -105,6 +107,12 @@ int linux_drop_capabilities(void) {
     }
     // Calls capset only if a capability must be dropped, because a seccomp filter may forbid the call.
     return excess == 0 ? 0 : (int)syscall(SYS_capset, &header, words);
+}
+
+int linux_is_unacknowledged(int fd) {
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_unacked > 0;
 }
 
 int linux_accept(int fd) { return accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK); }

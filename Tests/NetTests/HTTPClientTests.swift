@@ -235,14 +235,44 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a connection on which the server no longer responds is not reused`() async throws {
+    func `a name without a reply does not close the connection of other names`() async throws {
+        var fresh = secure("/hello")
+        fresh.wantsFreshConnection = true
+        for _ in 0..<3 {
+            #expect(try await client.send(secure("/hello"), deadline: patience).version == "2")
+            let error = await failure(
+                of: secure("/silent"),
+                deadline: Clock.now + .milliseconds(100)
+            )
+            #expect(error == .timedOut(reused: true))
+            #expect(try await client.send(secure("/hello"), deadline: patience).connectionReused)
+            #expect(client.connectionsOpened == 1)
+        }
+        // The reply has shown that the connection works, so this request does not replace it.
+        _ = try await client.send(fresh, deadline: patience)
+        let error = await failure(of: secure("/silent"), deadline: Clock.now + .milliseconds(100))
+        #expect(error == .timedOut(reused: true))
+        #expect(client.connectionsOpened == 2)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a silent connection is replaced by a new connection that replies`() async throws {
         _ = try await client.send(secure("/hello"), deadline: patience)
         let error = await nginx.whileSilent {
             await failure(of: secure("/hello"), deadline: Clock.now + .milliseconds(100))
         }
         #expect(error == .timedOut(reused: true))
+        var fresh = secure("/hello")
+        fresh.wantsFreshConnection = true
+        _ = try await client.send(fresh, deadline: patience)
+        let provider = try #require(client.providers[fresh.provider])
+        let pool = try provider.group(for: secure("/hello")).pool
         let reply = try await client.send(secure("/hello"), deadline: patience)
-        #expect(!reply.connectionReused)
+        #expect(reply.connectionReused && client.connectionsOpened == 2)
+        // Later requests for new connections use the same pool.
+        _ = try await client.send(fresh, deadline: patience)
+        #expect(try provider.group(for: secure("/hello")).pool === pool)
     }
 
     @ServiceLoop
@@ -261,28 +291,27 @@ struct HTTPClientTests {
             return (other, error)
         }
         #expect(try await other.value.connectionReused)
-        // The connection was silent, so it gets no new request.
         let reply = try await client.send(request, deadline: patience)
-        #expect(!reply.connectionReused)
-        #expect(client.connectionsOpened == 2)
+        #expect(reply.connectionReused)
+        #expect(client.connectionsOpened == 1)
     }
 
     @ServiceLoop
     @Test
     func `a reset also ends the requests of a silent connection`() async throws {
         let request = secure("/hello")
+        var other = request
+        other.wantsFreshConnection = true
         _ = try await client.send(request, deadline: patience)
         await nginx.whileSilent {
             let tasks = [0, 1].map { _ in
                 Task { @ServiceLoop in await failure(of: request) }
             }
             _ = await failure(of: request, deadline: Clock.now + .milliseconds(100))
-            let fresh = Task { @ServiceLoop in
-                await failure(of: request, deadline: Clock.now + .milliseconds(100))
-            }
-            #expect(await fresh.value == .timedOut(reused: false))
+            let fresh = Task { @ServiceLoop [other] in await failure(of: other) }
+            while client.inFlight < 3 { await Task.yield() }
             client.reset()
-            for task in tasks {
+            for task in tasks + [fresh] {
                 #expect(await task.value == .broken("the connections were dropped"))
             }
         }
@@ -655,7 +684,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a connection that sends HTTP 2 control frames, but no reply, gets no new request`()
+    func `a connection that sends HTTP 2 control frames, but no reply, is silent`()
         async throws
     {
         let server = try FloodServer(.pings)
@@ -668,15 +697,17 @@ struct HTTPClientTests {
         #expect(first == .timedOut(reused: false))
         #expect(server.octetsSent > 0)
         // The handshake may have ended late, so only the second request shows that no reply
-        // arrives.
-        var last = await failure(of: request, deadline: Clock.now + .milliseconds(500))
-        #expect(last == .timedOut(reused: true))
-        // The server does not accept another connection. On a busy machine, a request may be sent
-        // too late to show that the connection is silent; then the next request shows it.
-        for _ in 0..<10 where last == .timedOut(reused: true) {
-            last = await failure(of: request, deadline: Clock.now + .milliseconds(500))
+        // arrives. On a busy machine, a request may be sent too late to show that the connection is
+        // silent; then the next request shows it.
+        let provider = try #require(client.providers[request.provider])
+        let pool = try provider.group(for: request).pool
+        for _ in 0..<10 where !pool.isSilent(server.address) {
+            let error = await failure(of: request, deadline: Clock.now + .milliseconds(500))
+            #expect(error == .timedOut(reused: true))
         }
-        #expect(last == .timedOut(reused: false))
+        #expect(pool.isSilent(server.address))
+        request.wantsFreshConnection = true
+        #expect(try provider.group(for: request).pool !== pool)
     }
 
     @ServiceLoop
@@ -734,7 +765,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `after a silent connection, the idle connections to the server are not used`()
+    func `after the network has lost a connection, the idle connections are not used`()
         async throws
     {
         let listener = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
@@ -753,28 +784,34 @@ struct HTTPClientTests {
         }
         for connection in old { try await connection.write(reply, deadline: patience) }
         for task in tasks { _ = try await task.value }
-        // The next request gets no reply on its old connection.
+        try loseConnections(of: server)
         let silent = await failure(of: request, deadline: Clock.now + .milliseconds(500))
         #expect(silent == .timedOut(reused: true))
-        var fresh = request
-        fresh.wantsFreshConnection = true
-        let repeated = ServiceLoop.throwingTask { [fresh] in
-            try await client.send(fresh, deadline: patience)
-        }
+        let next = ServiceLoop.throwingTask { try await client.send(request, deadline: patience) }
         let new = try await listener.accept()
         _ = try await new.read(upTo: 1000, deadline: patience)
         try await new.write(reply, deadline: patience)
-        _ = try await repeated.value
-        // The client has closed the two idle connections.
-        var closed = 0
-        for connection in old {
-            var octets: [UInt8]
-            repeat {
-                octets = try await connection.read(upTo: 1000, deadline: patience)
-            } while !octets.isEmpty
-            closed += 1
+        #expect(try await !next.value.connectionReused)
+    }
+
+    @ServiceLoop
+    @Test
+    func `over HTTP/1.1, a name without a reply does not close idle connections`() async throws {
+        let tasks = (0..<3).map { _ in
+            ServiceLoop.throwingTask { try await client.send(clear("/hello"), deadline: patience) }
         }
-        #expect(closed == 3)
+        for task in tasks { _ = try await task.value }
+        let opened = client.connectionsOpened
+        let error = await failure(of: clear("/silent"), deadline: Clock.now + .milliseconds(200))
+        #expect(error == .timedOut(reused: true))
+        var fresh = clear("/hello")
+        fresh.wantsFreshConnection = true
+        _ = try await client.send(fresh, deadline: patience)
+        let again = (0..<3).map { _ in
+            ServiceLoop.throwingTask { try await client.send(clear("/hello"), deadline: patience) }
+        }
+        for task in again { #expect(try await task.value.connectionReused) }
+        #expect(client.connectionsOpened == opened + 1)
     }
 
     @ServiceLoop

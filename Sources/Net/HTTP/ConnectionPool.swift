@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 private import CCurl
+internal import CLinux
 import Glibc
 
 /// Connections of a libcurl multi handle and their transfers.
@@ -31,10 +32,14 @@ final class ConnectionPool {
     /// True after the ``LoopBudget`` was exhausted; the connections are not reused.
     private(set) var isAbandoned = false
 
-    /// True after a request timed out on a silent connection that had other requests.
+    /// True after the network or the server lost a connection without closing it.
     ///
-    /// New requests use another pool; this pool lives until its last request has ended.
+    /// New requests use another pool, because the other connections are probably lost, too. This
+    /// pool lives until its last request has ended.
     private(set) var isRetired = false
+
+    /// Called after each reply, with the server.
+    var replied: (@ServiceLoop (SocketAddress) -> Void)?
 
     private var turns = 0
 
@@ -174,13 +179,13 @@ extension ConnectionPool {
     ///
     /// If the request was sent in the first half of the wait, and no reply data arrived in the second
     /// half, the connection is silent. (On a new connection, the data of the handshake also count.)
-    /// Data in the first half does not count, because the connection can have died later. A silent
-    /// connection is shut down, because libcurl would use a dead connection for many minutes. Two
-    /// exceptions:
+    /// Data in the first half does not count, because the connection can have died later.
     ///
-    /// - With ``HTTPRequest/keepsSilentConnection``, the connection is only marked as silent.
-    /// - If other requests wait on the connection, possibly only this request is slow. Then the
-    ///   pool is retired.
+    /// - With ``HTTPRequest/keepsSilentConnection``, the connection is marked as silent.
+    /// - Otherwise, if the peer has not acknowledged all segments, the connection is dead, and the
+    ///   pool is retired. libcurl would use the connection for many minutes.
+    /// - Otherwise, possibly only this request is slow, because of the name that a client chose.
+    ///   Then the server is marked as silent (``WatchedSockets/suspect(_:)``).
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let socket = socket(of: transfer)
@@ -195,24 +200,16 @@ extension ConnectionPool {
         let mayBeDead = isReusing && !(transfer.request.isSentOnce && received > transfer.started)
         let middle = transfer.started + transfer.started.duration(to: Clock.now) / 2
         guard let handle = transfer.handle, handle.transfer === transfer else { return }
-        remove(transfer, handle)
-        if isReusing, replied < middle, sent < middle, !transfer.request.keepsSilentConnection {
-            sockets.suspectIdle(to: transfer.request.proxy ?? transfer.request.server)
-        }
-        // libcurl may have closed the socket; a new socket with this descriptor has another port.
-        // The shutdown comes first, because the completion handler may reuse the descriptor.
-        if replied < middle, sent < middle,
-            let (descriptor, port) = socket.map({ ($0.descriptor, $0.port) }),
-            SocketAddress(localOf: descriptor)?.port == port
-        {
+        if replied < middle, sent < middle, let socket {
             if transfer.request.keepsSilentConnection {
-                sockets.suspect(descriptor, port: port)
-            } else if transfers.contains(where: { uses($0, port) }) {
+                sockets.suspect(socket.descriptor, port: socket.port)
+            } else if linux_is_unacknowledged(socket.descriptor) != 0 {
                 isRetired = true
             } else {
-                shutdown(descriptor, Int32(SHUT_RDWR))
+                sockets.suspect(transfer.request.peer)
             }
         }
+        remove(transfer, handle)
         transfer.end(.failure(.timedOut(reused: mayBeDead)))
     }
 
@@ -225,9 +222,8 @@ extension ConnectionPool {
     /// True if libcurl has started the transfer; if false, `handle` describes an earlier transfer.
     private func isKnown(_ transfer: Transfer) -> Bool { transfer.turn < turns }
 
-    private func uses(_ transfer: Transfer, _ port: UInt16) -> Bool {
-        isKnown(transfer) && transfer.handle?.localPort == port
-    }
+    /// True if the server has a silent connection that may work (``WatchedSockets/suspect(_:)``).
+    func isSilent(_ server: SocketAddress) -> Bool { sockets.silentServers.contains(server) }
 
     private func socket(
         of transfer: Transfer
@@ -353,14 +349,9 @@ extension ConnectionPool {
                 handle.received.needsNewHandle
                 || handle.wasCutOff(code) && !handle.received.isSentOnce
             if case .success(let reply) = result {
-                let isNew = handle.connectionsOpened > 0
-                sockets.replied(
-                    descriptor,
-                    reply.isHTTP1,
-                    isNew: isNew,
-                    from: transfer.request.proxy ?? transfer.request.server,
-                    on: handle.localPort
-                )
+                let peer = transfer.request.peer
+                sockets.replied(descriptor, reply.isHTTP1, from: peer, on: handle.localPort)
+                replied?(peer)
                 transfer.wasSent = true
             }
             remove(transfer, handle, isUnanswered: handle.isUnanswered(code))

@@ -14,6 +14,9 @@ final class HTTPProvider {
 
     private var latest: Group?
 
+    /// Groups for requests that need a new connection while a server of the current group is silent.
+    private var candidates: [TrustSource?: Group] = [:]
+
     /// Pools that were retired and may still have requests in flight.
     private var retired: [Retired] = []
 
@@ -51,6 +54,12 @@ final class HTTPProvider {
     /// Creates a new pool if the certificates have changed, if the ``LoopBudget`` was exhausted, or
     /// if the pool is retired (``ConnectionPool/isRetired``).
     ///
+    /// A silent connection of HTTP/2 can be dead, or only its requests can be slow. libcurl cannot
+    /// exclude one connection from reuse. Therefore, a request for a new connection then gets
+    /// another pool. If the server replies on the new connection, and the silent connection is
+    /// still silent, later requests use this pool and its open connection. So names that a client
+    /// chooses never close a connection that other clients use.
+    ///
     /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
     ///   `HTTPError.invalidRequest` for unreadable certificates.
     func group(
@@ -72,6 +81,9 @@ final class HTTPProvider {
         if let known {
             let pool = known.pool
             if known.handles.trusted === store, !pool.isAbandoned, !pool.isRetired {
+                if request.wantsFreshConnection, pool.isSilent(request.peer) {
+                    return candidate(source, store)
+                }
                 latest = known
                 return known
             }
@@ -84,9 +96,29 @@ final class HTTPProvider {
         return group
     }
 
+    private func candidate(_ source: TrustSource?, _ store: TrustStore?) -> Group {
+        if let known = candidates[source], known.handles.trusted === store,
+            !known.pool.isAbandoned, !known.pool.isRetired
+        {
+            return known
+        }
+        let group = Group(source, limits, memory, meter, trusting: store)
+        candidates[source] = group
+        group.pool.replied = { [weak self, weak group] server in
+            guard let self, let group, candidates[source] === group else { return }
+            candidates[source] = nil
+            group.pool.replied = nil
+            guard let current = groups[source], current.pool.isSilent(server) else { return }
+            retired.append(Retired(pool: current.pool))
+            groups[source] = group
+            latest = group
+        }
+        return group
+    }
+
     func reset() -> [ConnectionPool] {
-        defer { (groups, latest, retired) = ([:], nil, []) }
-        return groups.values.map(\.pool) + retired.compactMap(\.pool)
+        defer { (groups, latest, retired, candidates) = ([:], nil, [], [:]) }
+        return [groups.values, candidates.values].joined().map(\.pool) + retired.compactMap(\.pool)
     }
 }
 

@@ -85,9 +85,11 @@ final class WatchedSockets {
     /// Local port of each socket that is marked as silent.
     private var suspects: [Int32: UInt16] = [:]
 
-    /// For each server, local ports of the sockets that were idle when another connection was
-    /// silent.
-    private var idleSuspects: [SocketAddress: [Int32: UInt16]] = [:]
+    /// Servers over HTTP/2 that are marked as silent.
+    private(set) var silentServers: Set<SocketAddress> = []
+
+    /// Servers whose latest reply was of HTTP/1.1.
+    private var http1Servers: Set<SocketAddress> = []
 
     var isSuspended = false {
         didSet {
@@ -163,13 +165,12 @@ final class WatchedSockets {
         forget(descriptor)
     }
 
-    /// Marks the idle sockets of a server after one of its connections was silent.
+    /// Marks a server as silent: one of its connections has acknowledged a request, but not replied.
     ///
-    /// If the network has lost the state of one connection, it has probably lost the state of all.
-    /// If the server's next reply arrives on a new connection, the marked sockets that are still
-    /// idle are shut down. If it arrives on an old connection, the marks are removed.
-    func suspectIdle(to server: SocketAddress) {
-        idleSuspects[server] = ports(of: server).filter { all[$0.key]?.isIdle ?? false }
+    /// The next reply of the server removes the mark. No effect over HTTP/1.1, because libcurl
+    /// closes the connection, and the request says nothing about other connections.
+    func suspect(_ server: SocketAddress) {
+        if !http1Servers.contains(server) { silentServers.insert(server) }
     }
 
     /// Marks a socket as silent.
@@ -202,21 +203,20 @@ final class WatchedSockets {
     /// - Parameters:
     ///   - descriptor: socket with an event; -1 if a timer of libcurl expired.
     ///   - isHTTP1: true if the reply is of HTTP/1.1.
-    ///   - isNew: true if the connection was opened for the request.
     ///   - server: peer of the connection.
     ///   - port: local port of the connection.
     func replied(
         _ descriptor: Int32,
         _ isHTTP1: Bool,
-        isNew: Bool,
         from server: SocketAddress,
         on port: @autoclosure () -> UInt16
     ) {
-        if isHTTP1 { all[descriptor]?.isHTTP1 = true }
-        if !idleSuspects.isEmpty, let idle = idleSuspects.removeValue(forKey: server), isNew {
-            for (descriptor, port) in idle where SocketAddress(localOf: descriptor)?.port == port {
-                if let socket = all[descriptor], socket.isIdle { socket.shutDown() }
-            }
+        if !silentServers.isEmpty { silentServers.remove(server) }
+        if !isHTTP1 {
+            if !http1Servers.isEmpty { http1Servers.remove(server) }
+        } else if let socket = all[descriptor], !socket.isHTTP1 {
+            socket.isHTTP1 = true
+            http1Servers.insert(server)
         }
         guard !suspects.isEmpty else { return }
         let port = port()
@@ -233,7 +233,7 @@ final class WatchedSockets {
 
     func forget(_ descriptor: Int32) { all[descriptor] = nil }
 
-    func forgetAll() { (all, suspects, idleSuspects) = ([:], [:], [:]) }
+    func forgetAll() { (all, suspects) = ([:], [:]) }
 
     /// Opens a socket, if necessary with a spare descriptor; returns -1 on failure.
     ///

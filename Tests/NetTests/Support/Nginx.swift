@@ -12,6 +12,9 @@ final class Nginx: Sendable {
 
     let authorityFile: String
 
+    /// Port that `/silent` forwards to; it never replies.
+    private let silent: ListeningSocket
+
     private let directory: TemporaryDirectory
     private let program: Program
 
@@ -20,12 +23,15 @@ final class Nginx: Sendable {
         let certificates = try Certificates.shared.get()
         directory = try TemporaryDirectory()
         let sockets = try [ListeningSocket(), ListeningSocket()]
-        (clear, secure) = (sockets[0].address, sockets[1].address)
+        (clear, secure, silent) = (sockets[0].address, sockets[1].address, try ListeningSocket())
         try directory.write(certificates.authority, to: "ca.pem")
         try directory.write(certificates.certificate, to: "server.pem")
         try directory.write(certificates.key, to: "server.key")
         try directory.write(String(repeating: "x", count: 1 << 20), to: "big")
-        try directory.write(Self.settings(clear.port, secure.port), to: "nginx.conf")
+        try directory.write(
+            Self.settings(clear.port, secure.port, silent: silent.address.port),
+            to: "nginx.conf"
+        )
         authorityFile = directory.path("ca.pem")
         program = try withExtendedLifetime(sockets) { [directory] in
             try Program(
@@ -44,7 +50,7 @@ final class Nginx: Sendable {
         return try await body()
     }
 
-    private static func settings(_ clear: UInt16, _ secure: UInt16) -> String {
+    private static func settings(_ clear: UInt16, _ secure: UInt16, silent: UInt16) -> String {
         """
         user root;
         daemon off;
@@ -69,6 +75,7 @@ final class Nginx: Sendable {
                 location = /hello { return 200 "hello $host $server_protocol"; }
                 location /uri { return 200 "$request_uri"; }
                 location = /agent { return 200 "<$http_user_agent|$http_x_test|$http_cookie>"; }
+                location = /silent { proxy_pass http://127.0.0.1:\(silent); proxy_read_timeout 1h; }
                 location = /close { return 444; }
                 location = /missing { return 404 "no"; }
                 location = /busy { add_header Retry-After 7 always; return 429 "later"; }
@@ -85,6 +92,33 @@ final class Nginx: Sendable {
         }
         """
     }
+}
+
+/// Drops all segments that arrive on the accepted connections of `listener`, without a reply.
+///
+/// So the peers see connections that the network has lost (socket(7), `SO_ATTACH_FILTER`).
+func loseConnections(of listener: SocketAddress) throws {
+    /// The instruction `BPF_RET` with the result 0: drop the segment.
+    let drop: [UInt64] = [0x06]
+    struct Program {
+        let count: UInt16 = 1
+        let instructions: UnsafePointer<UInt64>
+    }
+    var lost = 0
+    for descriptor in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        .compactMap(Int32.init)
+    where SocketAddress(peerOf: descriptor) != nil
+        && SocketAddress(localOf: descriptor)?.port == listener.port
+    {
+        let status = drop.withUnsafeBufferPointer { instructions in
+            var program = Program(instructions: instructions.baseAddress!)
+            let size = socklen_t(MemoryLayout<Program>.size)
+            return setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, size)
+        }
+        try #require(status == 0)
+        lost += 1
+    }
+    try #require(lost > 0)
 }
 
 final class ListeningSocket: Sendable {
