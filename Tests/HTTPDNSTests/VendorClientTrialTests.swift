@@ -180,6 +180,30 @@ struct VendorClientTrialTests {
         #expect(waitEnd(isProtected: true) == nil)
     }
 
+    @Test(
+        "only a name without a protected fallback waits for a handshake, up to 1 s",
+        arguments: [(300, false, 700), (300, true, 400), (2_000, false, 1_000), (0, false, 400)]
+    )
+    @ServiceLoop
+    func handshake(handshake: Int, isProtected: Bool, end: Int) async throws {
+        world.handshake = .milliseconds(handshake)
+        world.script = { .reply(good($0), after: .milliseconds(1_500)) }
+        let client = try world.client(servers: 1)
+        let (name, start) = (try Name("www.example.com"), world.now)
+        _ = try world.begin(client, "www.example.com", mayFallBack: true)
+        await world.advance(by: .milliseconds(100))
+        while let end = client.waitEnd(
+            name,
+            .both,
+            parameters: nil,
+            after: .milliseconds(400),
+            isProtected: isProtected
+        ) {
+            await world.advance(by: end - world.now)
+        }
+        #expect(world.now - start == .milliseconds(end))
+    }
+
     @Test("a name stays queued even if the client of the call in flight has spent its budget")
     @ServiceLoop
     func queuedBehindSpentClient() async throws {

@@ -38,12 +38,16 @@ package final class Simulation: HTTPTransport {
         private let world: Simulation
         private let number: Int
         let wasSent: Bool
+        private let ready: Instant
 
         init(_ world: Simulation, _ number: Int, wasSent: Bool = true) {
             self.world = world
             self.number = number
             self.wasSent = wasSent
+            ready = world.now + world.handshake
         }
+
+        var sentAt: Instant? { wasSent && world.now >= ready ? ready : nil }
 
         func cancel() { world.wake(number, false) }
     }
@@ -54,6 +58,9 @@ package final class Simulation: HTTPTransport {
     package let start: Instant
 
     package private(set) var now: Instant
+
+    /// Time from the start of a request until its connection is open.
+    package var handshake = Duration.zero
 
     package nonisolated static let wall: Int64 = 1_700_000_000
 

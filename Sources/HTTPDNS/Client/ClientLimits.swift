@@ -47,6 +47,9 @@ package enum ClientLimits {
     /// Maximum time, in addition to `fallback-after`, that a queued name waits for a call.
     static let queuePatience = Duration.milliseconds(400)
 
+    /// Maximum time, in addition to `fallback-after`, for which a name waits for a handshake.
+    static let handshakePatience = Duration.milliseconds(600)
+
     /// While names are queued: time without a reply to a call after which a health probe begins.
     static let queueSuspicion = Duration.milliseconds(150)
 

@@ -79,7 +79,7 @@ final class VendorCall {
     struct RunningTry {
         let number: Int
         let attempt: EndpointPool.Attempt
-        let request: any Cancellable
+        let request: any RequestHandle
         let start: Instant
         let until: Instant
     }

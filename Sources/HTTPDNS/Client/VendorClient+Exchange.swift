@@ -71,7 +71,7 @@ struct AddressInquiry: VendorRequest {
 ///
 /// A retry corrects the certificate name, the form of the request, or the time of the signature.
 @ServiceLoop
-final class Exchange<Question: VendorRequest>: Cancellable {
+final class Exchange<Question: VendorRequest>: RequestHandle {
     typealias Completion = @ServiceLoop (Result<Question.Value, VendorError>) -> Void
 
     private let client: VendorClient
@@ -111,6 +111,10 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         vendor = client.vendor
         (offset, isRetest) = client.skew.next(at: client.clocks.now())
     }
+
+    var wasSent: Bool { request?.wasSent ?? false }
+
+    var sentAt: Instant? { request?.sentAt }
 
     func begin() { send() }
 

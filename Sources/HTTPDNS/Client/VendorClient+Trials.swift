@@ -103,6 +103,9 @@ extension VendorClient {
     /// Returns the time until which a name waits for this vendor; nil to use the fallback now.
     ///
     /// - A name in a call waits until the call has lasted for `delay` (`fallback-after`).
+    /// - If this vendor is protected and the fallback is not, and the call needs a new connection,
+    ///   `delay` begins when the connection is open. The handshake then may last until
+    ///   ``ClientLimits/handshakePatience`` after `delay`.
     /// - A queued name waits for `delay` plus ``ClientLimits/queuePatience`` at most, because
     ///   clients can occupy all calls with other names.
     /// - If this vendor is protected and the fallback is not, a queued name waits until its
@@ -124,8 +127,11 @@ extension VendorClient {
             let queuedAt = name.queuedAt
         else { return nil }
         func future(_ end: Instant) -> Instant? { end > now ? end : nil }
-        if let call = name.call { return future(call.start + delay) }
         let mayLeave = isProtected || !facts.isProtected
+        if let call = name.call {
+            if call.start + delay > now { return call.start + delay }
+            return mayLeave ? nil : handshakeEnd(of: call, after: delay, now).flatMap(future)
+        }
         let end =
             mayLeave ? queuedAt + delay + ClientLimits.queuePatience : name.lastDeadline ?? now
         // At its deadline, the name fails with an error, by which the resolver selects the
@@ -146,6 +152,22 @@ extension VendorClient {
         guard mayLeave else { return check }
         if let trial { return future(min(end, trial.start + ClientLimits.trialPatience)) }
         return trials.wasAnswered ? check : nil
+    }
+
+    /// Returns the time until which a name waits because its call opened a connection.
+    ///
+    /// On a long network path, a handshake and a reply together take longer than `fallback-after`.
+    private func handshakeEnd(
+        of call: VendorCall,
+        after delay: Duration,
+        _ now: Instant
+    ) -> Instant? {
+        guard isResponsive, let request = call.running.last?.request else { return nil }
+        if let sent = request.sentAt { return sent + delay }
+        return min(
+            call.start + delay + ClientLimits.handshakePatience,
+            now + ClientLimits.queueCheck
+        )
     }
 
     func dropTrial(_ now: Instant) {

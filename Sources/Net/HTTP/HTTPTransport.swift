@@ -27,6 +27,13 @@ package protocol RequestHandle: Cancellable {
     ///
     /// The value is final when the request has ended.
     var wasSent: Bool { get }
+
+    /// Time at which the connection was ready and the request was sent; nil before and after.
+    var sentAt: Instant? { get }
+}
+
+extension RequestHandle {
+    package var sentAt: Instant? { nil }
 }
 
 package struct HTTPRequest: Sendable, Hashable {

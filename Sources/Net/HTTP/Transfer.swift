@@ -15,6 +15,8 @@ final class Transfer: RequestHandle {
 
     var wasSent = false
 
+    var sentAt: Instant? { handle?.received.sent }
+
     let request: HTTPRequest
 
     /// Strong reference, so that a replaced pool lives until its last request has ended.

@@ -110,8 +110,9 @@ func loseConnections(of listener: SocketAddress) throws {
     where SocketAddress(peerOf: descriptor) != nil
         && SocketAddress(localOf: descriptor)?.port == listener.port
     {
-        let status = drop.withUnsafeBufferPointer { instructions in
-            var program = Program(instructions: instructions.baseAddress!)
+        let status = drop.withUnsafeBufferPointer { instructions -> Int32 in
+            guard let address = instructions.baseAddress else { return -1 }
+            var program = Program(instructions: address)
             let size = socklen_t(MemoryLayout<Program>.size)
             return setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, size)
         }
