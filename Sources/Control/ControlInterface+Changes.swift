@@ -48,8 +48,9 @@ extension ControlInterface {
         )
 
         # Returns what Reload would report for the settings file, or for `text` as the content of
-        # `file`, without binding addresses; `applied` is false. Requires the rights of changing
-        # calls, because the daemon reads the files that settings name.
+        # `file`; `applied` is false. Binds new addresses for a moment, to find addresses on which
+        # the daemon cannot listen. Requires the rights of changing calls, because the daemon reads
+        # the files that settings name.
         # + needs-restart: []string
         # + removed-answers: int               always 0
         method Check(text: ?string, file: ?string) -> (

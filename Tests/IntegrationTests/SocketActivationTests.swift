@@ -209,6 +209,32 @@ struct SocketActivationTests {
         #expect(end.errors.contains("systemd listens on 127.0.0.1:\(sockets.port) for this"))
     }
 
+    @Test("`check` reports each address on which a reload cannot listen, and keeps no socket open")
+    func check() throws {
+        let sockets = try HeldSockets()
+        let other = try HeldSockets()
+        let address = "127.0.0.1:\(sockets.port)"
+        let daemon = try TestDaemon(unusedUpstream, listen: address, passing: sockets.all)
+        let metrics = "\nmetrics: {listen: \"127.0.0.1:\(other.port)\"}"
+        for (listen, more, error) in [
+            ("0.0.0.0:\(sockets.port)", "", "systemd listens on \(address) for this service"),
+            ("127.0.0.1:\(other.port)", "", "127.0.0.1:\(other.port): address already in use"),
+            (address, metrics, "serve metrics at 127.0.0.1:\(other.port): address already in use"),
+        ] {
+            try daemon.rewrite("\(unusedUpstream)\nallow: [127.0.0.0/8]\(more)", listen: listen)
+            for verb in ["check", "reload"] {
+                let end = try daemon.control(verb)
+                #expect(end.status == 1 && end.errors.contains(error), "\(verb): \(end)")
+            }
+        }
+        try daemon.rewrite(unusedUpstream, listen: address, "127.0.0.1:\(try freePort())")
+        for verb in ["check", "check", "reload"] {
+            let end = try daemon.control(verb)
+            #expect(end.status == 0 && end.output.contains("+ listen"), "\(verb): \(end)")
+        }
+        try daemon.stop()
+    }
+
     @Test("systemd-socket-activate starts the daemon with the first query", .needs(.systemd))
     func systemd() throws {
         let port = try freePort()

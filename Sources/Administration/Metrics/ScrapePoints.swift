@@ -60,6 +60,27 @@ package final class ScrapePoints {
         bound.errors.first { new in !errors.contains { $0.place == new.place } }
     }
 
+    /// Binds the new addresses of the settings as a reload would, and closes them again.
+    ///
+    /// - Returns: the errors because of which a reload would fail. Unix sockets are not checked,
+    ///   because binding would create a file.
+    package func faults(binding settings: MetricsSettings) -> [MetricsListenError] {
+        var listeners: [StreamListener] = []
+        return settings.listen.compactMap { place in
+            guard case .address(let address) = place,
+                !servers.contains(where: { $0.place == place }),
+                !errors.contains(where: { $0.place == place })
+            else { return nil }
+            do throws(SocketError) {
+                listeners.append(try StreamListener(binding: address))
+            } catch {
+                guard !error.isAddressMissing else { return nil }
+                return MetricsListenError(place: place, error: error)
+            }
+            return nil
+        }
+    }
+
     private func listener(at address: SocketAddress) throws(SocketError) -> StreamListener {
         do throws(SocketError) {
             return try StreamListener(binding: address)

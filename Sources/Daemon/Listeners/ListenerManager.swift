@@ -92,7 +92,7 @@ final class ListenerManager {
         }
         var bound = Bound()
         var missing: StartError?
-        let new = wanted.filter { address in !places.contains { $0.wanted == address } }
+        let new = self.new(wanted)
         let workers = SettingsLimits.workers(
             workersPerAddress,
             forEachOf: new.count,
@@ -100,14 +100,11 @@ final class ListenerManager {
         )
         for address in new {
             do throws(StartError) {
-                let mayBeAbsent = !settings.listenMark.isDefault
-                bound.places.append(
-                    try place(at: address, workers: workers, mayBeAbsent: mayBeAbsent)
-                )
+                let place = try place(at: address, workers: workers, settings)
+                if place.isAbsent { logAbsence(of: address) }
+                bound.places.append(place)
             } catch {
-                guard settings.listenMark.isDefault, case .listen(_, let fault) = error,
-                    fault.isAddressMissing || fault.isForbidden && !passed.isEmpty
-                else { throw error }
+                guard let fault = ignorable(error, settings) else { throw error }
                 logger.warning("not listening on \(address): \(fault), ignoring")
                 missing = error
             }
@@ -117,10 +114,40 @@ final class ListenerManager {
         return bound
     }
 
+    /// Binds the new addresses of the settings as a reload would, and closes them again.
+    ///
+    /// - Returns: the errors because of which a reload would fail.
+    func faults(binding settings: Settings) -> [StartError] {
+        var bound = Bound()
+        var errors: [StartError] = []
+        // Two sockets share the port in the same way as more sockets.
+        let workers = min(workersPerAddress, 2)
+        for address in new(settings.listen) {
+            do throws(StartError) {
+                bound.places.append(try place(at: address, workers: workers, settings))
+            } catch {
+                if ignorable(error, settings) == nil { errors.append(error) }
+            }
+        }
+        return errors
+    }
+
+    private func new(_ wanted: [SocketAddress]) -> [SocketAddress] {
+        wanted.filter { address in !places.contains { $0.wanted == address } }
+    }
+
+    /// Returns the fault because of which a default address is skipped; nil for all other errors.
+    private func ignorable(_ error: StartError, _ settings: Settings) -> SocketError? {
+        guard settings.listenMark.isDefault, case .listen(_, let fault) = error,
+            fault.isAddressMissing || fault.isForbidden && !passed.isEmpty
+        else { return nil }
+        return fault
+    }
+
     private func place(
         at address: SocketAddress,
         workers: Int,
-        mayBeAbsent: Bool
+        _ settings: Settings
     ) throws(StartError) -> Place {
         let own = passed.filter { $0.address == address }
         do throws(SocketError) {
@@ -131,8 +158,9 @@ final class ListenerManager {
             do throws(SocketError) {
                 let new = try Listeners(binding: address, workers: workers)
                 return Place(wanted: address, listeners: new)
-            } catch  where error.isAddressMissing && mayBeAbsent {
-                return try absentPlace(at: address, workers: workers)
+            } catch  where error.isAddressMissing && !settings.listenMark.isDefault {
+                let absent = try Listeners(binding: address, workers: workers, isAbsent: true)
+                return Place(wanted: address, listeners: absent, isAbsent: true)
             }
         } catch {
             guard error.isAddressInUse, address.port != 0 else { throw .listen(address, error) }
@@ -149,11 +177,7 @@ final class ListenerManager {
         }
     }
 
-    private func absentPlace(
-        at address: SocketAddress,
-        workers: Int
-    ) throws(SocketError) -> Place {
-        let listeners = try Listeners(binding: address, workers: workers, isAbsent: true)
+    private func logAbsence(of address: SocketAddress) {
         logger.warning(
             """
             listener \(address): no interface has this address, answering when an interface gets \
@@ -161,7 +185,6 @@ final class ListenerManager {
             """,
             metadata: ["listener": "\(address)"]
         )
-        return Place(wanted: address, listeners: listeners, isAbsent: true)
     }
 
     func networkChanged() {

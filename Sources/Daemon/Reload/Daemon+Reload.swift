@@ -38,8 +38,8 @@ extension Daemon {
 
     /// Checks the settings file, or another text, in the same way as a reload.
     ///
-    /// Unlike a reload, does not bind addresses, and does not read hosts files. A check and a
-    /// reload do not overlap, because each needs memory for a second set of routes.
+    /// Binds new addresses only to find errors, and does not read hosts files. A check and a reload
+    /// do not overlap, because each needs memory for a second set of routes.
     package func check(_ other: (text: String, file: String)?) async -> ReloadReply {
         await settingsQueue.turn { [self] in
             let (outcome, discarded) = await checked(other)
@@ -78,6 +78,12 @@ extension Daemon {
             } catch {
                 outcome.problems = [problem(error, other?.file ?? source.file)]
             }
+            // The settings can be valid, but not usable: the service has no right to bind ports
+            // below 1024, and a restart with such an address would fail.
+            let errors =
+                listenerManager.faults(binding: wanted)
+                + scrapePoints.faults(binding: wanted.metrics).map(StartError.metrics)
+            outcome.problems += errors.map { problem($0, other?.file ?? source.file) }
             return (outcome, discarded)
         }
     }
