@@ -96,6 +96,13 @@ private final class SteadyClient: @unchecked Sendable {
     }
 }
 
+/// True if port 53 needs CAP_NET_BIND_SERVICE.
+private let portsAreLimited: Bool = {
+    let file = "/proc/sys/net/ipv4/ip_unprivileged_port_start"
+    let text = try? String(contentsOfFile: file, encoding: .utf8)
+    return (text.flatMap { Int($0.prefix(while: \.isNumber)) } ?? 0) > 53
+}()
+
 @Suite("Sockets passed by systemd", .needs(.nsd), .hangLimit)
 struct SocketActivationTests {
     @Test("with sockets from systemd, restarts lose no UDP query and no TCP connection")
@@ -233,6 +240,42 @@ struct SocketActivationTests {
             #expect(end.status == 0 && end.output.contains("+ listen"), "\(verb): \(end)")
         }
         try daemon.stop()
+    }
+
+    @Test(
+        "without the right to bind port 53, a reload skips default addresses, but no other address",
+        .needs(.unshare),
+        .enabled(if: portsAreLimited)
+    )
+    func unprivileged() throws {
+        let sockets = try HeldSockets()
+        let scratch = try Scratch()
+        func write(_ listen: String) throws -> String {
+            try scratch.write(
+                "\(listen)\ncontrol: {socket: \(scratch.file("c"))}\n\(unusedUpstream)",
+                to: "httpdnsd.yaml"
+            )
+        }
+        func control(_ verb: String) throws -> Child.End {
+            try run(Product.control, ["--socket", scratch.file("c"), verb])
+        }
+        let bounded = ["--bounding-set=-net_bind_service", "--inh-caps=-net_bind_service"]
+        let daemon = try Child(
+            "setpriv",
+            (geteuid() == 0 ? bounded : ["--no-new-privs"])
+                + [Product.daemon, "--config", try write("")],
+            passing: sockets.all
+        )
+        _ = try daemon.line(with: "not listening on 127.0.0.1:53")
+        _ = try daemon.line(with: "answering on ")
+        for verb in ["check", "reload"] { #expect(try control(verb).status == 0) }
+        _ = try write("listen: [\"127.0.0.9:53\"]")
+        for verb in ["check", "reload"] {
+            let end = try control(verb)
+            #expect(end.status == 1, "\(end)")
+            #expect(end.errors.contains("cannot listen on 127.0.0.9:53: no permission"), "\(end)")
+        }
+        #expect(try daemon.stop().status == 0)
     }
 
     @Test("systemd-socket-activate starts the daemon with the first query", .needs(.systemd))

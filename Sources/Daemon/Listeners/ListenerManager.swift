@@ -138,8 +138,9 @@ final class ListenerManager {
 
     /// Returns the fault because of which a default address is skipped; nil for all other errors.
     private func ignorable(_ error: StartError, _ settings: Settings) -> SocketError? {
+        let hasPassed = !passed.isEmpty || listeners.contains(where: \.isPassed)
         guard settings.listenMark.isDefault, case .listen(_, let fault) = error,
-            fault.isAddressMissing || fault.isForbidden && !passed.isEmpty
+            fault.isAddressMissing || fault.isForbidden && hasPassed
         else { return nil }
         return fault
     }
