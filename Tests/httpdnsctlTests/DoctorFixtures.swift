@@ -179,6 +179,12 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         Fixture("wrong", .settings, .failure, "3:1: unknown key") {
             $0.settings = .init(status: 2, output: "/etc/x.yaml:3:1: unknown key\n")
         },
+        Fixture("an address for root only", .settings, .failure, "httpdnsd --check") {
+            $0.settings = .init(
+                status: 0,
+                output: "warning: x:1:1: httpdnsd.service cannot listen on 192.0.2.1:53: it\nok\n"
+            )
+        },
         Fixture("missing credentials of the unit", .settings, .ok, "without credentials") {
             $0.settings = .init(
                 status: 2,

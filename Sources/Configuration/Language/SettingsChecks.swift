@@ -19,90 +19,6 @@ extension Settings {
     }
 }
 
-// MARK: - Listeners
-
-extension Settings {
-    private func checkListeners(_ reading: inout SettingsReading) {
-        var seen: Set<SocketAddress> = []
-        for (index, address) in listen.enumerated() {
-            let place = reading.place(of: "listen[\(index)]")
-            if address.port != 0, !seen.insert(address).inserted {
-                reading.report(place, "duplicate address `\(address)`")
-            }
-            if let meant = meantWithPort(address, reading.environment) {
-                reading.warn(
-                    place,
-                    "`\(address.host)` is not an address of this machine",
-                    hint: "did you mean `\(meant)`?"
-                )
-            }
-            guard !address.ip.isLoopback, !reading.has("allow") else { continue }
-            if address.ip.isUnspecified {
-                reading.report(
-                    place,
-                    "`\(address)` listens on all addresses of the machine, but `allow` is not set",
-                    hint: "list your clients, such as allow: [\"127.0.0.0/8\", \"192.0.2.0/24\"]"
-                )
-            } else {
-                reading.warn(
-                    place,
-                    "`\(address)` refuses all queries, as `allow` is not set",
-                    hint: "list the networks of your clients, and 127.0.0.0/8 for this machine"
-                )
-            }
-        }
-        if let workers, workers * listen.count > SettingsLimits.allWorkers, !listen.isEmpty {
-            let each = SettingsLimits.workers(workers, forEachOf: listen.count, besides: 0)
-            reading.warn(
-                reading.place(of: "workers"),
-                "`workers` (\(workers)) for each of \(listen.count) addresses in `listen` exceeds "
-                    + "the limit of \(SettingsLimits.allWorkers) in total: each address gets \(each)",
-                hint: "reduce `workers`; one is enough for most machines"
-            )
-        }
-        if reading.has("allow"), let refused = refusedLoopback {
-            reading.warn(
-                reading.place(of: "allow"),
-                "`allow` does not contain \(refused): programs on this machine get REFUSED",
-                hint: "add \"\(refused)\" to `allow`"
-            )
-        }
-        for (index, block) in allow.enumerated() where block.length == 0 {
-            reading.warn(
-                reading.place(of: "allow[\(index)]"),
-                "`\(block)` makes this an open resolver, which attackers use to flood others",
-                hint: "list the networks of your clients instead"
-            )
-        }
-    }
-
-    /// First loopback address from which local programs send queries, but which `allow` lacks.
-    private var refusedLoopback: IPAddress? {
-        for address in listen where address.ip.isUnspecified || address.ip.isLoopback {
-            let source = address.ip.loopbackSource
-            if !allow.contains(where: { $0.contains(source) }) { return source }
-        }
-        return nil
-    }
-
-    /// Returns the address and port that the operator probably meant; nil if there is none.
-    ///
-    /// For example, `fd00::1:53` without brackets means `[fd00::1]:53`, unless this machine has the
-    /// address `fd00::1:53`.
-    private func meantWithPort(
-        _ address: SocketAddress,
-        _ environment: SettingsEnvironment
-    ) -> String? {
-        guard address.port == Self.standardPort, !environment.isLocal(address),
-            let meant = SocketAddress.bracketed(address.host),
-            let port = SocketAddress(meant)?.port, port == Self.standardPort || port >= 1000
-        else { return nil }
-        return meant
-    }
-
-    private static let standardPort: UInt16 = 53
-}
-
 // MARK: - Answers
 
 extension Settings {
@@ -127,7 +43,7 @@ extension Settings {
     }
 }
 
-// MARK: - Cache, control and metrics
+// MARK: - Cache and control
 
 extension Settings {
     private func checkFamilies(_ reading: inout SettingsReading) {
@@ -237,7 +153,7 @@ extension Settings {
         }
     }
 
-    private func checkGroup(_ group: String?, _ path: String, _ reading: inout SettingsReading) {
+    func checkGroup(_ group: String?, _ path: String, _ reading: inout SettingsReading) {
         guard let group, reading.has(path), !reading.isDamaged(path),
             !reading.environment.mayBeGroup(group)
         else { return }
@@ -260,25 +176,6 @@ extension Settings {
                     place,
                     "`hosts.files`: \(path) does not exist; until it exists, it counts as empty"
                 )
-            }
-        }
-    }
-
-    private func checkMetrics(_ reading: inout SettingsReading) {
-        checkGroup(metrics.group, "metrics.group", &reading)
-        var seen: Set<MetricsPlace> = []
-        for (index, place) in metrics.listen.enumerated() {
-            let key = "metrics.listen[\(index)]"
-            if case .address(let address) = place, address.port != 0, listen.contains(address) {
-                reading.report(
-                    reading.place(of: key),
-                    "`\(place)` is already an address in `listen`",
-                    hint: "use another port, such as \(MetricsPlace.standardPort)"
-                )
-            } else if case .path(control.socket) = place {
-                reading.report(reading.place(of: key), "`\(place)` is already the control socket")
-            } else if !place.isAnyPort, !seen.insert(place).inserted {
-                reading.report(reading.place(of: key), "duplicate address `\(place)`")
             }
         }
     }

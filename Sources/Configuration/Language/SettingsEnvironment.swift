@@ -34,6 +34,9 @@ package struct SettingsEnvironment: Sendable {
     /// Returns false if a group is known not to exist; at the start of the daemon always true.
     package var mayBeGroup: @Sendable (String) -> Bool = { _ in true }
 
+    /// Returns the installed units of the service for `--check`; otherwise nil.
+    var serviceUnits: @Sendable () -> ServiceUnits? = { nil }
+
     /// Returns the memory limit of the service in octets; nil for none.
     package var memoryLimit: @Sendable () -> Int? = { nil }
 
@@ -62,6 +65,7 @@ package struct SettingsEnvironment: Sendable {
     package static var check: SettingsEnvironment {
         var environment = reload
         environment.passesOverCredentials = true
+        environment.serviceUnits = { ServiceUnits() }
         return environment
     }
 

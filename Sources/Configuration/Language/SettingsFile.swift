@@ -80,7 +80,7 @@ extension SettingsFile {
         let directory = file + directorySuffix
         let names: [String]
         do throws(FileError) {
-            names = try Self.names(in: directory)
+            names = try Self.names(in: directory, endingIn: [suffix, wrongSuffix])
         } catch {
             if error == .system(ENOENT) { return [] }
             return [SettingsFile(directory: directory, failure: error)]
@@ -96,7 +96,11 @@ extension SettingsFile {
         }
     }
 
-    private static func names(in directory: String) throws(FileError) -> [String] {
+    /// Returns the names of the files in a directory with one of the suffixes, without hidden files.
+    static func names(
+        in directory: String,
+        endingIn suffixes: [String]
+    ) throws(FileError) -> [String] {
         // SAFETY: opendir(3) returns a stream, which is closed below, or nil. An entry is copied
         // before the next readdir(3), and its name ends with NUL.
         guard let stream = unsafe opendir(directory) else { throw .system(errno) }
@@ -111,8 +115,7 @@ extension SettingsFile {
             let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { octets in
                 unsafe String(decoding: octets.prefix { $0 != 0 }, as: UTF8.self)
             }
-            guard name.hasSuffix(suffix) || name.hasSuffix(wrongSuffix), !name.hasPrefix(".")
-            else { continue }
+            guard suffixes.contains(where: name.hasSuffix), !name.hasPrefix(".") else { continue }
             names.append(name)
             guard names.count <= SettingsLimits.dropIns else {
                 throw .tooMany(limit: SettingsLimits.dropIns)

@@ -212,9 +212,9 @@ package enum StartError: Error, CustomStringConvertible {
                     ? "`sudo httpdnsctl doctor` shows the program and how to free the port"
                     : "`sudo ss -tulpn 'sport = :\(address.port)'` shows the program")
         case .listen(let address, let error) where error.isForbidden:
-            "cannot listen on \(address): no permission for ports below 1024; add the address to "
-                + "the socket unit (`systemctl edit httpdnsd.socket`, ListenDatagram= and "
-                + "ListenStream=), grant CAP_NET_BIND_SERVICE, or use another port"
+            "cannot listen on \(address): no permission for ports below 1024; "
+                + ServiceUnits.advice(for: address)
+                + "; or grant CAP_NET_BIND_SERVICE, or use another port"
         case .listen(let address, let error) where error.isAddressMissing:
             "cannot listen on \(address): this machine does not have that address (\(error)); "
                 + "set `listen` to addresses of this machine (`ip addr` lists them), or add the "
@@ -227,8 +227,8 @@ package enum StartError: Error, CustomStringConvertible {
         case .passedElsewhere(let address, let passed):
             "cannot listen on \(address): systemd listens on "
                 + passed.map { "\($0)" }.joined(separator: ", ")
-                + " for this service; add \(address) to the socket unit instead (`systemctl edit "
-                + "httpdnsd.socket`, after an empty ListenDatagram= and ListenStream=)"
+                + " for this service; to replace them, "
+                + ServiceUnits.advice(for: address, replaces: true)
         case .passed(let error): "\(error); check the unit httpdnsd.socket"
         case .controlInUse(let error): "cannot open the control socket \(error)"
         case .metrics(let error): "\(error)"

@@ -135,8 +135,9 @@ extension Check {
         // Ignores errors about missing credentials: systemd passes credentials only to
         // httpdnsd.service, so this check does not have them.
         let lines = check.output.split(separator: "\n").map(String.init)
-        if let file = lines.first(where: { $0.contains("only root can read") }) {
-            return .failure(file, fix: "run httpdnsd --check for a hint")
+        let faults = ["only root can read", "httpdnsd.service cannot listen"]
+        if let line = lines.first(where: { line in faults.contains { line.contains($0) } }) {
+            return .failure(line, fix: "run httpdnsd --check for a hint")
         }
         let wrong = lines.filter { !$0.contains("CREDENTIALS_DIRECTORY") }
         guard check.status != 0, let first = wrong.first else {

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Net
+
+/// Addresses on which httpdnsd.service can listen, as the installed units of systemd state them.
+package struct ServiceUnits {
+    private static let sockets = ["httpdnsd.socket", "httpdnsd-ipv6.socket"]
+
+    /// Directories of units, in order of increasing precedence.
+    static let directories = [
+        "/usr/lib/systemd/system", "/usr/local/lib/systemd/system", "/run/systemd/system",
+        "/etc/systemd/system",
+    ]
+
+    /// Addresses that systemd passes over UDP and TCP.
+    private var passed: Set<SocketAddress> = []
+
+    /// First port that needs no capability.
+    private var unprivilegedPort: UInt16
+
+    /// Reads the units; nil if they are not installed, or if the service may bind every port.
+    init?(
+        in directories: [String] = Self.directories,
+        ports: String = "/proc/sys/net/ipv4/ip_unprivileged_port_start"
+    ) {
+        let service = Self.lines(of: "httpdnsd.service", in: directories)
+        guard !service.isEmpty,
+            !service.contains(where: {
+                $0.key == "AmbientCapabilities" && $0.value.contains("CAP_NET_BIND_SERVICE")
+            })
+        else { return nil }
+        unprivilegedPort = Self.text(ports).flatMap { UInt16($0.prefix(while: \.isNumber)) } ?? 1024
+        for socket in Self.sockets {
+            var addresses: [String: Set<SocketAddress>] = [:]
+            for (key, value) in Self.lines(of: socket, in: directories)
+            where key.hasPrefix("Listen") {
+                // An empty value removes all addresses of the unit, of all kinds.
+                guard !value.isEmpty else {
+                    addresses = [:]
+                    continue
+                }
+                guard let address = SocketAddress(UInt16(value).map { "[::]:\($0)" } ?? value)
+                else { continue }
+                addresses[key, default: []].insert(address)
+            }
+            passed.formUnion(
+                addresses["ListenDatagram", default: []]
+                    .intersection(addresses["ListenStream", default: []])
+            )
+        }
+    }
+
+    func canListen(on address: SocketAddress) -> Bool {
+        address.port == 0 || address.port >= unprivilegedPort || passed.contains(address)
+    }
+
+    /// Assignments in a unit and its drop-ins, in the order in which systemd reads them.
+    private static func lines(
+        of unit: String,
+        in directories: [String]
+    ) -> [(key: String, value: String)] {
+        guard
+            let main = directories.map({ "\($0)/\(unit)" })
+                .last(where: { RegularFile.fault(of: $0)?.isAbsence != true })
+        else { return [] }
+        var dropIns: [String: String] = [:]
+        for directory in directories.map({ "\($0)/\(unit).d" }) {
+            let names = try? SettingsFile.names(in: directory, endingIn: [".conf"])
+            for name in names ?? [] { dropIns[name] = "\(directory)/\(name)" }
+        }
+        let files = [main] + dropIns.sorted { $0.key < $1.key }.map(\.value)
+        return files.flatMap { (text($0) ?? "").split(separator: "\n") }.compactMap { line in
+            // The spaces in a list of capabilities are not needed.
+            let line = line.filter { $0 != " " && $0 != "\t" }
+            guard let sign = line.firstIndex(of: "=") else { return nil }
+            return (String(line[..<sign]), String(line[line.index(after: sign)...]))
+        }
+    }
+
+    private static func text(_ path: String) -> String? {
+        (try? RegularFile(path).read(atMost: 64 << 10)).map { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+extension ServiceUnits {
+    /// Name of the socket unit for an address of this family.
+    static func socket(for address: SocketAddress) -> String { sockets[address.isIPv6 ? 1 : 0] }
+
+    /// Text that describes how to add an address to its socket unit.
+    ///
+    /// A restart of httpdnsd.socket also restarts the service and the other socket unit, which
+    /// require this unit. systemd refuses to restart the other socket unit while the service runs.
+    ///
+    /// - Parameter replaces: true if the unit has an address that overlaps this address. systemd can
+    ///   open only one of them. The unit always has a loopback address, which a wildcard address
+    ///   overlaps.
+    package static func advice(for address: SocketAddress, replaces: Bool = false) -> String {
+        let unit = socket(for: address)
+        let reset = replaces || address.isUnspecified ? "an empty ListenDatagram=, " : ""
+        return "run `systemctl edit \(unit)` and add, below [Socket], \(reset)"
+            + "ListenDatagram=\(address) and ListenStream=\(address), then run "
+            + "`systemctl restart httpdnsd.socket`"
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+
+// MARK: - Listeners
+
+extension Settings {
+    func checkListeners(_ reading: inout SettingsReading) {
+        var seen: Set<SocketAddress> = []
+        let units = reading.has("listen") ? reading.environment.serviceUnits() : nil
+        for (index, address) in listen.enumerated() {
+            let place = reading.place(of: "listen[\(index)]")
+            if address.port != 0, !seen.insert(address).inserted {
+                reading.report(place, "duplicate address `\(address)`")
+            } else if let units, !units.canListen(on: address) {
+                warnOfUnits(address, at: place, &reading)
+            }
+            if let meant = meantWithPort(address, reading.environment) {
+                reading.warn(
+                    place,
+                    "`\(address.host)` is not an address of this machine",
+                    hint: "did you mean `\(meant)`?"
+                )
+            }
+            guard !address.ip.isLoopback, !reading.has("allow") else { continue }
+            if address.ip.isUnspecified {
+                reading.report(
+                    place,
+                    "`\(address)` listens on all addresses of the machine, but `allow` is not set",
+                    hint: "list your clients, such as allow: [\"127.0.0.0/8\", \"192.0.2.0/24\"]"
+                )
+            } else {
+                reading.warn(
+                    place,
+                    "`\(address)` refuses all queries, as `allow` is not set",
+                    hint: "list the networks of your clients, and 127.0.0.0/8 for this machine"
+                )
+            }
+        }
+        if let workers, workers * listen.count > SettingsLimits.allWorkers, !listen.isEmpty {
+            let each = SettingsLimits.workers(workers, forEachOf: listen.count, besides: 0)
+            reading.warn(
+                reading.place(of: "workers"),
+                "`workers` (\(workers)) for each of \(listen.count) addresses in `listen` exceeds "
+                    + "the limit of \(SettingsLimits.allWorkers) in total: each address gets \(each)",
+                hint: "reduce `workers`; one is enough for most machines"
+            )
+        }
+        if reading.has("allow"), let refused = refusedLoopback {
+            reading.warn(
+                reading.place(of: "allow"),
+                "`allow` does not contain \(refused): programs on this machine get REFUSED",
+                hint: "add \"\(refused)\" to `allow`"
+            )
+        }
+        for (index, block) in allow.enumerated() where block.length == 0 {
+            reading.warn(
+                reading.place(of: "allow[\(index)]"),
+                "`\(block)` makes this an open resolver, which attackers use to flood others",
+                hint: "list the networks of your clients instead"
+            )
+        }
+    }
+
+    /// Warns of an address that the service cannot bind, and that systemd does not pass.
+    private func warnOfUnits(
+        _ address: SocketAddress,
+        at place: YAMLPlace,
+        _ reading: inout SettingsReading
+    ) {
+        reading.warn(
+            place,
+            "httpdnsd.service cannot listen on \(address): it has no permission for this port, and "
+                + "\(ServiceUnits.socket(for: address)) does not contain the address; after a "
+                + "restart, this machine would have no DNS",
+            hint: ServiceUnits.advice(for: address) + "; or use another port"
+        )
+    }
+
+    /// First loopback address from which local programs send queries, but which `allow` lacks.
+    private var refusedLoopback: IPAddress? {
+        for address in listen where address.ip.isUnspecified || address.ip.isLoopback {
+            let source = address.ip.loopbackSource
+            if !allow.contains(where: { $0.contains(source) }) { return source }
+        }
+        return nil
+    }
+
+    /// Returns the address and port that the operator probably meant; nil if there is none.
+    ///
+    /// For example, `fd00::1:53` without brackets means `[fd00::1]:53`, unless this machine has the
+    /// address `fd00::1:53`.
+    private func meantWithPort(
+        _ address: SocketAddress,
+        _ environment: SettingsEnvironment
+    ) -> String? {
+        guard address.port == Self.standardPort, !environment.isLocal(address),
+            let meant = SocketAddress.bracketed(address.host),
+            let port = SocketAddress(meant)?.port, port == Self.standardPort || port >= 1000
+        else { return nil }
+        return meant
+    }
+
+    private static let standardPort: UInt16 = 53
+}
+
+// MARK: - Metrics
+
+extension Settings {
+    func checkMetrics(_ reading: inout SettingsReading) {
+        checkGroup(metrics.group, "metrics.group", &reading)
+        var seen: Set<MetricsPlace> = []
+        for (index, place) in metrics.listen.enumerated() {
+            let key = "metrics.listen[\(index)]"
+            if case .address(let address) = place, address.port != 0, listen.contains(address) {
+                reading.report(
+                    reading.place(of: key),
+                    "`\(place)` is already an address in `listen`",
+                    hint: "use another port, such as \(MetricsPlace.standardPort)"
+                )
+            } else if case .path(control.socket) = place {
+                reading.report(reading.place(of: key), "`\(place)` is already the control socket")
+            } else if !place.isAnyPort, !seen.insert(place).inserted {
+                reading.report(reading.place(of: key), "duplicate address `\(place)`")
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+import Foundation
+import Testing
+
+@testable import Configuration
+
+@Suite("--check warns about listen addresses that the service cannot bind")
+struct ServiceUnitsTests {
+    private let root = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+
+    private static let repository = URL(filePath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    private func write(_ text: String, to path: String) throws {
+        let file = root.appending(path: path)
+        try FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(),
+            withIntermediateDirectories: true
+        )
+        try text.write(to: file, atomically: false, encoding: .utf8)
+    }
+
+    private func warnings(_ listen: String...) throws -> [String] {
+        try write("1024\n", to: "ports")
+        var environment = SettingsEnvironment()
+        environment.serviceUnits = {
+            ServiceUnits(
+                in: ["lib", "etc"].map { root.appending(path: $0).path },
+                ports: root.appending(path: "ports").path
+            )
+        }
+        let list = listen.map { "\"\($0)\"" }.joined(separator: ", ")
+        let text = isp + "listen: [\(list)]\nallow: [127.0.0.0/8, \"::1\", 192.0.2.0/24]\n"
+        return try settings(of: text, environment: environment).warnings.map(\.description)
+    }
+
+    private func install() throws {
+        for unit in ["httpdnsd.service", "httpdnsd.socket", "httpdnsd-ipv6.socket"] {
+            let file = Self.repository.appending(path: "systemd/\(unit)")
+            try write(try String(contentsOf: file, encoding: .utf8), to: "lib/\(unit)")
+        }
+    }
+
+    @Test("the installed units pass 127.0.0.1:53 and [::1]:53, and no other port below 1024")
+    func installed() throws {
+        defer { try? FileManager.default.removeItem(at: root) }
+        #expect(try warnings("192.0.2.1:53").isEmpty, "the units are not installed")
+        try install()
+        #expect(try warnings("127.0.0.1:53", "[::1]:53", "192.0.2.1:1024").isEmpty)
+        expectErrors(
+            try warnings("127.0.0.1:53", "192.0.2.1:53", "192.0.2.1:853"),
+            [
+                "f:2:26: httpdnsd.service cannot listen on 192.0.2.1:53: httpdnsd.socket "
+                    + "ListenDatagram=192.0.2.1:53 ListenStream=192.0.2.1:53",
+                "f:2:42: httpdnsd.service 192.0.2.1:853",
+            ]
+        )
+        expectErrors(
+            try warnings("[::]:53"),
+            ["f:2:10: [::]:53 httpdnsd-ipv6.socket empty ListenDatagram=[::]:53"]
+        )
+    }
+
+    @Test("drop-ins of the socket units add and remove addresses")
+    func dropIns() throws {
+        defer { try? FileManager.default.removeItem(at: root) }
+        try install()
+        let dropIn = "etc/httpdnsd.socket.d/override.conf"
+        try write("[Socket]\nListenDatagram=192.0.2.1:53\n", to: dropIn)
+        #expect(try warnings("192.0.2.1:53").count == 1)
+        try write(
+            "[Socket]\nListenDatagram = 192.0.2.1:53\n#ListenStream=192.0.2.1:53\n",
+            to: dropIn
+        )
+        #expect(try warnings("192.0.2.1:53").count == 1)
+        try write(
+            "[Socket]\nListenDatagram = 192.0.2.1:53\nListenStream=192.0.2.1:53\n",
+            to: dropIn
+        )
+        #expect(try warnings("192.0.2.1:53", "127.0.0.1:53").isEmpty)
+        try write("[Socket]\nListenStream=\n", to: dropIn)
+        #expect(try warnings("127.0.0.1:53").count == 1)
+        try write(
+            "[Socket]\nListenStream=\nListenDatagram=53\nListenStream=53\n",
+            to: "etc/httpdnsd-ipv6.socket.d/override.conf"
+        )
+        #expect(try warnings("[::]:53").isEmpty)
+    }
+
+    @Test("a service with CAP_NET_BIND_SERVICE can bind every port")
+    func capability() throws {
+        defer { try? FileManager.default.removeItem(at: root) }
+        try install()
+        try write(
+            "[Service]\nAmbientCapabilities=CAP_BPF CAP_NET_BIND_SERVICE\n",
+            to: "etc/httpdnsd.service.d/ports.conf"
+        )
+        #expect(try warnings("192.0.2.1:53").isEmpty)
+    }
+}
