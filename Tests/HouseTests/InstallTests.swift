@@ -409,6 +409,7 @@ struct UnitTests {
         let cases = [
             ("wrong", "ok", false), ("right", "ok", true), ("right", "unknown option", true),
             ("right", "/etc/token cannot be read: Permission denied", false),
+            ("right", "cannot listen on 192.0.2.1:53: no permission", false),
         ]
         for (settings, check, isRestarted) in cases {
             let script = """
