@@ -195,6 +195,18 @@ struct SettingsProblemTests {
             "f:2:26: duplicate `127.0.0.1:53`"
         ),
         BadText(
+            "addresses on which no socket can listen",
+            isp + "allow: [127.0.0.0/8]\nlisten:\n  - \"[fe80::1]:5300\"\n"
+                + "  - \"[::ffff:127.0.0.1]:5300\"\n  - 224.0.0.251\n  - \"[ff02::1]\"\n"
+                + "  - 255.255.255.255\nmetrics: {listen: \"[fe80::1]\"}",
+            "f:4:5: `[fe80::1]:5300` link-local `[fe80::1%eth0]:5300`",
+            "f:5:5: `[::ffff:127.0.0.1]:5300` IPv4 `127.0.0.1:5300`",
+            "f:6:5: `224.0.0.251` one machine",
+            "f:7:5: `ff02::1` one machine",
+            "f:8:5: `255.255.255.255` one machine",
+            "f:9:19: `[fe80::1]:9353` link-local"
+        ),
+        BadText(
             "neither vendors nor upstreams",
             "# empty\n",
             "f:1:1: no route no upstream \"udp://192.0.2.1\""

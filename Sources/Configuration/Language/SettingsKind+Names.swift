@@ -5,10 +5,26 @@ internal import Net
 
 extension SettingsKind where Value == SocketAddress {
     static func address(defaultPort: UInt16) -> SettingsKind {
+        .address(defaultPort) { text throws(Mismatch) in
+            try .literal(text, defaultPort: defaultPort)
+        }
+    }
+
+    /// Value type for an address to listen on.
+    static func listener(defaultPort: UInt16) -> SettingsKind {
+        .address(defaultPort) { text throws(Mismatch) in
+            try .listener(text, defaultPort: defaultPort)
+        }
+    }
+
+    private static func address(
+        _ defaultPort: UInt16,
+        _ read: @escaping @Sendable (String) throws(Mismatch) -> SocketAddress
+    ) -> SettingsKind {
         .scalar(
             "IP:PORT or [IPv6]:PORT (port \(defaultPort) if left out)",
             schema: SettingsSchema.address,
-            read: { text throws(Mismatch) in try .literal(text, defaultPort: defaultPort) }
+            read: read
         )
     }
 
@@ -58,6 +74,29 @@ extension SocketAddress {
         guard !ip.isMulticast, ip != .broadcast else {
             throw Mismatch(message: "`\(ip)` is not the address of one server")
         }
+    }
+
+    /// Reads an address to listen on; throws if a socket cannot be bound to the address.
+    static func listener(_ text: String, defaultPort: UInt16) throws(Mismatch) -> SocketAddress {
+        let address = try literal(text, defaultPort: defaultPort)
+        if case .v6(let ip) = address.ip {
+            if let mapped = ip.mapped {
+                throw Mismatch(
+                    message: "`\(address)` contains an IPv4 address",
+                    hint: "did you mean `\(mapped):\(address.port)`?"
+                )
+            }
+            guard !ip.isLinkLocal || address.scope != 0 else {
+                throw Mismatch(
+                    message: "`\(address)` is a link-local address without an interface",
+                    hint: "add the interface, such as `[\(ip)%eth0]:\(address.port)`"
+                )
+            }
+        }
+        guard !address.ip.isMulticast, address.ip != .broadcast else {
+            throw Mismatch(message: "`\(address.ip)` is not the address of one machine")
+        }
+        return address
     }
 
     /// Reads an address from the settings.

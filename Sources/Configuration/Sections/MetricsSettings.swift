@@ -69,7 +69,7 @@ extension SettingsKind where Value == MetricsPlace {
                 + " \(octets) octets",
             read: { text throws(Mismatch) in
                 guard text.hasPrefix("/") else {
-                    return .address(try .literal(text, defaultPort: MetricsPlace.standardPort))
+                    return .address(try .listener(text, defaultPort: MetricsPlace.standardPort))
                 }
                 guard text.utf8.count <= octets else { throw Mismatch() }
                 return .path(text)

@@ -150,7 +150,7 @@ extension Settings {
         .option(
             "listen",
             \.listen,
-            .list("addresses", of: .address(defaultPort: 53), count: SettingsLimits.listeners)
+            .list("addresses", of: .listener(defaultPort: 53), count: SettingsLimits.listeners)
         ) {
             """
             Addresses and ports to listen on, over UDP and TCP. "0.0.0.0:53" and "[::]:53" require \
