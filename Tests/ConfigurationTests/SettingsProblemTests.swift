@@ -186,8 +186,8 @@ struct SettingsProblemTests {
         ),
         BadText(
             "open to all without `allow`",
-            isp + "listen: [\"127.0.0.1:53\", \"0.0.0.0:53\"]",
-            "f:2:26: `0.0.0.0:53` `allow` \"127.0.0.0/8\""
+            isp + "listen: [\"127.0.0.1:53\", \"0.0.0.0:5353\"]",
+            "f:2:26: `0.0.0.0:5353` `allow` \"127.0.0.0/8\""
         ),
         BadText(
             "one address twice",
@@ -205,6 +205,15 @@ struct SettingsProblemTests {
             "f:7:5: `ff02::1` one machine",
             "f:8:5: `255.255.255.255` one machine",
             "f:9:19: `[fe80::1]:9353` link-local"
+        ),
+        BadText(
+            "addresses that overlap",
+            isp + "listen: [\"0.0.0.0:5301\", \"127.0.0.1:5301\", \"127.0.0.1:5302\", "
+                + "\"[::]:5302\"]\nallow: [127.0.0.0/8, \"::1\"]\n"
+                + "metrics: {listen: [\"0.0.0.0:5302\", \"[::1]:9353\", \"[::]:9353\"]}",
+            "f:2:26: `127.0.0.1:5301` `0.0.0.0:5301` overlap",
+            "f:4:20: `0.0.0.0:5302` overlaps `127.0.0.1:5302` `listen` 9353",
+            "f:4:50: `[::]:9353` `[::1]:9353` overlap"
         ),
         BadText(
             "neither vendors nor upstreams",

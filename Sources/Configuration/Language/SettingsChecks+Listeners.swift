@@ -6,12 +6,11 @@ import Net
 
 extension Settings {
     func checkListeners(_ reading: inout SettingsReading) {
-        var seen: Set<SocketAddress> = []
         let units = reading.has("listen") ? reading.environment.serviceUnits() : nil
         for (index, address) in listen.enumerated() {
             let place = reading.place(of: "listen[\(index)]")
-            if address.port != 0, !seen.insert(address).inserted {
-                reading.report(place, "duplicate address `\(address)`")
+            if let other = listen[..<index].first(where: address.overlaps), address.port != 0 {
+                reading.reportOverlap(place, "\(address)", "\(other)")
             } else if let units, !units.canListen(on: address) {
                 warnOfUnits(address, at: place, &reading)
             }
@@ -109,20 +108,36 @@ extension Settings {
 extension Settings {
     func checkMetrics(_ reading: inout SettingsReading) {
         checkGroup(metrics.group, "metrics.group", &reading)
-        var seen: Set<MetricsPlace> = []
         for (index, place) in metrics.listen.enumerated() {
             let key = "metrics.listen[\(index)]"
-            if case .address(let address) = place, address.port != 0, listen.contains(address) {
+            if case .address(let address) = place, address.port != 0,
+                let other = listen.first(where: address.overlaps)
+            {
                 reading.report(
                     reading.place(of: key),
-                    "`\(place)` is already an address in `listen`",
+                    other == address
+                        ? "`\(place)` is already an address in `listen`"
+                        : "`\(place)` overlaps `\(other)` in `listen`",
                     hint: "use another port, such as \(MetricsPlace.standardPort)"
                 )
             } else if case .path(control.socket) = place {
                 reading.report(reading.place(of: key), "`\(place)` is already the control socket")
-            } else if !place.isAnyPort, !seen.insert(place).inserted {
-                reading.report(reading.place(of: key), "duplicate address `\(place)`")
+            } else if let other = metrics.listen[..<index].first(where: place.overlaps) {
+                reading.reportOverlap(reading.place(of: key), "\(place)", "\(other)")
             }
         }
+    }
+}
+
+extension SettingsReading {
+    /// Reports that an address is in a list twice, or conflicts with a wildcard address.
+    fileprivate mutating func reportOverlap(_ place: YAMLPlace, _ address: String, _ other: String)
+    {
+        guard address != other else { return report(place, "duplicate address `\(address)`") }
+        report(
+            place,
+            "`\(address)` and `\(other)` overlap: the daemon cannot listen on both",
+            hint: "remove one of them"
+        )
     }
 }

@@ -13,9 +13,12 @@ package enum MetricsPlace: Sendable, Hashable, CustomStringConvertible {
     case path(String)
     static let standardPort: UInt16 = 9353
 
-    /// True for port 0, for which the kernel chooses a port.
-    var isAnyPort: Bool {
-        if case .address(let address) = self { address.port == 0 } else { false }
+    /// True if the metrics server cannot listen at both places; port 0 means any port.
+    func overlaps(_ other: MetricsPlace) -> Bool {
+        guard case (.address(let address), .address(let second)) = (self, other) else {
+            return self == other
+        }
+        return address.port != 0 && address.overlaps(second)
     }
 
     package var description: String {

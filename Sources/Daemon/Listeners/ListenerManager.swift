@@ -326,11 +326,3 @@ extension AccessPolicy.Snapshot {
         )
     }
 }
-
-extension SocketAddress {
-    /// True if sockets at both addresses would occupy the same port of the same address.
-    fileprivate func overlaps(_ other: SocketAddress) -> Bool {
-        port == other.port && octets.count == other.octets.count
-            && (octets == other.octets || ip.isUnspecified || other.ip.isUnspecified)
-    }
-}

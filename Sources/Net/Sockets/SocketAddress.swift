@@ -60,6 +60,13 @@ public struct SocketAddress: Sendable, Hashable {
 
     package var isUnspecified: Bool { high == 0 && low == 0 }
 
+    /// True if sockets at both addresses would occupy the same port of the same address.
+    package func overlaps(_ other: SocketAddress) -> Bool {
+        port == other.port && isIPv6 == other.isIPv6
+            && (isUnspecified || other.isUnspecified
+                || high == other.high && low == other.low && scope == other.scope)
+    }
+
     /// Compares addresses, ports and interfaces.
     @inlinable
     public static func == (left: Self, right: Self) -> Bool {
