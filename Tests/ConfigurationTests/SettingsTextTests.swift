@@ -210,6 +210,22 @@ struct SettingsTextTests {
         expectErrors(try warnings("nat64: off\ndns64: all\n"), ["f:3:8: `dns64` `nat64`"])
     }
 
+    @Test("a snapshot whose path is another file of the daemon is an error")
+    func snapshotIsOtherFile() {
+        let others = "control: {socket: /run/c}\nmetrics: {listen: /run/m}\n"
+        for path in [
+            "/run/c", "/run/m", "/var/lib/httpdnsd/usage.state", "/var/lib/httpdnsd/fleet.state",
+            "/etc/h.yaml",
+        ] {
+            let text = isp + others + "cache: {snapshot: \(path)}\n"
+            let error = #expect(throws: SettingsErrors.self) {
+                try Settings(parsing: text, fileName: "/etc/h.yaml")
+            }
+            let problems = error?.problems.map { "\($0)" } ?? []
+            expectErrors(problems, ["/etc/h.yaml:4:19: \(path) another file `auto`"])
+        }
+    }
+
     @Test("a snapshot in a missing directory is a warning")
     func missingSnapshotDirectory() throws {
         var environment = SettingsEnvironment()

@@ -88,6 +88,13 @@ extension Settings {
                 hint: "add a file name, for example \(path)/cache.snapshot"
             )
         }
+        guard !ownFiles(reading).contains(path) else {
+            return reading.report(
+                reading.place(of: "cache.snapshot"),
+                "\(path) is another file of the daemon, which the snapshot would replace",
+                hint: "use another path, or `auto`"
+            )
+        }
         let directory = Self.directory(of: path)
         guard !reading.environment.mayBeDirectory(directory) else { return }
         reading.warn(
@@ -95,6 +102,13 @@ extension Settings {
             "the directory \(directory) does not exist: the cache will not be saved",
             hint: "create the directory for the daemon's user, or use `auto`"
         )
+    }
+
+    /// Paths of files and sockets that the daemon itself uses, except the snapshot.
+    private func ownFiles(_ reading: SettingsReading) -> [String] {
+        let directories = [SettingsEnvironment.stateDirectory, "/var/lib/httpdnsd"]
+        return reading.files + [control.socket] + metrics.listen.map(\.description)
+            + directories.compactMap(\.self).flatMap { ["\($0)/usage.state", "\($0)/fleet.state"] }
     }
 
     /// Warns if a cache larger than the default is too large for the memory limit of the service.
