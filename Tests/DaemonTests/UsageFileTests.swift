@@ -133,6 +133,25 @@ struct UsageFileTests {
         #expect(FileManager.default.fileExists(atPath: path))
     }
 
+    @Test("a file of another version is not used, and its fault suggests no reset")
+    func otherVersion() throws {
+        let file = try file()
+        _ = add(5, of: "a", to: file)
+        let content = try String(contentsOfFile: path, encoding: .utf8)
+        for (header, isOther) in [
+            ("httpdnsd usage 2", true), ("httpdnsd usage 10", true), ("httpdnsd usage ", false),
+            ("httpdnsd usage x", false), ("httpdnsd use 2", false),
+        ] {
+            let text = content.replacing("httpdnsd usage 1", with: header)
+            try Data(text.utf8).write(to: URL(filePath: path))
+            #expect(add(5, of: "a", to: file) == nil)
+            let problem = try #require(file.problem)
+            #expect(problem.contains("another version of httpdnsd has written \(path)") == isOther)
+            #expect(problem.contains("--reset") != isOther)
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
+        }
+    }
+
     @Test("a truncated file counts as damaged, so that the daemon does not forget the day's calls")
     func truncated() throws {
         let file = try file()

@@ -22,7 +22,8 @@ final class UsageFile: UsageStore {
     private nonisolated let latest = Lock<([UInt8], [String: UsageRecord])>(([], [:]))
 
     private(set) var problem: String?
-    private nonisolated static let header = "httpdnsd usage 1"
+    private nonisolated static let headerStart = "httpdnsd usage "
+    private nonisolated static let header = headerStart + "1"
 
     /// Content of a new file.
     private nonisolated static let new = octets([:])
@@ -42,7 +43,8 @@ final class UsageFile: UsageStore {
     ) -> UsageRecord? {
         var result: UsageRecord?
         do throws(SharedFile.Fault) {
-            result = try file.change { [latest] octets in
+            let isOfOtherVersion: Bool
+            (result, isOfOtherVersion) = try file.change { [latest] octets in
                 let (known, knownRecords) = latest.withLock { $0 }
                 // Before the first write, `known` is empty. An empty file is damaged, and must not
                 // match `known`.
@@ -52,21 +54,22 @@ final class UsageFile: UsageStore {
                     !known.isEmpty
                     && (octets.elementsEqual(known) || octets.elementsEqual(Self.new))
                 guard var records = isKnown ? knownRecords : Self.records(octets) else {
-                    return (nil, nil)
+                    return (nil, (nil, Self.isOfOtherVersion(octets)))
                 }
                 var record = records[vendor] ?? UsageRecord(day: today)
                 record.move(to: today)
                 let isChanged = change(&record) || record.day != records[vendor]?.day
                 records[vendor] = record
-                guard isChanged else { return (nil, record) }
+                guard isChanged else { return (nil, (record, false)) }
                 let content = Self.octets(records)
                 latest.withLock { [records] in $0 = (content, records) }
-                return (content, record)
+                return (content, (record, false))
             }
-            problem =
-                result == nil
-                ? "usage unknown: damaged state file \(file.path); run "
-                    + "`httpdnsctl bill --reset \(vendor)`" : nil
+            let fault =
+                isOfOtherVersion
+                ? "another version of httpdnsd has written \(file.path); install that version again"
+                : "damaged state file \(file.path); run `httpdnsctl bill --reset \(vendor)`"
+            problem = result == nil ? "usage unknown: \(fault)" : nil
         } catch {
             switch error {
             case .unavailable(let why, let isObstructed):
@@ -213,6 +216,14 @@ extension UsageFile {
             }
         }
         return records
+    }
+
+    /// True if the header of a text that cannot be read has the number of another version.
+    private nonisolated static func isOfOtherVersion(_ octets: some Collection<UInt8>) -> Bool {
+        let line = octets.prefix { $0 != UInt8(ascii: "\n") }
+        let version = line.dropFirst(headerStart.utf8.count)
+        return line.starts(with: headerStart.utf8) && !line.elementsEqual(header.utf8)
+            && !version.isEmpty && version.allSatisfy { 48...57 ~= $0 }
     }
 
     /// Returns a 64-bit FNV-1a hash, which detects torn writes and edits, but not an attack.
