@@ -191,7 +191,7 @@ struct VendorClientTrialTests {
         let client = try world.client(servers: 1)
         let (name, start) = (try Name("www.example.com"), world.now)
         _ = try world.begin(client, "www.example.com", mayFallBack: true)
-        await world.advance(by: .milliseconds(100))
+        await world.advance(by: .milliseconds(400))
         while let end = client.waitEnd(
             name,
             .both,

@@ -123,15 +123,16 @@ extension VendorClient {
         isProtected: Bool = false
     ) -> Instant? {
         let now = clocks.now()
-        guard let name = pending[question(name, families, .v4, parameters, now: now)],
-            let queuedAt = name.queuedAt
-        else { return nil }
+        guard let name = pending[question(name, families, .v4, parameters, now: now)] else {
+            return nil
+        }
         func future(_ end: Instant) -> Instant? { end > now ? end : nil }
         let mayLeave = isProtected || !facts.isProtected
         if let call = name.call {
-            if call.start + delay > now { return call.start + delay }
+            if name.queuedAt != nil, call.start + delay > now { return call.start + delay }
             return mayLeave ? nil : handshakeEnd(of: call, after: delay, now).flatMap(future)
         }
+        guard let queuedAt = name.queuedAt else { return nil }
         let end =
             mayLeave ? queuedAt + delay + ClientLimits.queuePatience : name.lastDeadline ?? now
         // At its deadline, the name fails with an error, by which the resolver selects the
