@@ -38,7 +38,7 @@ struct OverloadTests {
 
     @Test(arguments: [true, false])
     @ServiceLoop
-    func `a plain upstream replaces an upstream that ends under load after 10 to 13 s`(
+    func `a plain upstream replaces an upstream that ends under load after 10 to 14 s`(
         _ closes: Bool
     ) async {
         let harness = OverloadHarness()
@@ -49,7 +49,7 @@ struct OverloadTests {
         await harness.run(for: 9, deadNames: 40)
         #expect(!harness.sources().contains("plain"))
         await harness.run(for: 10, deadNames: 40)
-        let later = harness.sources(since: end + .seconds(13))
+        let later = harness.sources(since: end + .seconds(14))
         #expect(later.count >= 20)
         #expect(later.allSatisfy { $0 == "plain" })
     }
