@@ -109,10 +109,12 @@ int linux_drop_capabilities(void) {
     return excess == 0 ? 0 : (int)syscall(SYS_capset, &header, words);
 }
 
-int linux_is_unacknowledged(int fd) {
+int linux_is_unacknowledged(int fd, uint32_t milliseconds) {
     struct tcp_info info = {0};
     socklen_t size = sizeof info;
-    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_unacked > 0;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+        return 0;
+    return info.tcpi_unacked > 0 && info.tcpi_last_ack_recv >= milliseconds;
 }
 
 int linux_accept(int fd) { return accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK); }

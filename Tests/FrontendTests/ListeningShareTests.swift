@@ -160,16 +160,23 @@ struct ListeningShareTests {
         }
         let sessions = table.harness.handler.sessions
         #expect((sessions.count, sessions.evicted) == (count, UInt64(count)))
+        var holders: [StreamConnection] = []
         for number in 0..<TCPLimits.connections {
             let holder = try await table.connect(from: UInt32(number))
             try await holder.write(
                 framed(query("slow.n\(number).example.com")),
                 deadline: Clock.now + Self.patience
             )
+            holders.append(holder)
         }
         await table.harness.upstream.crowd(of: TCPLimits.connections)
         #expect(sessions.count == TCPLimits.connections)
-        #expect(sessions.evicted == 2 * UInt64(count), "no allowed client has lost a session")
+        _ = try await table.connect(from: 3_000, isAllowed: false)
+        #expect(sessions.evicted == 2 * UInt64(count) + 1)
+        table.harness.upstream.release()
+        for holder in holders {
+            #expect(try await ListeningSessionTests.read(1, from: holder).count == 1)
+        }
     }
 
     @Test

@@ -410,6 +410,7 @@ struct UnitTests {
             ("wrong", "ok", false), ("right", "ok", true), ("right", "unknown option", true),
             ("right", "/etc/token cannot be read: Permission denied", false),
             ("right", "cannot listen on 192.0.2.1:53: no permission", false),
+            ("right", "cannot listen on 0.0.0.0:53, because this daemon listens on ::1", true),
         ]
         for (settings, check, isRestarted) in cases {
             let script = """

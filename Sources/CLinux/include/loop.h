@@ -18,8 +18,11 @@ int linux_timerfd_set(int fd, uint64_t microseconds);
 
 int linux_accept(int fd);
 
-/// Returns 1 if the peer of a TCP socket has not acknowledged all sent segments; otherwise 0.
-int linux_is_unacknowledged(int fd);
+/// Returns 1 if the peer of a TCP socket has not acknowledged all sent segments, and has sent no
+/// acknowledgement for `milliseconds`; otherwise 0.
+///
+/// A working connection can have unacknowledged segments, because they are younger than a round trip.
+int linux_is_unacknowledged(int fd, uint32_t milliseconds);
 
 /// Returns a descriptor that receives `count` signals, which all threads must block (signalfd(2)).
 int linux_signalfd(const int *signals, int count);

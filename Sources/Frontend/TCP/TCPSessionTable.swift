@@ -48,6 +48,9 @@ package final class TCPSessionTable {
             || !session.isAllowed && excluded >= TCPLimits.excludedConnections
         {
             evict { !$0.isAllowed }
+        } else if isFull, !session.isAllowed {
+            evicted += 1
+            return session.close()
         } else if isFull {
             let most = shares.values.reduce(0) { max($0, $1.sessions) }
             let isRanked = most > TCPLimits.connectionsWithoutRank

@@ -163,8 +163,9 @@ extension VendorClient {
         after delay: Duration,
         _ now: Instant
     ) -> Instant? {
-        guard isResponsive, let request = call.running.last?.request else { return nil }
-        if let sent = request.sentAt { return sent + delay }
+        guard isResponsive, !call.running.isEmpty else { return nil }
+        let sent = call.running.compactMap { $0.request.sentAt }.min()
+        if let sent { return sent + delay }
         return min(
             call.start + delay + ClientLimits.handshakePatience,
             now + ClientLimits.queueCheck

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 private import CCurl
-internal import CLinux
 import Glibc
 
 /// Connections of a libcurl multi handle and their transfers.
@@ -182,10 +181,11 @@ extension ConnectionPool {
     /// Data in the first half does not count, because the connection can have died later.
     ///
     /// - With ``HTTPRequest/keepsSilentConnection``, the connection is marked as silent.
-    /// - Otherwise, if the peer has not acknowledged all segments, the connection is dead, and the
-    ///   pool is retired. libcurl would use the connection for many minutes.
+    /// - Otherwise, if the peer has acknowledged nothing since the request was sent, the connection
+    ///   is dead, and the pool is retired. libcurl would use the connection for many minutes.
     /// - Otherwise, possibly only this request is slow, because of the name that a client chose.
-    ///   Then the server is marked as silent (``WatchedSockets/suspect(_:)``).
+    ///   Then the server is marked as silent (``WatchedSockets/suspect(_:)``). If the connection is
+    ///   new and has no other request, it is closed.
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let socket = socket(of: transfer)
@@ -203,14 +203,22 @@ extension ConnectionPool {
         if replied < middle, sent < middle, let socket {
             if transfer.request.keepsSilentConnection {
                 sockets.suspect(socket.descriptor, port: socket.port)
-            } else if linux_is_unacknowledged(socket.descriptor) != 0 {
+            } else if sockets.isDead(socket.descriptor, since: max(sent, transfer.started)) {
                 isRetired = true
             } else {
-                sockets.suspect(transfer.request.peer)
+                sockets.suspect(transfer.request.server)
+                let isUsed = transfers.contains { $0 !== transfer && uses($0, socket.port) }
+                if transfer.request.wantsFreshConnection, !isUsed {
+                    shutdown(socket.descriptor, Int32(SHUT_RDWR))
+                }
             }
         }
         remove(transfer, handle)
         transfer.end(.failure(.timedOut(reused: mayBeDead)))
+    }
+
+    private func uses(_ transfer: Transfer, _ port: UInt16) -> Bool {
+        isKnown(transfer) && transfer.handle?.localPort == port
     }
 
     static let overload = HTTPError.broken("the server sends endless data that belongs to no reply")
@@ -349,9 +357,9 @@ extension ConnectionPool {
                 handle.received.needsNewHandle
                 || handle.wasCutOff(code) && !handle.received.isSentOnce
             if case .success(let reply) = result {
-                let peer = transfer.request.peer
-                sockets.replied(descriptor, reply.isHTTP1, from: peer, on: handle.localPort)
-                replied?(peer)
+                let server = transfer.request.server
+                sockets.replied(descriptor, reply.isHTTP1, from: server, on: handle.localPort)
+                replied?(server)
                 transfer.wasSent = true
             }
             remove(transfer, handle, isUnanswered: handle.isUnanswered(code))

@@ -57,8 +57,8 @@ final class HTTPProvider {
     /// A silent connection of HTTP/2 can be dead, or only its requests can be slow. libcurl cannot
     /// exclude one connection from reuse. Therefore, a request for a new connection then gets
     /// another pool. If the server replies on the new connection, and the silent connection is
-    /// still silent, later requests use this pool and its open connection. So names that a client
-    /// chooses never close a connection that other clients use.
+    /// still silent, later requests use this pool and its open connection. So if a client chooses
+    /// names without a reply, other names need not wait for a handshake to this server.
     ///
     /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
     ///   `HTTPError.invalidRequest` for unreadable certificates.
@@ -81,14 +81,13 @@ final class HTTPProvider {
         if let known {
             let pool = known.pool
             if known.handles.trusted === store, !pool.isAbandoned, !pool.isRetired {
-                if request.wantsFreshConnection, pool.isSilent(request.peer) {
+                if request.wantsFreshConnection, pool.isSilent(request.server) {
                     return candidate(source, store)
                 }
                 latest = known
                 return known
             }
-            retired.removeAll { $0.pool == nil }
-            retired.append(Retired(pool: pool))
+            retire(pool)
         }
         let group = Group(source, limits, memory, meter, trusting: store)
         groups[source] = group
@@ -97,10 +96,11 @@ final class HTTPProvider {
     }
 
     private func candidate(_ source: TrustSource?, _ store: TrustStore?) -> Group {
-        if let known = candidates[source], known.handles.trusted === store,
-            !known.pool.isAbandoned, !known.pool.isRetired
-        {
-            return known
+        if let known = candidates[source] {
+            if known.handles.trusted === store, !known.pool.isAbandoned, !known.pool.isRetired {
+                return known
+            }
+            retire(known.pool)
         }
         let group = Group(source, limits, memory, meter, trusting: store)
         candidates[source] = group
@@ -108,12 +108,19 @@ final class HTTPProvider {
             guard let self, let group, candidates[source] === group else { return }
             candidates[source] = nil
             group.pool.replied = nil
-            guard let current = groups[source], current.pool.isSilent(server) else { return }
-            retired.append(Retired(pool: current.pool))
+            guard let current = groups[source], current.pool.isSilent(server) else {
+                return retire(group.pool)
+            }
+            retire(current.pool)
             groups[source] = group
             latest = group
         }
         return group
+    }
+
+    private func retire(_ pool: ConnectionPool) {
+        retired.removeAll { $0.pool == nil }
+        retired.append(Retired(pool: pool))
     }
 
     func reset() -> [ConnectionPool] {

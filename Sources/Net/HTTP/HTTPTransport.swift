@@ -60,9 +60,6 @@ package struct HTTPRequest: Sendable, Hashable {
     /// The proxy opens a tunnel, unless the URL is `http` and its host is the address `server`.
     package var proxy: SocketAddress?
 
-    /// Address to which the connection is opened.
-    var peer: SocketAddress { proxy ?? server }
-
     /// True to open a new connection, because existing connections may be dead.
     ///
     /// If ``keepsSilentConnection`` is also true, each existing connection to the server is marked
@@ -73,8 +70,8 @@ package struct HTTPRequest: Sendable, Hashable {
     ///
     /// A connection is silent if no data arrived in the second half of the wait for a reply. If
     /// this property is false, a silent connection is replaced at the deadline of the request if the
-    /// server has not acknowledged the request; otherwise, a connection of HTTP/2 is replaced when
-    /// the server replies on a new connection (``HTTPProvider``).
+    /// peer has acknowledged no segment since the request was sent. Otherwise, a connection of
+    /// HTTP/2 is replaced when the server replies on a new connection (``HTTPProvider``).
     package var keepsSilentConnection = false
 
     /// True to send the request at most once; set for requests that may be billed.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 private import CCurl
+private import CLinux
 private import Glibc
 
 /// Watches of libcurl's sockets, by descriptor.
@@ -165,7 +166,13 @@ final class WatchedSockets {
         forget(descriptor)
     }
 
-    /// Marks a server as silent: one of its connections has acknowledged a request, but not replied.
+    /// True if the peer has acknowledged no segment since `start`, although segments were sent.
+    func isDead(_ descriptor: Int32, since start: Instant) -> Bool {
+        let milliseconds = start.duration(to: Clock.now) / .milliseconds(1)
+        return linux_is_unacknowledged(descriptor, UInt32(max(milliseconds, 0))) != 0
+    }
+
+    /// Marks a server as silent: a connection to it works, or its proxy works, but it has not replied.
     ///
     /// The next reply of the server removes the mark. No effect over HTTP/1.1, because libcurl
     /// closes the connection, and the request says nothing about other connections.
@@ -203,7 +210,7 @@ final class WatchedSockets {
     /// - Parameters:
     ///   - descriptor: socket with an event; -1 if a timer of libcurl expired.
     ///   - isHTTP1: true if the reply is of HTTP/1.1.
-    ///   - server: peer of the connection.
+    ///   - server: server that has replied; with a proxy, not the peer of the connection.
     ///   - port: local port of the connection.
     func replied(
         _ descriptor: Int32,
@@ -212,11 +219,11 @@ final class WatchedSockets {
         on port: @autoclosure () -> UInt16
     ) {
         if !silentServers.isEmpty { silentServers.remove(server) }
-        if !isHTTP1 {
-            if !http1Servers.isEmpty { http1Servers.remove(server) }
-        } else if let socket = all[descriptor], !socket.isHTTP1 {
-            socket.isHTTP1 = true
+        if isHTTP1 {
+            all[descriptor]?.isHTTP1 = true
             http1Servers.insert(server)
+        } else if !http1Servers.isEmpty {
+            http1Servers.remove(server)
         }
         guard !suspects.isEmpty else { return }
         let port = port()

@@ -113,7 +113,7 @@ extension VendorStage {
                 question.families,
                 parameters: parameters,
                 after: delay,
-                isProtected: others.first?.facts.isProtected ?? isProtected
+                isProtected: isProtected || others.first?.facts.isProtected == true
             )
             if let end { return end }
             if !others.isEmpty, vendor.leaveQueue(question.name, question.families, parameters) {

@@ -312,10 +312,10 @@ extension UpstreamTransfers {
                 alarm.bring(forward: max(end, now + UpstreamLimits.resolvingTime))
             }
         }
-        for transfer in rejected {
+        // The end of one transfer can start another one.
+        for transfer in rejected where transfer.start != nil {
             transfer.error = .crowded
             transfer.request?.cancel()
-            end(transfer)
         }
     }
 
