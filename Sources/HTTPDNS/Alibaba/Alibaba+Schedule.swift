@@ -16,8 +16,8 @@ extension Alibaba: AddressScheduling {
     /// Returns the request `GET /{account}/ss`.
     ///
     /// The signature is MD5, as in the example of the document, although the text of the document
-    /// names HMAC. The document does not say if `t` is the expiry or the current time. The request
-    /// has a time one minute ahead, which is valid as both.
+    /// names HMAC. The document does not say if `t` is the expiry or the current time. Therefore,
+    /// `t` is one minute in the future: servers can accept this time in either meaning.
     package func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,
@@ -57,8 +57,8 @@ extension Alibaba: AddressScheduling {
 
     /// Returns the servers of one family; the lists of addresses and ports have the same order.
     ///
-    /// Without TLS, only the default port and the port of `scheduler` (the queried server) are
-    /// accepted.
+    /// A reply without TLS can be forged. Its servers may have only the default port or the port of
+    /// `scheduler` (the queried server).
     private func servers(
         in json: JSONValue,
         _ key: String,

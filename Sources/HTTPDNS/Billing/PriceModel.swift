@@ -136,7 +136,7 @@ extension PriceModel {
 
     /// Returns the billed units of each name, in the order of the names in a request.
     ///
-    /// A reply of which all addresses were dropped as unusable does not count as empty.
+    /// A reply does not count as empty if the daemon dropped all its addresses as unusable.
     package func units(of query: VendorQuery, _ fate: Fate) -> [UnitRange] {
         var isEmpty = true
         if case .answered(let answers) = fate {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Schedule of requests for server addresses to a vendor's scheduling service.
+/// Times at which the daemon requests server addresses from a vendor's scheduling service.
 ///
 /// A request is due at start, when the addresses expire, after a network change, and soon after all
 /// servers failed. After failed requests, the back-off grows from one minute to one hour.

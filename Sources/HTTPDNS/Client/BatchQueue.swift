@@ -62,7 +62,7 @@ package struct BatchQueue: ~Copyable {
         /// Other clients that wait for the name.
         var others: Set<ClientNetwork?> = []
 
-        /// False after the name has left the queue; lines may still contain the entry.
+        /// False after the name has left the queue; `Client.lines` may still contain the entry.
         var isWaiting = true
 
         init(_ question: Question, of owner: ClientNetwork?, since: Instant?) {
@@ -114,7 +114,7 @@ package struct BatchQueue: ~Copyable {
 
         var clients: ArraySlice<Client> = []
 
-        /// Removes the client at `index`; the indices of the clients before it increase by 1.
+        /// Removes the client at `index`; the indices of clients before `index` increase by 1.
         mutating func remove(_ index: Int) {
             for place in stride(from: index, to: clients.startIndex, by: -1) {
                 clients[place] = clients[place - 1]
@@ -284,7 +284,8 @@ extension BatchQueue {
 
     /// Returns the index of the next client of a group; nil if no call of the group may start.
     ///
-    /// Removes clients without queued names. Stops at the first client without calls in flight.
+    /// Removes clients without queued names. Stops at the first client without calls in flight,
+    /// because no other client can have fewer calls.
     private mutating func nextTurn(of group: Int, _ shares: CallShares) -> Int? {
         let free = shares.free(isProven: turns[group].isProven)
         guard free > 0 else { return nil }

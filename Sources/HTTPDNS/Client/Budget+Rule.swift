@@ -17,7 +17,7 @@ extension Budget {
         /// Limits of this machine, which grow when the machine needs a larger part.
         package var limits: Limits
 
-        /// Amounts that this machine can still use, including the part that it can still claim.
+        /// Amounts that this machine can still use, including the amounts that it can still claim.
         package var left: Limits
 
         package init(limits: Limits, left: Limits) {
@@ -120,7 +120,7 @@ extension Budget {
 extension Budget.Rule {
     /// Returns the seconds until a spent budget starts again.
     ///
-    /// It starts at the end of the month if the monthly limit is reached, otherwise of the day.
+    /// A spent monthly limit ends with the month; a spent daily limit ends with the day.
     static func secondsSpent(
         _ rule: Self?,
         _ record: UsageRecord?,

@@ -32,16 +32,16 @@ package struct Budget {
 
     private var day: Int64 = .min
 
-    /// Count of cleared reservations; a charge before the latest clearing is not refunded.
+    /// Number of times ``clear()`` has run; a charge from before the latest run is not refunded.
     private var period: UInt64 = 0
 
-    /// Reservation: part of the stored counts that no request has used yet.
+    /// Reservation: amount that the stored counts already contain, but no request has used yet.
     private var reserved = UsageAmount.none
 
     /// Stored counts at the latest access, including the reservation; nil if unknown.
     private var record: UsageRecord?
 
-    /// Charges in the second `second` (Unix time); `chargedBefore`: in the second before.
+    /// Charges in the second `second` (Unix time), and charges in the previous second.
     private var charged = UsageAmount.none
     private var chargedBefore = UsageAmount.none
     private var second: Int64 = .min
@@ -218,8 +218,8 @@ extension Budget {
     /// Amount to reserve in addition to the cost of a request: 0.1 % of the limit.
     ///
     /// Without a limit: a tenth of the charges in the previous second, at least
-    /// ``ClientLimits/usageBlock``. A larger amount needs fewer accesses to the stored counts. A
-    /// released budget reserves nothing here, because it never returns the rest of a reservation.
+    /// ``ClientLimits/usageBlock``. A larger amount needs fewer accesses to the stored counts. If
+    /// `isReleased`, the amount is zero, because nothing would return the rest of a reservation.
     private var block: UsageAmount {
         guard !isReleased else { return .none }
         let least = ClientLimits.usageBlock

@@ -58,7 +58,7 @@ package struct CallShares: Sendable {
         )
     }
 
-    /// Returns true if the calls of `client` itself are the reason that it gets no further call.
+    /// Returns true if `client` gets no further call because of its own calls in flight.
     ///
     /// `more` is added to the number of the client's calls in flight. The result is true only if
     /// the client has at least as many calls as all other clients together; calls of the daemon

@@ -33,8 +33,8 @@ package enum ClientLimits {
     /// Maximum number of retries of a name after failures to connect, which are not billed.
     static let connectionRetries = 8
 
-    /// Maximum number of names that wait for the end of another call, because the vendor refused
-    /// theirs.
+    /// Maximum number of names whose call the vendor refused, and that wait for the end of another
+    /// call.
     static let heldNames = 256
 
     /// Minimum time between two increases of a reduced limit of concurrent calls.
@@ -50,7 +50,7 @@ package enum ClientLimits {
     /// Maximum time, in addition to `fallback-after`, for which a name waits for a handshake.
     static let handshakePatience = Duration.milliseconds(600)
 
-    /// While names are queued: time without a reply to a call after which a health probe begins.
+    /// Time without a reply to a call after which a health probe begins, if names are queued.
     static let queueSuspicion = Duration.milliseconds(150)
 
     /// Interval at which the resolver checks if a queued name must go to another source.
@@ -114,8 +114,7 @@ package enum ClientLimits {
 
     static let countedNames = 1_024
 
-    /// Time after a client's query in which its name counts as queried for the query's address
-    /// family.
+    /// Time for which a query of a client counts as demand for the query's name and address family.
     static let demandMemory = Duration.seconds(3_600)
 
     static let refreshPause = Duration.seconds(60)

@@ -3,10 +3,10 @@
 /// Estimated difference between the vendor's clock and the local clock.
 ///
 /// If the vendor refuses a request, the request is signed again with the time in the header `Date`
-/// of the reply. The difference between this time and the local time is the *offset*. It is stored
-/// only if the vendor accepts the second request. It is limited, because an attacker can replay a
-/// request that is signed for a future time until that time. At intervals, a request that is signed
-/// with the local time tests if the offset is still necessary.
+/// of the reply. The difference between this time and the local time is the *offset*. The offset is
+/// stored only if the vendor accepts the second request. The offset is limited, because an attacker
+/// can replay a request that is signed for a future time until that time. At intervals, a request
+/// that is signed with the local time tests if the offset is still necessary.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
         case none
@@ -47,7 +47,7 @@ struct ClockSkew: Sendable, Hashable {
 // MARK: - Events
 
 extension ClockSkew {
-    /// Returns the offset for the next request; `isRetest` is true if it tests the local time.
+    /// Returns the offset for the next request; `isRetest`: the request tests the local time.
     mutating func next(at now: Instant) -> (offset: Int64, isRetest: Bool) {
         guard let offset else { return (0, false) }
         guard let retestAt, now >= retestAt else { return (offset, false) }
@@ -69,8 +69,8 @@ extension ClockSkew {
         repairs += 1
     }
 
-    /// Records an offset above the limit; returns true if it is the first since an accepted
-    /// request.
+    /// Records an offset above the limit; returns true if no earlier offset above the limit was
+    /// recorded since the vendor accepted a request.
     mutating func refused(_ offset: Int64) -> Bool {
         defer { refusedOffset = offset }
         return refusedOffset == nil

@@ -266,7 +266,9 @@ extension EndpointPool {
         return .switched(from: endpoints[index].address, to: current)
     }
 
-    /// Makes the fastest server current after it has answered ``failuresBeforeSwitch`` probes first.
+    /// Makes the fastest server current after the current server was too late in several probes.
+    ///
+    /// The necessary number of consecutive probes is ``failuresBeforeSwitch``.
     private mutating func wasOvertaken(_ index: Int, _ now: Instant) -> Change? {
         endpoints[index].lateTrials += 1
         guard endpoints[index].lateTrials >= failuresBeforeSwitch,

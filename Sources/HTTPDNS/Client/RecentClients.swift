@@ -3,9 +3,9 @@ internal import DNSWire
 
 /// The two latest DNS clients of a vendor, which show if a vendor has only one client.
 ///
-/// If a vendor has only one client, this client can use the whole budget and rate. If it has more,
-/// each client can use at most three quarters (``FairShare``). A forged source address counts as a
-/// client.
+/// If a vendor has only one client, this client can use the whole budget and rate. If a vendor has
+/// several clients, each client can use at most three quarters (``FairShare``). A forged source
+/// address counts as a client.
 struct RecentClients: Sendable {
     private var last: (client: ClientNetwork, at: Instant)?
     private var former: (client: ClientNetwork, at: Instant)?

@@ -133,7 +133,7 @@ final class VendorCall {
 
     /// Number of times that ``VendorClient`` dropped all requests of the call that were in flight.
     ///
-    /// The result of a request that was sent in an earlier round is ignored.
+    /// The result of a request that was sent before the latest drop is ignored.
     var round = 0
 
     var restarts = 0

@@ -107,7 +107,7 @@ extension VendorClient {
             return nil
         }
         if let reason = refusal(lookUp.start, of: client) { return reason }
-        // An empty queue never refuses a name, so the check is not needed.
+        // Skips the check if the queue is empty, because an empty queue never refuses a name.
         if queue.count > 0, let reason = queue.refusal(of: client) { return reason }
         let name = PendingName(question, wanted: wanted, route: route)
         name.lookUps.append(lookUp)
@@ -211,7 +211,7 @@ extension VendorClient {
 
     /// Starts or refuses calls for queued names, up to ``ClientLimits/batchesPerIteration``.
     func sendQueued() {
-        // A call that ends before `begin` returns calls this function again, which must do nothing.
+        // If a call ends during `begin`, `end(_:)` runs this function again. That run does nothing.
         guard !isSending else { return }
         isSending = true
         defer { isSending = false }
@@ -299,7 +299,7 @@ extension VendorClient {
         }
         let queued = pending.values.lazy.filter { $0.call == nil }
         let next = queued.compactMap(\.firstDeadline).min()
-        // Each search reads the whole queue, so one search handles all deadlines that are close.
+        // Each search reads the whole queue, so deadlines that are close together share one search.
         queueAlarm.set(next.map { max($0, now + ClientLimits.queueGrain) })
     }
 }

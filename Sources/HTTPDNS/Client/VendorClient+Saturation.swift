@@ -120,7 +120,7 @@ extension VendorClient {
 }
 
 extension VendorError {
-    /// Minimum number of other calls in flight at which this error indicates a limit of such calls.
+    /// Minimum number of other calls in flight with which the error shows a limit of such calls.
     ///
     /// A 429 with fewer calls in flight shows a rate limit, which needs a pause instead.
     fileprivate var callsOfSaturation: Int { if case .limited = self { 4 } else { 1 } }

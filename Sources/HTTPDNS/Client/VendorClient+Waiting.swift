@@ -49,8 +49,10 @@ extension VendorClient {
 
     /// Returns the reason why a name did not get a call.
     ///
-    /// `clientBusy` means that a name of a client without calls would get a call now. Either a call
-    /// is free, or a client of this name has calls in flight, and clients without calls come first.
+    /// - `outOfTime`: the vendor does not respond.
+    /// - `clientBusy`: a call is free, or a client that waits for the name has calls in flight. A
+    ///   client without calls in flight would get the next call.
+    /// - `busy`: all other cases.
     ///
     /// - Parameters:
     ///   - clients: the waiting clients; nil if the name is held after a refused call.

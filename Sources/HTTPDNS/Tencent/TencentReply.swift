@@ -64,7 +64,7 @@ struct TencentReply {
 // MARK: - Records
 
 extension TencentReply {
-    /// Returns the answer in a line, and the index of its name in the query.
+    /// Returns the answer in a line, and the index of the line's name in the query.
     private func record(
         in line: ArraySlice<UInt8>
     ) throws(VendorError) -> (index: Int, answer: VendorAnswer) {

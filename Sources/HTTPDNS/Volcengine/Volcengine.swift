@@ -40,7 +40,7 @@ package struct Volcengine: Vendor, Redacted {
 
     package var trialName: Name { .trial(Self.defaultTLSName) }
 
-    /// Returns the request `GET /resolve`, with the expiry in milliseconds.
+    /// Returns the request `GET /resolve`; `timestamp` is the expiry of the signature, in ms.
     package func request(
         for lookup: VendorQuery,
         at server: SocketAddress,
