@@ -45,11 +45,11 @@ package struct BudgetClaim: Sendable, Hashable {
             share = max(unclaimed, least - min(least, claimed))
         }
 
-        /// Permits a quarter of an equal part of the limit.
+        /// Permits a quarter of the host's equal part: the limit divided by the number of hosts.
         ///
-        /// All hosts together can thus use a quarter of the limit without a claim. They exceed the
-        /// limit only if some hosts spend more than three quarters of it before another host has
-        /// confirmed its first claim.
+        /// All hosts together can thus use a quarter of the limit without a claim. The hosts exceed
+        /// the limit only if some hosts spend more than three quarters of the limit before Redis has
+        /// confirmed the first claim of another host.
         fileprivate mutating func beginDay(_ members: Int) {
             share = most / UInt64(4 * members)
         }
@@ -106,7 +106,8 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Begins a new day; resets the daily claims, and in a new month the monthly claim.
     ///
-    /// With Redis, this host can then use a quarter of its equal part until Redis confirms a claim.
+    /// With Redis, this host can then use a quarter of the limit divided by the number of hosts,
+    /// until Redis confirms a claim.
     package mutating func begin(day: Int64, month: Int64) {
         guard day != self.day else { return }
         let isSameMonth = month == self.month
@@ -123,8 +124,8 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Returns the amount of each limit that is left for this host; nil for a missing limit.
     ///
-    /// With Redis, this is the unused part of the claim, plus the amount that no host has
-    /// claimed. Without Redis, it is the unused part of the claim, plus the share.
+    /// With Redis, the result is the unused part of the claim, plus the amount that no host has
+    /// claimed. Without Redis, the result is the unused part of the claim, plus the share.
     package func left(_ use: [UInt64]) -> [UInt64?] {
         zip(limits, use).map { limit, used in
             limit.map { limit in
@@ -184,8 +185,8 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Starts to use shares, because Redis is unreachable.
     ///
-    /// - Parameter members: number of hosts now; 0 if not known. A number below that of the
-    ///   latest reply is ignored.
+    /// - Parameter members: number of hosts now; 0 if not known. The number is ignored if it is
+    ///   lower than the number in the latest reply.
     mutating func lose(members: Int) {
         guard !isAlone else { return }
         isAlone = true

@@ -3,8 +3,9 @@ internal import Net
 
 /// Connections to Redis: one for commands, one for the messages of other hosts.
 ///
-/// Both connections are to the same server. If one fails, both are replaced. A new server must
-/// accept a write before it is used, because a replica or a full server refuses writes.
+/// Both connections are to the same server. If one connection fails, the link replaces both. The
+/// link uses a new server only after a successful write, because a replica or a full server refuses
+/// writes.
 @ServiceLoop
 final class EngineLink {
     typealias Replies = RedisConnection.Replies

@@ -25,7 +25,7 @@ package enum RedisCodec {
     static func command(_ words: any RedisWord...) -> [UInt8] { command(words.map(\.redisOctets)) }
 }
 
-/// Word of a command: a text, or octets.
+/// Argument of a command: text or octets.
 protocol RedisWord {
     var redisOctets: [UInt8] { get }
 }
@@ -78,7 +78,7 @@ package final class ReplyReader {
 
 extension RedisReply {
     /// Copies a reply of hiredis.
-    // SAFETY: hiredis sets the fields for the type of the reply; the caller frees it later.
+    // SAFETY: hiredis sets the fields for the type of the reply; the caller frees the reply later.
     fileprivate init(_ reply: UnsafeMutablePointer<redisReply>) {
         let count = unsafe reply.pointee.len
         func octets() -> [UInt8] {

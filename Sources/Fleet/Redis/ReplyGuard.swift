@@ -22,7 +22,7 @@ struct ReplyGuard: Sendable {
         case skipped(left: Int)
     }
 
-    /// Start of the current line; hiredis gets the line after its length field was checked.
+    /// Start of the current line; hiredis gets the line after the check of the length in the line.
     private var line: [UInt8] = []
 
     private var state = State.type
