@@ -49,7 +49,9 @@ package final class Daemon {
     /// Faults of trusted certificates, by source.
     var certificateFaults: [String: String] = [:]
 
-    /// Sources of which no certificate is in use; after other faults, the old ones remain in use.
+    /// Sources of which no certificate is in use.
+    ///
+    /// A source that fails while its earlier certificates remain in use is not in this set.
     var absentCertificates: Set<String> = [] {
         didSet { network.portal.canVerify = absentCertificates.isEmpty }
     }

@@ -28,7 +28,8 @@ final class PortalDetection {
 
     /// False while trusted certificates are missing.
     ///
-    /// Then an invalid certificate is no sign of a portal, because valid ones are rejected, too.
+    /// Then an invalid certificate is no sign of a portal, because the daemon cannot verify valid
+    /// certificates, either.
     var canVerify = true
 
     private let clocks: Clocks

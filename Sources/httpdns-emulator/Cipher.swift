@@ -82,10 +82,10 @@ enum Cipher: Sendable {
 
     // MARK: - OpenSSL
 
-    /// OpenSSL library context with the legacy provider, which has DES.
+    /// OpenSSL library context with the default provider and the legacy provider, which has DES.
     ///
-    /// After a provider is loaded, OpenSSL no longer loads the default provider automatically
-    /// (`OSSL_PROVIDER_load(3)`).
+    /// The default provider is loaded explicitly, because OpenSSL does not load it automatically if
+    /// another provider is loaded (`OSSL_PROVIDER_load(3)`).
     // SAFETY: created once and never freed; OpenSSL locks shared data of its contexts.
     private nonisolated(unsafe) static let library: OpaquePointer? = {
         guard let library = unsafe OSSL_LIB_CTX_new(),

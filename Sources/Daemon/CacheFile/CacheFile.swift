@@ -14,7 +14,7 @@ internal import Resolver
 final class CacheFile {
     private(set) var numbers: CacheFileState
 
-    /// Receives the questions that were most frequent before the restart, the most frequent first.
+    /// Receives the most frequent questions before the restart, in descending order of frequency.
     var onLoad: (@ServiceLoop ([HotEntry]) -> Void)?
 
     var onLoadEnd: (@ServiceLoop () -> Void)?

@@ -36,7 +36,7 @@ final class ListenerManager {
     private var places: [Place] = []
     private var passed: [PassedSocket] = []
 
-    /// Number of workers, and of UDP sockets, per address, if the limit of all workers allows it.
+    /// Number of workers and of UDP sockets that an address gets, up to the limit of all workers.
     ///
     /// A reload does not change the number of sockets of an address that stays in use, because the
     /// kernel would then assign clients to other sockets.
@@ -120,7 +120,7 @@ final class ListenerManager {
     func faults(binding settings: Settings) -> [StartError] {
         var bound = Bound()
         var errors: [StartError] = []
-        // Two sockets share the port in the same way as more sockets.
+        // Two sockets are enough for the check: more sockets would share the port in the same way.
         let workers = min(workersPerAddress, 2)
         for address in new(settings.listen) {
             do throws(StartError) {

@@ -297,7 +297,7 @@ private final class OneQuestion: DatagramReceiving {
 }
 
 extension SocketAddress {
-    /// Address to query; nil if the machine lacks it, because the query would leave the machine.
+    /// Address to query; nil if the machine lacks the address: the query would leave the machine.
     fileprivate var ownTarget: SocketAddress? {
         guard isUnspecified else { return SettingsEnvironment.process.isLocal(self) ? self : nil }
         let loopback: [UInt8] =

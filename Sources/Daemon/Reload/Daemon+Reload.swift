@@ -15,7 +15,8 @@ internal import Resolver
 extension Daemon {
     /// Reloads the settings file; applies all settings or none.
     ///
-    /// All steps that can fail come first. One loop iteration then applies the settings.
+    /// All steps that can fail come first. One iteration of the service loop then applies the
+    /// settings.
     package func reload() async -> ReloadReply {
         await reloads.turn { [self] in
             ServiceManager.reloading()
@@ -78,8 +79,8 @@ extension Daemon {
             } catch {
                 outcome.problems = [problem(error, other?.file ?? source.file)]
             }
-            // The settings can be valid, but not usable: the service has no right to bind ports
-            // below 1024, and a restart with such an address would fail.
+            // Valid settings can have an address that this service has no right to bind, such as a
+            // port below 1024. A restart with this address would fail.
             let errors =
                 listenerManager.faults(binding: wanted)
                 + scrapePoints.faults(binding: wanted.metrics).map(StartError.metrics)

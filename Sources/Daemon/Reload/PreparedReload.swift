@@ -79,7 +79,7 @@ extension Daemon {
         return try await onThread("reload") { before.changes(to: now) }
     }
 
-    /// Releases replaced routes when no query uses them any more; the next reload waits for this.
+    /// Releases replaced routes when no query uses them; the next reload waits for the release.
     func releaseLater(_ old: OldRoutes?) {
         guard let old else { return }
         settingsQueue.add { [self] in

@@ -18,7 +18,9 @@ final class UsageFile: UsageStore {
     private let file: SharedFile
     private let memory = UsageMemory()
 
-    /// Content that this daemon last wrote, and its records; equal content needs no new parse.
+    /// Content that this daemon last wrote, and the records in this content.
+    ///
+    /// If the file still has this content, the daemon uses the records, and does not parse again.
     private nonisolated let latest = Lock<([UInt8], [String: UsageRecord])>(([], [:]))
 
     private(set) var problem: String?
@@ -48,8 +50,8 @@ final class UsageFile: UsageStore {
                 let (known, knownRecords) = latest.withLock { $0 }
                 // Before the first write, `known` is empty. An empty file is damaged, and must not
                 // match `known`.
-                // A file without records replaces a deleted file, so the known counts are written
-                // again.
+                // A file without records (`new`) replaces a deleted file. The known counts stay
+                // valid, and are written to the new file.
                 let isKnown =
                     !known.isEmpty
                     && (octets.elementsEqual(known) || octets.elementsEqual(Self.new))
@@ -218,7 +220,7 @@ extension UsageFile {
         return records
     }
 
-    /// True if the header of a text that cannot be read has the number of another version.
+    /// Returns true if the text begins with the header of another version of this file format.
     private nonisolated static func isOfOtherVersion(_ octets: some Collection<UInt8>) -> Bool {
         let line = octets.prefix { $0 != UInt8(ascii: "\n") }
         let version = line.dropFirst(headerStart.utf8.count)

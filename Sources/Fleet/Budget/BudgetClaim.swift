@@ -48,8 +48,8 @@ package struct BudgetClaim: Sendable, Hashable {
         /// Permits a quarter of the host's equal part: the limit divided by the number of hosts.
         ///
         /// All hosts together can thus use a quarter of the limit without a claim. The hosts exceed
-        /// the limit only if some hosts spend more than three quarters of the limit before Redis has
-        /// confirmed the first claim of another host.
+        /// the limit only if some hosts spend more than three quarters of the limit before Redis
+        /// has confirmed the first claim of another host.
         fileprivate mutating func beginDay(_ members: Int) {
             share = most / UInt64(4 * members)
         }

@@ -18,7 +18,7 @@ struct DNSJSON: Vendor {
         var billing = Billing.request
     }
 
-    /// Billing rule; AliDNS bills an HTTPS request as five units.
+    /// Billing rule: `request` bills one unit per call, `alidns` five units per HTTPS call.
     enum Billing: String, CaseIterable, Sendable {
         case request, alidns
         var rate: Rate { self == .alidns ? .alidns : .request }

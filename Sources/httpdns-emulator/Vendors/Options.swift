@@ -135,7 +135,7 @@ struct DNSJSONOptions: ParsableArguments {
     var jsonRequireKey = false
 
     @Option(
-        help: .init("Billed units of an HTTPS call: 1 (request) or 5 (alidns).", valueName: "rule")
+        help: .init("request: 1 unit per call; alidns: 5 units per HTTPS call.", valueName: "rule")
     )
     var jsonBilling = DNSJSON.Billing.request
 

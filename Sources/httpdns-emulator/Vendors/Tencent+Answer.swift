@@ -8,8 +8,8 @@ extension Tencent {
     ///
     /// - An unregistered name has no line.
     /// - A family without addresses has the form `manner.missingFamily`.
-    /// - If the question has one name and one family, and no address matches, the answer is empty,
-    ///   unless the line begins with the name.
+    /// - If the question has one name and one family, and no address matches, the answer is empty.
+    ///   Exception: with `question.saysName`, the answer has a line that begins with the name.
     /// - Lines of a batch beyond `answerOctets` are omitted.
     func answer(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> String {
         let isBatch = question.keys.count > 1

@@ -8,7 +8,7 @@ extension Tencent {
         var type: RecordType
         var saysTTL: Bool
         var saysClient: Bool
-        /// True if the line begins with the name, as always in a batch.
+        /// True if the line of the answer begins with the name; in a batch, each line does.
         var saysName: Bool
         /// Client address: the parameter `ip`, or else the source address of the request.
         var client: String

@@ -20,7 +20,7 @@ struct Tencent: Vendor {
         var missingFamily = MissingFamily.zero
         /// HTTP status of the reply to a call with a wrong account; with 200, the answer is empty.
         var refusal = 401
-        /// True if `dn` must have an `;expiry`, as for accounts with authentication.
+        /// True if `dn` must have an expiry (`;TIME`), as for accounts with authentication.
         var requiresExpiry = false
         var refusesExpiry = false
         /// Addresses that `/conf` returns; tests must not query the addresses of the real vendor.

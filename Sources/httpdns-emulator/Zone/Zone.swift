@@ -5,8 +5,8 @@ struct Zone: Sendable {
     struct Record: Sendable, Equatable {
         var address: Address
         var ttl: Int
-        /// Clients in this subnet get the address; if nil, clients that are in no other record's
-        /// subnet.
+        /// Subnet of the clients that get the address; if nil, clients outside the subnets of all
+        /// other records get the address.
         var subnet: Subnet?
     }
 
