@@ -203,7 +203,7 @@ struct BillTests {
         #expect(try Self.bill(emulator) == Printed(units: 0, names: [:]))
     }
 
-    @Test func `names beyond the limit share one entry`() {
+    @Test func `names beyond the limit share one entry of the bill`() {
         let bill = Bill()
         for number in 0...Limits.countedNames {
             bill.add(

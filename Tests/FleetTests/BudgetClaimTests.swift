@@ -218,7 +218,7 @@ struct BudgetClaimTests {
     }
 
     @Test
-    func `right after a connection, the known machines and the claimed sum do not decrease`() {
+    func `right after a connection, neither the machine count nor the claimed sum decreases`() {
         var claim = BudgetClaim([1_000, nil, nil], day: 1, month: 1, members: 1)
         claim.take([(250, 600), nil, nil], members: 4, isSettled: true)
         claim.lose(members: 4)
@@ -234,7 +234,7 @@ struct BudgetClaimTests {
     }
 
     @Test(arguments: [100, 1_000, .max] as [UInt64])
-    func `if Redis refused all claims and is lost, a machine can spend its part`(total: UInt64) {
+    func `if Redis refused all claims and is lost, a machine gets its equal part`(total: UInt64) {
         var claim = BudgetClaim([100, nil, nil], day: 1, month: 1, members: 3)
         claim.take([(0, total), nil, nil], members: 3, isSettled: true)
         #expect(claim.allowed[0] == 0)
@@ -247,7 +247,7 @@ struct BudgetClaimTests {
     }
 
     @Test(arguments: [33, 40, 100] as [UInt64])
-    func `a machine that has claimed its part gets no more if Redis is lost`(claimed: UInt64) {
+    func `a machine that claimed its equal part gets no more if Redis is lost`(claimed: UInt64) {
         var claim = BudgetClaim([100, nil, nil], day: 1, month: 1, members: 3)
         claim.take([(claimed, 100), nil, nil], members: 3, isSettled: true)
         claim.lose(members: 3)

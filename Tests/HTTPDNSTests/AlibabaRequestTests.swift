@@ -106,7 +106,7 @@ struct AlibabaRequestTests {
     }
 
     @Test(
-        "v2 encrypts, then signs",
+        "a v2 request is encrypted first, and then signed",
         arguments: [
             (
                 Alibaba.Encryption.cbc, AlibabaVectors.cbcVector,

@@ -226,7 +226,7 @@ struct BatchQueueTests {
         }
     }
 
-    @Test("all clients that are not proven together get every second call")
+    @Test("while proven clients and other clients wait, calls alternate between the two groups")
     func groupTurns() throws {
         var queue = BatchQueue()
         for number in 1...100 { queue.add(try question("f\(number)"), of: unproven(number)) }

@@ -578,7 +578,7 @@ struct BudgetCountTests {
         }
     }
 
-    @Test("without a limit, a reservation is a tenth of the units of the second before")
+    @Test("without a limit, a reservation is a tenth of the units of the previous second")
     func busy() throws {
         let store = UsageMemory()
         var budget = Budget(nil, vendor: "v", cheapest: 1, store: store)

@@ -152,7 +152,7 @@ struct EndpointPoolTests {
         #expect(order(pool) == "12")
     }
 
-    @Test("when the check of the first server is due, one probe at a time is sent to it first")
+    @Test("when a check of the first server is due, the next probe queries this server first")
     func probe() throws {
         var pool = try pool(3, failuresBeforeSwitch: 1)
         try attempt(&pool, 1, .failed)
@@ -236,7 +236,7 @@ struct EndpointPoolTests {
         #expect(order(pool) == "8197")
     }
 
-    @Test("while all scheduled servers are silent, each check probes the next two of them")
+    @Test("while all scheduled servers are silent, each check probes the next two of the list")
     func silentList() throws {
         var pool = try pool(2)
         try pool.schedule(scheduled(6, 7, 8, 9), now: now)

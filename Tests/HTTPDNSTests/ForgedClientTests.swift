@@ -68,7 +68,7 @@ struct ForgedClientTests {
         }
     }
 
-    @Test("a client that is not proven must leave a part of the budget and the rate to others")
+    @Test("a client that is not proven leaves a part of budget and rate to proven clients")
     @ServiceLoop
     func oneUnproven() async throws {
         world.servers([:])

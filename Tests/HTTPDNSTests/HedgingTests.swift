@@ -54,7 +54,7 @@ struct HedgingTests {
         #expect(client.statistics.servers[0].isCurrent)
     }
 
-    @Test("if all servers are slow, at most one call in 20 is hedged, after 16 hedged calls")
+    @Test("if all servers are slow, 16 calls are hedged, and then at most one call in 20")
     func allSlow() async throws {
         answer(after: [400, 400])
         let client = try world.client()

@@ -136,7 +136,7 @@ struct JSONAPITests {
         }
     }
 
-    @Test("the properties are those of a public resolver")
+    @Test("the codec has the properties of a public resolver")
     func facts() throws {
         let facts = try DNSJSON(url: "https://dns.google:8443/resolve").facts
         #expect(facts.kind == "json" && facts.maximumNames == 1)

@@ -109,7 +109,7 @@ struct TencentScheduleTests {
         }
     }
 
-    @Test("the number of names limits a batch")
+    @Test("a batch has at most eight names")
     func batch() throws {
         let facts = try plainTencent().facts
         #expect(facts.maximumNames == 8)

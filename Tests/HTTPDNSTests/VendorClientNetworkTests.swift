@@ -245,7 +245,7 @@ struct VendorClientNetworkTests {
     }
 
     @Test(
-        "if all scheduled servers become silent, names take one hedging delay longer, for 3 s",
+        "for 3 s after all scheduled servers become silent, lookups take one hedging delay longer",
         arguments: [50, 1_000]
     )
     @ServiceLoop
@@ -380,7 +380,7 @@ struct VendorClientNetworkTests {
         )
     }
 
-    @Test("a stopped client sends no address request")
+    @Test("a stopped client sends no request for server addresses")
     @ServiceLoop
     func stopped() async throws {
         world.script = { _ in .silence() }
@@ -394,7 +394,9 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshFailures == 0)
     }
 
-    /// Server 1 is configured; the service address 192.0.2.1 names the server 192.0.2.5.
+    /// Creates a client with one configured server and a scheduling service at 192.0.2.1.
+    ///
+    /// The scheduling service lists the server 192.0.2.5 (``step(for:code:)``).
     @ServiceLoop
     private func alibabaClient() throws -> VendorClient {
         try world.client(

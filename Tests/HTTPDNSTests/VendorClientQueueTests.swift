@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Long queue of a vendor client")
 struct VendorClientQueueTests {
-    /// Number of events in each iteration of the service loop.
+    /// Counter of the lookups that end in each iteration of the service loop.
     @ServiceLoop
     private final class Bursts {
         private(set) var sizes: [Int] = []

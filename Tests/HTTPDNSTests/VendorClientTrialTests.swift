@@ -64,7 +64,7 @@ struct VendorClientTrialTests {
     }
 
     @Test(
-        "names for which calls fail neither disable the vendor nor switch its current server",
+        "names whose calls fail neither disable the vendor nor switch the vendor's current server",
         arguments: bad
     )
     @ServiceLoop
@@ -301,7 +301,7 @@ struct VendorClientTrialTests {
         #expect(try await world.failure(client).reason == .pace)
     }
 
-    @Test("probes obey the operator's pause and the budget")
+    @Test("while the operator pauses the vendor, or if the budget is spent, no probe is sent")
     @ServiceLoop
     func obeys() async throws {
         world.script = { _ in .silence() }

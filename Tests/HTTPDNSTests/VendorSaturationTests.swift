@@ -189,7 +189,7 @@ struct VendorSaturationTests {
         #expect(requests <= 40 * (1 + ClientLimits.saturationRetries))
     }
 
-    @Test("a name that fails at one server is not called again because another refuses connections")
+    @Test("a name that failed at one server is not retried if another server refuses connections")
     @ServiceLoop
     func otherServer() async throws {
         world.script = { request in

@@ -90,9 +90,9 @@ package struct Dependencies {
     /// Limits of the HTTP client of all vendors.
     ///
     /// Without HTTP/2, each request needs a connection, and each call can have two requests because
-    /// of `hedge-after`. Therefore, the limits permit two connections per call. A request that waits
-    /// in libcurl for a connection would count as unanswered by the vendor, and would delay health
-    /// probes.
+    /// of `hedge-after`. Therefore, the limits permit two connections per call. A request that
+    /// waits in libcurl for a connection would count as unanswered by the vendor, and would delay
+    /// health probes.
     static let vendorLimits: HTTPClient.Limits = {
         var limits = HTTPClient.Limits()
         limits.connections = 2 * SettingsLimits.concurrentCallsTogether + 32
