@@ -12,7 +12,8 @@ internal import Resolver
 
 /// Controller of the BPF program that answers loopback clients with copies of cache entries.
 ///
-/// Counts all hits once a second. A control verb that reads the counters first calls ``collect()``.
+/// Counts all hits in the kernel once a second. A control verb that reads the counters calls
+/// ``collect()`` before.
 @ServiceLoop
 final class Accelerator: ManagedAccelerator {
     package nonisolated let counters = QueryCounters()

@@ -140,8 +140,8 @@ struct Program: AsyncParsableCommand {
             Alibaba(account: account, manner: try alibaba.manner(at: own)),
             AlibabaAPI(account: account, bill: bill),
             Baidu(account: account),
-            // Volcengine recognizes its requests to `/resolve` by their parameters. It must precede
-            // DNSJSON, which accepts all other requests to this path.
+            // `Volcengine` recognizes its requests to `/resolve` by their parameters. `Volcengine`
+            // must precede `DNSJSON`, which accepts all other requests to this path.
             Volcengine(account: account),
             DNSJSON(account: account, manner: json.manner),
         ]

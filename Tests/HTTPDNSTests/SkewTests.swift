@@ -68,7 +68,7 @@ struct SkewTests {
         )
     }
 
-    @Test("the largest correction is a day over TLS, else ten minutes")
+    @Test("the largest clock correction is a day over TLS, and ten minutes without TLS")
     func bounds() {
         for (usesTLS, limit) in [(true, 86_400), (false, 600)] as [(Bool, Int64)] {
             for sign: Int64 in [1, -1] {

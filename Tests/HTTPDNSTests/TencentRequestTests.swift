@@ -63,7 +63,7 @@ struct TencentRequestTests {
     }
 
     @Test(
-        "each choice of address families has its own parameter `type`",
+        "each choice of address families has its own value of the parameter `type`",
         arguments: [
             (Families.v4, "&query=1"), (.v6, "&query=1&type=aaaa"), (.both, "&query=1&type=addrs"),
         ]

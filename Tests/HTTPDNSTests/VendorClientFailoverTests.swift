@@ -115,7 +115,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.returns == 1)
     }
 
-    @Test("an unresponsive first server is probed ten minutes later")
+    @Test("every ten minutes, an unresponsive first server gets one probe, and stays unused")
     @ServiceLoop
     func notReturning() async throws {
         world.servers([1: Self.refused])

@@ -202,8 +202,8 @@ struct HostsReading: Sendable {
         var table = start
         var files = Self.read(settings.files, into: &table, known)
         if files.contains(where: { $0.staleness != nil }) {
-            // The table does not record from which file a name is. Therefore, all former names stay
-            // in the table.
+            // The names of an unreadable file must stay in the table. All former names stay,
+            // because the table does not record from which file a name is.
             start = HostsTable(extending: former)
             table = start
             files = Self.read(settings.files, into: &table, known)

@@ -212,8 +212,8 @@ package final class FleetBudget {
                 case .integer(let total) = numbers[2 * place + 1],
                 claimed >= 0, UInt64(claimed) >= use[index], total >= claimed
             else { return nil }
-            // A claim can exceed the limit: while Redis is unreachable, a host can use more
-            // than the limit, and later claims the used amount.
+            // Reduces a claim above the limit to the limit. Such a claim is possible: without
+            // Redis, a host can use more than the limit, and later claims the used amount.
             amounts[index] = (min(UInt64(claimed), limits[index] ?? 0), UInt64(total))
         }
         return amounts

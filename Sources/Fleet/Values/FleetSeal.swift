@@ -43,7 +43,7 @@ package struct FleetSeal: Sendable {
     private let code: Code
     package init(_ code: @escaping Code) { self.code = code }
 
-    /// Returns the first `count` octets of the HMAC of `parts`; a length precedes each part.
+    /// Returns the first `count` octets of the HMAC of `parts`, each preceded by its length.
     func digest(_ purpose: Purpose, _ parts: [[UInt8]], octets count: Int = 16) -> [UInt8] {
         var text = [purpose.rawValue]
         for part in parts {

@@ -70,9 +70,10 @@ extension Alibaba {
         return json
     }
 
-    /// Returns the addresses in `{"ips": […], "ttl", "no_ip_code"}`; nil if missing or unreadable.
+    /// Returns the addresses in the object `{"ips": […], "ttl", "no_ip_code"}`.
     ///
-    /// Also returns nil for an empty list with an undocumented `no_ip_code`.
+    /// Returns nil if the object is missing or unreadable, and for an empty list with an
+    /// undocumented `no_ip_code`.
     private static func family(
         _ family: Families,
         in value: JSONValue?

@@ -83,8 +83,8 @@ package struct PriceModel: Sendable, Hashable {
 
     package var pairsForFree: Bool { item != .family || weight == 0 }
 
-    /// Returns the price of `units` more units after `used` units in the same month; nil if
-    /// unknown.
+    /// Returns the price of `units` additional units in a month in which `used` units were already
+    /// used; nil if unknown.
     package func cost(of units: UInt64, after used: UInt64) -> Price? {
         let (sum, isOver) = used.addingReportingOverflow(units)
         guard let before = cost(ofMonth: used), let after = cost(ofMonth: isOver ? .max : sum)

@@ -204,7 +204,7 @@ extension Budget {
         Rule.secondsSpent(limits, ownRecord, cheapest, wallSeconds: wallSeconds)
     }
 
-    /// Rule with the limits of this machine; for a shared budget, the limits of its part.
+    /// Rule with the limits of this machine; for a shared budget, the limits of the machine's part.
     private var limits: Rule? {
         guard let part else { return rule }
         return rule?.limited(by: part.limits)

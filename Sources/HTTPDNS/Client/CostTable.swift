@@ -33,7 +33,8 @@ package struct CostTable: Sendable {
     /// Charged names, at most `limit`, in the letter case of the latest charge.
     private var entries: [Entry] = []
 
-    /// Lowest count that `cheapest()` found last; `hand` is the index at which this search ended.
+    /// Result of the latest search in `cheapest()`: the lowest count, and the index in `entries` at
+    /// which the search ended (`hand`).
     private var lowest: UInt64 = 0
     private var hand = -1
 

@@ -3,8 +3,8 @@ package import Net
 
 /// State machine for server selection and failover of one vendor.
 ///
-/// The queried name, not the server, can cause many failures. A failure of this kind counts only if
-/// a later health probe fails and the server has not answered in the meantime. Each change of the
+/// The cause of a failure can be the queried name, not the server. Such a failure counts only if a
+/// later health probe fails and the server has not answered in the meantime. Each change of the
 /// current server begins an era. Attempts of earlier eras cannot change the current server.
 package struct EndpointPool: Sendable, Hashable {
     struct Endpoint: Sendable, Hashable {

@@ -110,7 +110,7 @@ extension VendorClient {
     ///   clients can occupy all calls with other names.
     /// - If this vendor is protected and the fallback is not, a queued name waits until its
     ///   deadline, because the fallback would send the name in plain text.
-    /// - After a failed health probe, a queued name waits no longer. If the fallback is encrypted
+    /// - After a failed health probe, a queued name stops waiting. If the fallback is encrypted
     ///   or this vendor is unprotected, the name waits at most ``ClientLimits/trialPatience`` for a
     ///   probe.
     ///
@@ -135,8 +135,8 @@ extension VendorClient {
         guard let queuedAt = name.queuedAt else { return nil }
         let end =
             mayLeave ? queuedAt + delay + ClientLimits.queuePatience : name.lastDeadline ?? now
-        // At its deadline, the name fails with an error, by which the resolver selects the
-        // fallback.
+        // The deadline of the name has passed, so the name is about to fail. After this failure,
+        // the resolver selects the fallback.
         if !mayLeave, end <= now, name.lastDeadline != nil { return now + ClientLimits.queueGrain }
         guard end > now else { return nil }
         let check = min(end, now + ClientLimits.queueCheck)

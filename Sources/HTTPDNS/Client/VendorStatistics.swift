@@ -90,7 +90,7 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var dayEndsIn = Duration.zero
 
-    /// Time until the budget starts again, if it is spent now.
+    /// Time until a budget that is spent now starts again.
     package var budgetStartsIn = Duration.zero
 
     package var beyondBudget: UInt64 = 0

@@ -80,8 +80,8 @@ package struct AddressSet: Sendable, Hashable {
 }
 
 extension AddressSet {
-    /// Creates a set from addresses that another host of the fleet sent, with the checks for
-    /// replies.
+    /// Creates a set from addresses that another host of the fleet sent, and checks these addresses
+    /// like the addresses in a vendor's reply.
     package init(checking found: [IPAddress], ttl: UInt32) {
         self.init(addresses: [], ttl: min(ttl, VendorLimits.maximumTTL))
         keep(found)

@@ -4,8 +4,8 @@ import Foundation
 /// Alibaba Cloud EMAS HTTPDNS: `/v2/d`, the older `/{account}/d` and its variants, and `ss`.
 ///
 /// Alibaba Cloud documents: 2978980 (v2), 52679 and 2868210 (v1), 56810 (v1 signature), 111585
-/// (`ss`). ``Manual`` lists unverified behaviour. It is also unverified that a signature that is
-/// both wrong and expired gets the error for a wrong signature.
+/// (`ss`). ``Manual`` lists unverified behaviour. The error for a signature that is both wrong and
+/// expired is also unverified: here, it is the error for a wrong signature.
 struct Alibaba: Vendor {
     var account = Account()
     var manner = Manner()
