@@ -93,7 +93,7 @@ struct AlibabaV1Tests {
         #expect(reply.headers["content-type"]?.hasPrefix("application/json") == true)
     }
 
-    @Test func `a batch has an entry per registered name and family, or per client`() throws {
+    @Test func `a batch reply has an entry per registered name and family, or per client`() throws {
         let emulator = try RunningEmulator()
         #expect(
             try emulator.get("/100000/resolve?host=www.b.com,x.example,six.example.com&query=4,6")
@@ -192,7 +192,7 @@ struct AlibabaV2Tests {
         + #""v6":{"ips":[],"ttl":60,"no_ip_code":"RRNotExist"}}]}"#
 
     @Test(arguments: AlibabaVector.signed)
-    func `signed vectors are accepted, changed ones are not`(_ text: String, _ s: String) throws {
+    func `signed vectors are valid, changed vectors are not`(_ text: String, _ s: String) throws {
         let emulator = try RunningEmulator(at: AlibabaVector.time)
         #expect(try OpenSSL.hmac(text, key: AlibabaVector.secret) == s)
         let reply = try emulator.get("/v2/d?\(text)&s=\(s)&sdk=ios_3.4.2&sid=abcdefABCD12")

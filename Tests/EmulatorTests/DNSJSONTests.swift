@@ -18,7 +18,7 @@ struct DNSJSONTests {
         + #""data":"ns.example.com. hostmaster.example.com. 1 3600 600 86400 60"}]}"#
 
     @Test(arguments: ["", "&type=1", "&type=A", "&type=a", "&type=TYPE1", "&cd=0&do=false&type=1"])
-    func `a type is a number or a mnemonic, by default A`(_ parameters: String) throws {
+    func `the queried type is a number or a mnemonic, by default A`(_ parameters: String) throws {
         let emulator = try RunningEmulator()
         let reply = try emulator.get("/resolve?name=www.example.com" + parameters)
         #expect(
@@ -81,7 +81,7 @@ struct DNSJSONTests {
         )
     }
 
-    @Test func `dns-query requires a request for JSON`() throws {
+    @Test func `the path /dns-query answers only requests for JSON`() throws {
         let emulator = try RunningEmulator()
         let path = "/dns-query?name=www.example.com&type=A"
         #expect(try emulator.get(path).status == 400)
@@ -140,7 +140,7 @@ struct DNSJSONTests {
         #expect(try emulator.calls().channels == [code == nil ? "json-alidns" : "json-refused": 1])
     }
 
-    @Test func `a key computed by openssl is valid for a limited time, even if optional`() throws {
+    @Test func `an openssl key is valid for a limited time, even if keys are optional`() throws {
         let emulator = try RunningEmulator()
         let now = Int(Date().timeIntervalSince1970)
         for (ts, status) in [(now, 200), (now - 500, 200), (now - 700, 403), (now + 700, 403)] {

@@ -213,7 +213,7 @@ struct FaultTests {
         #expect(throws: Fault.Failure.self) { try Fault(text) }
     }
 
-    @Test func `an invalid line leaves the earlier active faults`() throws {
+    @Test func `after an invalid line, the earlier faults stay active`() throws {
         let emulator = try RunningEmulator("--fault", "status=500")
         let reply = try emulator.get("/_emulator/faults", "--data-binary", "close\nexplode")
         #expect(reply.status == 400)

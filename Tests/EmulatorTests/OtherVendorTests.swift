@@ -33,7 +33,7 @@ struct BaiduTests {
         #expect(late.text == #"{"msg":"sign expired"}"#)
     }
 
-    @Test func `a batch has an entry per registered name, with both families on request`() throws {
+    @Test func `a batch reply has an entry per registered name, with both families`() throws {
         let emulator = try RunningEmulator()
         let names = "www.baidu.com,x.example,four.example.com"
         let text = try emulator.get(Self.url(names, "&type=dual_stack&alt_server_ip=true")).text

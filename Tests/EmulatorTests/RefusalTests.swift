@@ -107,7 +107,7 @@ struct RefusalTests {
         #expect(try then.get(path).text == Vector["S6"].des)
     }
 
-    @Test func `a batch is limited to 8 KiB, a single answer is not`() throws {
+    @Test func `the reply to a batch is limited to 8 KiB, the reply for one name is not`() throws {
         let lines = (0..<300).map { "big.example 60 A 10.1.100.\($0 % 256)\n" }.joined()
         let zone = try TemporaryFile(
             lines + lines.replacing("big.example", with: "other.example")
