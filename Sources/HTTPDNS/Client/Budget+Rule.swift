@@ -120,7 +120,7 @@ extension Budget {
 extension Budget.Rule {
     /// Returns the seconds until a spent budget starts again.
     ///
-    /// A spent monthly limit ends with the month; a spent daily limit ends with the day.
+    /// A spent monthly limit starts again with the next month, a daily limit with the next day.
     static func secondsSpent(
         _ rule: Self?,
         _ record: UsageRecord?,
