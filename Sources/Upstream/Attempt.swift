@@ -21,10 +21,10 @@ package class Attempt {
     /// True if the client has many queries in flight (``ClientLoad``).
     final private(set) var isOfBusyClient = false
 
-    /// True if the server closed the query's last connection, on which it had answered no query.
+    /// True if the server closed the last connection of the query without a reply to any query.
     package final var wasRefused = false
 
-    /// True if a server over UDP gets the query over TCP, because datagrams were lost.
+    /// True if a server over UDP gets the query over TCP, because earlier datagrams were lost.
     final private(set) var usesStream = false
 
     /// Start of an earlier unanswered attempt at the same server; nil if there was none.
@@ -39,7 +39,7 @@ package class Attempt {
     /// True if the query is repeated because the server rejected EDNS.
     final private(set) var hasRejectedEDNS = false
 
-    /// Number of the attempt in the group's plan, and index of the server in the group.
+    /// Sequence number of the attempt in the group's plan, and index of the server in the group.
     final private(set) var (number, server) = (0, 0)
 
     /// Time at which an ``UpstreamGroup`` sent the query; 0 if no group sent it.

@@ -23,7 +23,7 @@ package final class LearnedUpstream: Forwarding {
     /// Reason why ``servers`` is empty, for error messages.
     private var absence = "the network offers no DNS server"
 
-    /// Number of changes of ``servers``.
+    /// Number of times that ``servers`` changed.
     private(set) var version = 0
 
     /// Sum of the counters of removed servers.

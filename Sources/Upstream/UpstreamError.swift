@@ -46,10 +46,10 @@ package enum UpstreamError: Error, Hashable {
 
     /// The daemon rejected or ended this query because of a limit on queries in flight.
     ///
-    /// This server does not get the query again; other servers may get it.
+    /// This server does not get the query again, but other servers may get it.
     case crowded
 
-    /// Like `crowded`, but the reason is other queries of the same client.
+    /// Like `crowded`, but other queries of the same client have reached the limit.
     ///
     /// Queries of other clients can succeed.
     case clientCrowded
@@ -121,7 +121,8 @@ extension UpstreamError: CustomStringConvertible {
     /// True if the query of a client with a normal load is sent again after the error.
     package var isRepeatable: Bool { self == .timedOut || repetition == .afterPause }
 
-    /// True if the server is not at fault, so that the result of a probe does not count.
+    /// True if the server is not the cause of the error, so that a probe with this error does not
+    /// count.
     var isOurs: Bool {
         switch self {
         case .exhausted, .withdrawn: true

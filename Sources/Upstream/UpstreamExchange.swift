@@ -88,10 +88,11 @@ package struct UpstreamExchange {
         /// Truncated reply; the query must be repeated over TCP (RFC 7766 §5).
         case truncated
 
-        /// Reply with unreadable records, or only an error header; repeat the query over TCP.
+        /// Reply with unreadable records, or only an error header; the query must be repeated over
+        /// TCP.
         ///
-        /// The reply may be forged, but is not counted as ``foreign``, because a client can cause
-        /// replies of this kind with records in a domain that the client owns.
+        /// The reply may be forged, but is not counted as ``foreign``: a client can cause such
+        /// replies itself, with records in a domain that the client owns.
         case doubtful
 
         /// Complete reply with changed letter case, and therefore possibly forged.

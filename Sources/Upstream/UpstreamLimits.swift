@@ -51,10 +51,11 @@ package enum UpstreamLimits {
 
     // MARK: - Health
 
-    /// Minimum timeout of a probe, and of an attempt that causes a probe when it times out.
+    /// Minimum timeout of a probe, and minimum time without a reply until an attempt causes a
+    /// probe.
     ///
-    /// If the configured timeout of the server is shorter, attempts with that timeout also cause a
-    /// probe. A connection that gets no data for this time is possibly broken.
+    /// Exception: if the configured timeout of the server is shorter, attempts with this timeout
+    /// also cause a probe. A connection that gets no data for `fairWait` is possibly broken.
     static let fairWait: Duration = .milliseconds(500)
 
     /// Timeout of a probe of an encrypted server that has not answered yet.
@@ -68,7 +69,7 @@ package enum UpstreamLimits {
     /// Maximum number of datagrams per probe.
     static let probeDatagrams = 3
 
-    /// Consecutive probes with an error response after which a server is backed off.
+    /// Number of consecutive probes with an error response after which a server is backed off.
     static let declinesBeforeRest = 3
 
     /// Time without an answer after which a server that returns errors to probes counts as down.
@@ -76,10 +77,10 @@ package enum UpstreamLimits {
     /// Before this time has passed, a rate limit of the server may be the reason for the errors.
     static let declineTolerance: Duration = .seconds(600)
 
-    /// Time after a query under high load for which failed probes do not count as an outage.
+    /// Time after a query under high load in which failed probes do not count as an outage.
     ///
-    /// Applies to encrypted servers, which may be overloaded. In this time, the daemon reduces the
-    /// queries in flight of the clients with a high load.
+    /// Applies to encrypted servers, because perhaps clients overload the server. In this time, the
+    /// daemon lowers the limit on queries in flight for clients with a high load.
     static let overloadTime: Duration = .seconds(10)
 
     /// Initial back-off, which doubles with each failed probe, up to `longestRest`.
@@ -91,7 +92,8 @@ package enum UpstreamLimits {
     /// Maximum back-off of an encrypted server; short, because a plain server may get its queries.
     static let longestProtectedRest: Duration = .seconds(5)
 
-    /// A server is slow if its round trip exceeds twice that of another server plus this time.
+    /// A server is slow if its round trip exceeds twice the round trip of another server plus this
+    /// time.
     static let slack: Duration = .milliseconds(50)
 
     /// Time for which a measured round trip is valid.
@@ -153,7 +155,7 @@ package enum UpstreamLimits {
     /// After a longer delay, the result of the probe is ignored, because the daemon was too busy.
     static let lateness: Duration = .milliseconds(50)
 
-    /// Time for which new queries are sent over one socket.
+    /// Time for which a socket sends new queries.
     static let socketLifetime: Duration = .milliseconds(100)
 
     /// Number of sent queries after which a socket stays open even if no query is outstanding.

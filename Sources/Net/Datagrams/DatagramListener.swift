@@ -5,7 +5,7 @@ package import Synchronization
 
 /// Bound UDP socket that receives queries, usually one per worker.
 ///
-/// The socket is blocking, because `recvmmsg` needs less CPU time than epoll.
+/// The worker blocks in `recvmmsg`, because this needs less CPU time than waiting with epoll.
 package final class DatagramListener: Sendable {
     private let owned: OwnedDescriptor
 
@@ -65,8 +65,9 @@ package final class DatagramListener: Sendable {
 
     /// Stops receiving, and wakes the thread in `receive`; has no effect on an adopted socket.
     ///
-    /// shutdown(2) fails with ENOTCONN, but wakes readers on Linux. An adopted socket must remain
-    /// usable for the next process. Therefore `WorkerThread.joinInterrupting` wakes its readers.
+    /// shutdown(2) fails with ENOTCONN, but wakes the readers on Linux. An adopted socket must
+    /// remain usable for the next process, so it is not shut down: `WorkerThread.joinInterrupting`
+    /// wakes the readers of an adopted socket.
     package func stopReceiving() {
         if !isAdopted { _ = shutdown(owned.raw, Int32(SHUT_RD)) }
     }

@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// Queue of the service loop's outgoing datagrams, sent with one `sendmmsg` per socket.
 ///
-/// If the receiver is a process on this machine, each wakeup of this process is expensive. In a
-/// batch, only the first datagram causes a wakeup.
+/// If the receiver is a process on this machine, each wakeup of the receiver is expensive. In a
+/// batch, only the first datagram wakes the receiver.
 // SAFETY: each block has capacity for `capacity` datagrams, is never freed, and is used on the
 // service loop only. Slots are below `capacity`.
 @safe
@@ -17,7 +17,7 @@ final class DatagramQueue {
     private static let capacity = 128
     private static let capacityOctets = 65_536
 
-    /// Sender of a datagram, retained because it owns the descriptor.
+    /// Sender of a datagram, retained because the sender owns the descriptor.
     private enum Sender {
         case socket(DatagramSocket)
         case listener(DatagramListener)
@@ -35,7 +35,7 @@ final class DatagramQueue {
         didSet { hasFailures = !failures.isEmpty }
     }
 
-    /// True if `failures` is not empty; reading it needs no run-time exclusivity check.
+    /// True if `failures` is not empty; reading this flag needs no run-time exclusivity check.
     private var hasFailures = false
 
     private let buffer = UnsafeMutableRawPointer.allocate(

@@ -50,7 +50,8 @@ package final class FileThread: Sendable {
             if let value = result.withLock({ $0 }) { return value }
             let left = end - Clock.now
             guard left > .zero else { return nil }
-            // May return without a result, at the end of an earlier access that took too long.
+            // `close` may return before `result` is set, if an earlier access that took too long
+            // ends now.
             done.close(after: left)
         }
     }

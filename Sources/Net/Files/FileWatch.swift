@@ -8,7 +8,8 @@ private import Glibc
 /// A watch on the file itself reports writes to a bind-mounted file.
 ///
 /// If the daemon's user has no inotify instances or watches left, the handler is called every 10 s.
-/// If the daemon has no permission to read the file, it checks the version of the file every 10 s.
+/// If the daemon has no permission to read the file, the watch checks the version of the file every
+/// 10 s.
 ///
 /// `sd_event_add_inotify` is not used, because it fails with EINVAL if an inode number is reused.
 @ServiceLoop
@@ -141,7 +142,7 @@ package final class FileWatch {
             var entry = Entry(path)
             if rest.isEmpty || entry != .present {
                 try watch(name, in: directory)
-                // Reads the entry again, because it can have changed before the watch began.
+                // Reads the entry again, because the entry can have changed before the watch began.
                 entry = Entry(path)
             }
             switch entry {
@@ -209,7 +210,7 @@ package final class FileWatch {
     /// Events of the file; IN_ATTRIB occurs when a rename replaces the file.
     private static let fileEvents = IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB
 
-    /// IN_ATTRIB reports new permissions of a file that could not be watched itself.
+    /// Events of a directory; IN_ATTRIB reports new permissions of a file that has no watch itself.
     private static let directoryEvents =
         IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_CREATE | IN_DELETE
         | IN_MOVED_FROM | IN_MOVED_TO | Int32(IN_ONLYDIR)

@@ -16,7 +16,8 @@ package struct RootOnlyPath {
     ///
     /// The directories of a symbolic link and of its target are checked.
     ///
-    /// - Parameter exempt: a directory that is not checked, like all directories above it.
+    /// - Parameter exempt: a directory that is not checked; the directories above it are not
+    ///   checked, either.
     package init?(on path: String, exempt: String? = nil) {
         let exempt = exempt.flatMap { Self.resolved($0) }
         guard let target = Self.resolved(path) else { return nil }
@@ -41,7 +42,7 @@ package struct RootOnlyPath {
 
     /// True if only the user root or the group root can use the file or directory.
     ///
-    /// - Parameter isSearched: true if the caller opens files of the directory, but does not list it.
+    /// - Parameter isSearched: true if the caller opens files in the directory, and never lists it.
     private static func isClosed(_ path: String, isSearched: Bool) -> Bool {
         guard let status = status(path) else { return false }
         let needed: mode_t = isSearched ? 0o001 : isDirectory(status) ? 0o005 : 0o004

@@ -11,7 +11,7 @@ extension EasyHandle {
         let isSecure: Bool
         private let hasBody: Bool
 
-        /// URL; nil if each request sets its own.
+        /// URL; nil if each request sets its own URL.
         let url: String?
 
         /// Returns nil if the options of `request` must not be reused.

@@ -108,11 +108,13 @@ extension EasyHandle {
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         guard trusted != nil, Self.sharesOpenSSL, request.version != .http3 else {
-            // libcurl cannot use a parsed store here, and reads the file for each connection.
+            // In these cases, libcurl cannot use the parsed certificates, and reads the file for
+            // each connection.
             if let file = request.certificateFile { try set(CURLOPT_CAINFO, file) }
             return
         }
-        // SAFETY: null resets the option; the handle retains the store.
+        // SAFETY: null resets the option. The handle outlives the callback, and retains the store
+        // with the certificates.
         try check(unsafe curl_easy_set_text(easy, CURLOPT_CAINFO, nil))
         try check(unsafe curl_easy_set_text(easy, CURLOPT_CAPATH, nil))
         let code = unsafe curl_easy_set_tls_callback(
@@ -141,10 +143,10 @@ extension EasyHandle {
             SSL_CTX_get0_param(context),
             UInt(X509_V_FLAG_PARTIAL_CHAIN)
         )
-        // Without AUTO_RETRY, because one read would process TLS key updates as long as they
+        // Clears AUTO_RETRY: with it, one read would process TLS key updates as long as they
         // arrive.
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
-        // The budget does not charge a successful handshake, so renegotiation is disabled.
+        // Disables renegotiation, because the budget charges no handshake that succeeds.
         unsafe TLSClient.limitHandshakes(in: context)
         // While HTTP/2 frames arrive that belong to no reply, a call of libcurl does not return.
         // This callback can end the connection during the call. SAFETY: the pool retains the meter

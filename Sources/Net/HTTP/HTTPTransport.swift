@@ -28,7 +28,8 @@ package protocol RequestHandle: Cancellable {
     /// The value is final when the request has ended.
     var wasSent: Bool { get }
 
-    /// Time at which the connection was ready and the request was sent; nil before and after.
+    /// Time at which the connection was ready and the request was sent; nil if this did not happen
+    /// yet.
     var sentAt: Instant? { get }
 }
 
@@ -63,15 +64,17 @@ package struct HTTPRequest: Sendable, Hashable {
     /// True to open a new connection, because existing connections may be dead.
     ///
     /// If ``keepsSilentConnection`` is also true, each existing connection to the server is marked
-    /// as silent. A reply on the connection ends this state.
+    /// as silent. A later reply on one of these connections removes its mark.
     package var wantsFreshConnection = false
 
     /// True to close a silent connection only after another connection of the provider has replied.
     ///
     /// A connection is silent if no data arrived in the second half of the wait for a reply. If
-    /// this property is false, a silent connection is replaced at the deadline of the request if the
-    /// peer has acknowledged no segment since the request was sent. Otherwise, a connection of
-    /// HTTP/2 is replaced when the server replies on a new connection (``HTTPProvider``).
+    /// this property is false, a silent connection is replaced earlier:
+    ///
+    /// - at the deadline of the request, if the peer has acknowledged no segment since the
+    ///   request was sent;
+    /// - otherwise, over HTTP/2, when the server replies on a new connection (``HTTPProvider``).
     package var keepsSilentConnection = false
 
     /// True to send the request at most once; set for requests that may be billed.

@@ -31,7 +31,7 @@ struct LoopBudget {
     static let perOctet = 100
     static let perTransfer = 2_000_000
 
-    /// Uncharged nanoseconds of a libcurl call, for each transfer in flight.
+    /// Nanoseconds of a libcurl call that are not charged, for each transfer in flight.
     ///
     /// Each libcurl call checks all transfers in flight.
     static let perTransferInFlight = 1000
@@ -40,10 +40,10 @@ struct LoopBudget {
     private(set) var level: Duration = .zero
     private var updated: Instant
 
-    /// True from a full bucket until the level falls to ``resumptionLevel``.
+    /// True from the time when the bucket is full until the level falls to ``resumptionLevel``.
     private(set) var isThrottled = false
 
-    /// True from an overflow by one libcurl call until the bucket is half empty.
+    /// True from the time when one call overflows an empty bucket until the bucket is half empty.
     private(set) var isExhausted = false
 
     init(at now: Instant) { updated = now }
@@ -190,7 +190,7 @@ final class LoopMeter {
         budget.overflows(time, octets: octets, inFlight: inFlight)
     }
 
-    /// Records a TLS record or message during a handshake; `isLast` is true for the last message.
+    /// Notes a TLS record or message of a handshake; `isLast` is true for the last message.
     func noteHandshake(isLast: Bool) {
         guard start == nil else { return }
         isHandshake = true

@@ -3,7 +3,7 @@ internal import Locks
 
 /// Bounded queue with a thread for a handler that may block; drops and counts excess items.
 package final class BackgroundQueue<Item: Sendable>: Sendable {
-    /// Handles `items` on the queue's thread; `dropped` is the number of items without a place.
+    /// Handles `items` on the queue's thread; `dropped` is the number of items that were dropped.
     package typealias Handler = @Sendable (_ items: [Item], _ dropped: UInt64) -> Void
 
     private struct State {

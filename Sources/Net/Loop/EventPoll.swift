@@ -42,7 +42,7 @@ final class EventPoll: @unchecked Sendable {
         return control(EPOLL_CTL_MOD, descriptor, EPOLLET.rawValue, nil)
     }
 
-    /// Removes a descriptor; `watch` gets no further event, even if an event was polled.
+    /// Removes a descriptor; `watch` gets no further event, even if the last poll returned one.
     func remove(_ descriptor: Int32, _ watch: DescriptorWatch) {
         drop(watch)
         // Fails if the owner has closed the descriptor too early; the kernel then has removed it

@@ -36,8 +36,8 @@ package enum ServiceManager {
     /// Sends two watchdog notifications per interval until cancelled.
     ///
     /// Runs on the service loop, so systemd detects a hanging loop. Sends nothing while `isHealthy`
-    /// returns false or hangs. If `isHealthy` returns false, calls it again 1/30 of the interval
-    /// later.
+    /// returns false or hangs. If `isHealthy` returns false, calls `isHealthy` again 1/30 of the
+    /// interval later.
     package static func feedWatchdog(
         while isHealthy: @ServiceLoop () async -> Bool = { true }
     ) async throws(CancellationError) {

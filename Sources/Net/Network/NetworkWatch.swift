@@ -133,7 +133,7 @@ extension NetworkWatch {
         do {
             state = try look.state()
         } catch {
-            // A failed query is reported as a change, because it can hide a change.
+            // Reports a failed query as a change, because the failure can hide a change.
             failures.append("cannot query the network state (\(error))")
         }
         if failures.isEmpty, !isOverdue, state.isLess(than: heard) {

@@ -70,7 +70,8 @@ package final class StackProbe {
         }
     }
 
-    /// Returns true if a server accepts or refuses a connection, because both need a working path.
+    /// Returns true if a server accepts or refuses a connection: each of the two needs a working
+    /// path.
     package static func connects(to server: SocketAddress, _ deadline: Instant) async -> Bool {
         do throws(SocketError) {
             try await StreamConnection.connect(to: server, deadline: deadline).close()
@@ -81,7 +82,7 @@ package final class StackProbe {
     }
 }
 
-/// Address families that work, readable by any thread; nil before the first test.
+/// Address families that work, readable by any thread; nil until the first probe has ended.
 package final class DetectedStack: Sendable {
     private let stack = Lock<NetworkStack?>(nil)
 

@@ -150,7 +150,8 @@ extension LinkResolvers {
         return (links, unreadable)
     }
 
-    /// True if both entries belong to one network or VPN; several IPsec VPNs can use one interface.
+    /// True if `self` and `other` are entries of one network or VPN; several IPsec VPNs can use one
+    /// interface.
     private func isJoined(with other: LinkResolvers) -> Bool {
         link == other.link && isTunnel == other.isTunnel
             && (!isShared || hasSameNames(as: other) && searches == other.searches)

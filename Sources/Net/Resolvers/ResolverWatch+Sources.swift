@@ -22,7 +22,8 @@ extension ResolverWatch {
             note(unreadable, in: directory.path)
             sources.append(list)
         }
-        // Compares texts, not paths: /etc/resolv.conf may be a symbolic link to the file to ignore.
+        // `ignored` is the content of the file to ignore, because /etc/resolv.conf may link to this
+        // file.
         let ignored = ignoredFile
         fileFaults = []
         for (source, path) in files.files {

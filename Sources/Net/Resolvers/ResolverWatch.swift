@@ -40,7 +40,7 @@ package final class ResolverWatch {
     /// sends only to other servers, or only over TLS.
     private static let restartTime = Duration.seconds(5)
 
-    /// Timers that repeat the query to a service that did not reply; `pauses` has the delays.
+    /// Timers that repeat the D-Bus call to a service that did not reply; `pauses` has the delays.
     private var retries: [String: LoopTimer] = [:]
     private var pauses: [String: Duration] = [:]
     private static let shortestPause = Duration.seconds(1)
@@ -50,18 +50,18 @@ package final class ResolverWatch {
     private var routeTimer: LoopTimer?
     private static let routeTime = Duration.seconds(2)
 
-    /// Sequence number of the latest query to each service; later replies to earlier queries are
+    /// Sequence number of the latest D-Bus call to each service; later replies to earlier calls are
     /// ignored.
     private var queries: [String: UInt64] = [:]
 
     /// Services that have not replied since ``start()``; ``update()`` waits for all replies.
     private var awaited: Set<String> = []
 
-    /// Timers that repeat the query to systemd-resolved after a change.
+    /// Timers that repeat the D-Bus calls to systemd-resolved after a change.
     private var repeated: [LoopTimer] = []
     private static let repetitions: [Duration] = [.milliseconds(300), .seconds(1), .seconds(3)]
 
-    /// Timer of the next periodic query to systemd-resolved.
+    /// Timer of the next periodic D-Bus calls to systemd-resolved.
     ///
     /// systemd-resolved sends no signal if only domains, `DNSOverTLS` or `DefaultRoute` change. The
     /// files in which systemd-resolved stores the settings of links cannot be watched instead,
@@ -213,9 +213,9 @@ package final class ResolverWatch {
 
     // MARK: - D-Bus
 
-    /// Queries systemd-resolved now, and again after each of ``repetitions``.
+    /// Reads the state of systemd-resolved over D-Bus now, and again after each of ``repetitions``.
     ///
-    /// The queries are repeated, because a program sets the servers, domains and options of a link
+    /// The state is read again, because a program sets the servers, domains and options of a link
     /// in separate steps, and systemd-resolved reads a changed file of systemd-networkd only after
     /// some time.
     private func resolvedChanged() {

@@ -4,8 +4,8 @@ private import Glibc
 
 /// Connection to the D-Bus system bus, which reads and watches properties of services.
 ///
-/// Waits for a bus that does not run yet, and connects again after a restart of the bus. A query
-/// never starts a service.
+/// Waits for a bus that does not run yet, and connects again after a restart of the bus. A D-Bus
+/// call never starts a service that does not run.
 // SAFETY: the only unsafe stored property is the connection, explained at `bus`.
 @safe
 @ServiceLoop
@@ -47,7 +47,7 @@ package final class SystemBus {
 
     private var timer: LoopTimer?
 
-    /// Maximum time for the reply to a query, in microseconds.
+    /// Maximum time for the reply to a D-Bus call, in microseconds.
     private static let patience: UInt64 = 5_000_000
 
     /// Time before another attempt to connect.
@@ -181,7 +181,7 @@ package final class SystemBus {
         for service in services { handler(service.service) }
     }
 
-    /// Schedules a new connection after ``pause``, because sd-bus still uses the old one here.
+    /// Schedules a new connection after ``pause``: in this callback, sd-bus still uses the old one.
     private func disconnected() {
         for service in services { handler(service.service) }
         timer = LoopTimer(at: Clock.now + Self.pause) { [weak self] in self?.reopen() }

@@ -6,7 +6,7 @@ private import Glibc
 // SAFETY: pointers are valid during the calls, and the callers bound the octets.
 @ServiceLoop
 package final class StreamConnection {
-    /// Process, user and group of a Unix socket's peer when it connected (SO_PEERCRED).
+    /// Process, user and group of the peer of a Unix socket, when the peer connected (SO_PEERCRED).
     package struct Credentials: Sendable, Hashable {
         package let pid: Int32
         package let uid: UInt32
@@ -96,7 +96,7 @@ package final class StreamConnection {
         deadline: Instant?
     ) async throws(SocketError) -> [UInt8] {
         precondition(limit > 0, "a read needs a limit above 0")
-        // A peer that sends without pause must not block the loop.
+        // Yields, because a peer that sends without pause must not block the loop.
         if readsInRow == Self.longestRow {
             readsInRow = 0
             await Task.yield()

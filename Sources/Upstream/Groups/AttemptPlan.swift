@@ -6,7 +6,7 @@ internal import Net
 /// The rules are in `Upstream.md`, section "Selection of servers".
 struct AttemptPlan: Sendable, Hashable {
     enum Move: Sendable, Hashable {
-        /// Query a server; the first `Int` is the number of the attempt.
+        /// Send the query to a server; the first `Int` is the sequence number of the attempt.
         ///
         /// `since` is the start of the previous attempt at this server; nil if there was none.
         case ask(Int, server: Int, until: Instant, since: Instant?)
@@ -24,8 +24,8 @@ struct AttemptPlan: Sendable, Hashable {
         let start: Instant
         let until: Instant
 
-        /// Time at which the unanswered attempt causes a probe, and a hedged query to the next
-        /// server.
+        /// Time at which the attempt, if still unanswered, causes a probe of its server, and a
+        /// hedged query to the next server.
         fileprivate let overdue: Instant
         fileprivate var isSuspected = false
     }
@@ -121,7 +121,8 @@ struct AttemptPlan: Sendable, Hashable {
         return first
     }
 
-    /// Index of the server to query next: the first allowed server with the fewest attempts.
+    /// Index of the server to query next: of the allowed servers, the first with the fewest
+    /// attempts.
     ///
     /// Servers that returned an error come last. After two attempts at servers of one upstream,
     /// servers of other upstreams come first. Without this rule, an upstream with many servers that
@@ -151,8 +152,8 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// True if the plan may query a server now: attempts are left, and the server is trusted.
     ///
-    /// An unprotected server may be queried only if all earlier protected servers are down, and a
-    /// spare server only if `isSurplus` is false.
+    /// An unprotected server may be queried only if all protected servers before it are down. A
+    /// spare server may be queried only if `isSurplus` is false.
     private func mayBeAsked(_ candidate: Int) -> Bool {
         isLeft(candidate) && !candidates[candidate].isUntrusted && !isSurplus(candidate)
             && (candidates[candidate].isProtected
@@ -190,7 +191,7 @@ struct AttemptPlan: Sendable, Hashable {
             }
     }
 
-    /// True if a probe in flight could authenticate an untrusted server.
+    /// True if a probe in flight could authenticate a server that is untrusted now.
     private var awaitsTrust: Bool {
         count < UpstreamLimits.tries
             && candidates.indices.contains {
@@ -215,7 +216,8 @@ struct AttemptPlan: Sendable, Hashable {
             }
     }
 
-    /// True if `next` is down or being probed, and the query must wait for the result of a probe.
+    /// True if the query must wait for the result of a probe, because `next` is down or being
+    /// probed.
     ///
     /// If the probe fails, an unprotected server may get the query instead.
     private func isHeld(_ next: Int) -> Bool {
@@ -352,7 +354,8 @@ extension AttemptPlan {
         if server.isProtected,
             candidates.indices.contains(where: { !candidates[$0].isProtected && isLeft($0) })
         {
-            // The rest of the time stays for an unprotected server, if the protected server fails.
+            // Leaves the rest of the time for an unprotected server, in case the protected server
+            // fails.
             let (part, whole) = UpstreamLimits.protectedShare
             left = left * part / whole
         }
@@ -360,7 +363,8 @@ extension AttemptPlan {
         self.start = start
         let usesStream = server.isLossy && server.tries + 1 == UpstreamLimits.roundsWithLosses
         if waitsForReply, server.tries > 0, !usesStream {
-            // Limits the total time of the query, because the server may never answer this name.
+            // Limits the total time of the query, because perhaps the server never answers this
+            // name.
             let rest = start - now + server.timeout + server.patience * 3
             left = min(left, max(server.patience, rest))
         }

@@ -48,7 +48,7 @@ package final class HealthTable {
 
     typealias Verdict = @ServiceLoop (_ isDown: Bool) -> Void
 
-    /// Health of each server; retains the servers, so that an identifier is not reused.
+    /// Health of each server; retains the server, so that no later object gets the same identifier.
     private var pages: [ObjectIdentifier: (server: any Forwarding, page: Page)] = [:]
 
     private var paused: Set<String> = [] { didSet { hasPaused = !paused.isEmpty } }
@@ -154,8 +154,8 @@ package final class HealthTable {
 
     func answered(_ server: any Forwarding, _ page: Page, began: Instant, now: Instant) {
         let (isSlow, rests) = page.health.answered(in: now - began, now: now)
-        // Only the round trip of protected servers is measured. This time determines the timeout of
-        // probes, and a failed probe of a protected server permits the use of unprotected servers.
+        // Measures the round trip of encrypted servers only. This time determines the timeout of
+        // probes, and a failed probe of an encrypted server permits the use of unprotected servers.
         let isDue = isSlow && server.isEncrypted && !page.health.isProbed
         if isDue, page.health.isUnmeasured(at: now) { measure(server) }
         reportForgeries(of: server, page)

@@ -33,10 +33,10 @@ struct LossSamples {
 
     private var answeredAt: Instant?
 
-    /// Number of queries since the latest sample, and number of queries before the next sample.
+    /// Queries since the latest sample, and queries to skip before the next sample.
     private var (queries, skipped) = (0, 0)
 
-    /// Number of samples, which determines the next question.
+    /// Number of samples that were sent, which determines the question of the next sample.
     private var count = 0
 
     /// True if the latest sample got an error reply, or the server closed its connection.

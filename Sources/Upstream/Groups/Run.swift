@@ -31,7 +31,7 @@ final class Run: Attempt {
 
     private var latestError = UpstreamError.timedOut
 
-    /// True if an attempt ended because of a limit (`crowded`); the server could have answered.
+    /// True if an attempt ended at a limit (`crowded`), so that its server could have answered.
     private var isCrowded = false
 
     /// True if the error of an attempt was `clientCrowded`.
@@ -217,7 +217,7 @@ final class Run: Attempt {
         if error == .timedOut, server.repeatsAfter == .zero, let winner,
             winner.server == failed.server, winner.number > failed.number
         {
-            // The server answered the repetition, but never this datagram, so the datagram was
+            // The server answered the repetition, but never this datagram, so this datagram was
             // lost.
             roster.pages[failed.server].health.lostDatagram(now: now)
         }
@@ -273,7 +273,7 @@ final class Run: Attempt {
         let server = roster.servers[index]
         var end = end
         if health.mayBeSlow(server) {
-            // The rest of the time stays for an unprotected server, if the probe fails.
+            // Leaves the rest of the time for an unprotected server, in case the probe fails.
             let (part, whole) = UpstreamLimits.protectedShare
             let share = began + (latest - began) * part / whole
             end = max(end, min(share, now + UpstreamLimits.firstProbeTime))

@@ -32,9 +32,9 @@ struct ServerHealth: Sendable, Hashable {
     /// Smoothed latency of answers to clients, for display.
     private(set) var latency: Duration?
 
-    /// Measured round trip, or a shorter latency of an answer since the measurement.
+    /// Measured round trip, or the latency of an answer since this measurement, if that is shorter.
     ///
-    /// An answer can only lower this value, because a client may query names that resolve slowly.
+    /// An answer can only lower this value: clients may query names that resolve slowly.
     private var shortest = UpstreamLimits.firstRoundTrip
 
     /// Latency of a probe on an open connection; `measuredAt` is the time of the measurement.
@@ -51,11 +51,13 @@ struct ServerHealth: Sendable, Hashable {
 
     private var declines = 0
 
-    /// Start of the first unanswered attempt since the server's last reply that caused a probe.
+    /// Start of the first attempt without a reply that caused a probe, since the server's last
+    /// reply.
     private var suspectedSince: Instant?
 
-    /// Time of the last query of a client with a high load; queries after the server became silent
-    /// do not count.
+    /// Time of the last query of a client with a high load.
+    ///
+    /// Queries to a server that was already silent do not count.
     private var loadedAt: Instant?
 
     /// Time at which the loss of a datagram was noticed.
@@ -205,7 +207,7 @@ extension ServerHealth {
         loadedAt = now
     }
 
-    /// True if an overload by clients may be the reason for a failed probe.
+    /// True if a probe may have failed because clients overload the server.
     private func mayBeOverloaded(_ reason: UpstreamError, at now: Instant) -> Bool {
         guard hasAnswered, !isDown, let loadedAt else { return false }
         switch reason {
@@ -276,7 +278,7 @@ extension ServerHealth {
             declines += 1
             guard rest != nil || declines >= UpstreamLimits.declinesBeforeRest else { return false }
         } else if !isDown, !isSilent(since: began) {
-            // The server has replied since the start of the probe, so only the probe was lost.
+            // Only the probe was lost: the server has replied since the start of the probe.
             return false
         }
         (declines, lostAt) = (0, nil)

@@ -74,8 +74,8 @@ struct ServerSelection: Sendable, Hashable {
         guard !spares.isEmpty else { return }
         order.removeAll { entries[$0].role == .spare }
         // Spare servers are queried only after all servers of the VPN have returned an error. An
-        // excluded server gets no query, and thus returns no error. So no spare server is used if
-        // a server of the VPN is excluded.
+        // excluded server of the VPN cannot return an error, because it gets no query. So if a
+        // server of the VPN is excluded, no spare server is used.
         let first = entries.indices.filter { entries[$0].role == .first }
         if first.allSatisfy(order.contains) { order += spares }
     }

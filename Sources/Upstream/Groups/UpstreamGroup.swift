@@ -258,7 +258,7 @@ package final class UpstreamGroup {
     private func tick() {
         let now = health.clocks.now()
         for run in pending { run.tick(now) }
-        // At least `grain` later, so that queries that are due soon share a timer.
+        // Fires at least `grain` later, so that queries that are due soon share a timer.
         let next = pending.lazy.compactMap(\.wake).min()
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }

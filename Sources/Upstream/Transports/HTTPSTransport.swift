@@ -93,7 +93,7 @@ package final class HTTPSTransport: UpstreamTransport {
         }
     }
 
-    /// Sends the query as soon as the client's share of the connections permits.
+    /// Sends the query as soon as the limits on running transfers permit this.
     private func wait(
         _ exchange: UpstreamExchange,
         for attempt: Attempt,
@@ -157,7 +157,7 @@ package final class HTTPSTransport: UpstreamTransport {
         ) { [self] in note($0) }
     }
 
-    /// Clears `silentSince` after a reply or an error, except a timeout or a cancellation.
+    /// Clears `silentSince` after a reply or an error; a timeout or a cancellation changes nothing.
     private func note(_ sent: Result<HTTPReply, HTTPError>) {
         switch sent {
         case .failure(.timedOut), .failure(.cancelled): return
@@ -200,9 +200,9 @@ package final class HTTPSTransport: UpstreamTransport {
                 note(sent)
                 transfers.end(transfer)
                 transfer.request = nil
-                // This transfer was replaced during a call of `begin` that has not returned yet.
-                // The end of the attempt can call `begin` again. Therefore, the attempt ends in a
-                // later task.
+                // A newer query replaced this transfer, inside a call of `begin` that has not
+                // returned yet. The end of the attempt can call `begin` again, so the attempt ends
+                // in a later task.
                 if let error = transfer.error {
                     ServiceLoop.task { attempt.end(.failure(error)) }
                     return

@@ -42,9 +42,9 @@ final class PipelinedConnection {
 
     /// True after the server has accepted the connection, as far as the daemon knows.
     ///
-    /// Without a `greeting`, the connection must be established. With a `greeting`, data must have
-    /// arrived, because a server that limits connections, or a program in front of the server, may
-    /// accept a connection and then read no query from the connection.
+    /// Without a `greeting`, it is sufficient that the connection is established. With a
+    /// `greeting`, data must have arrived: a server that limits connections, or a program in front
+    /// of the server, may accept a connection and then read no query from it.
     private(set) var wasServed = false
 
     /// True after the first reply to a query.
@@ -74,7 +74,7 @@ final class PipelinedConnection {
 
     private var pending: [UInt16: Pending] = [:]
 
-    /// Cancelled or expired queries that the server may still answer.
+    /// Cancelled or expired queries, to which the server may still reply.
     private var givenUp: [UInt16: Pending] = [:]
 
     /// True if a reply has arrived before the reply to an earlier query.
@@ -158,7 +158,7 @@ final class PipelinedConnection {
         case .closed:
             throw end ?? .timedOut
         case .timedOut:
-            // If no data arrived for `fairWait`, the connection may be at fault, not the queried
+            // If no data arrived for `fairWait`, the connection may be the cause, not the queried
             // name.
             let silentSince = max(entry.since, lastReceived ?? clocks.now())
             isSilent = deadline - silentSince >= UpstreamLimits.fairWait
@@ -226,7 +226,7 @@ extension PipelinedConnection {
         return first < sent.count ? sent[first] : nil
     }
 
-    /// True if the connection was established, and ended without a reply to any query.
+    /// True if the connection was established, and then ended without a reply to any query.
     ///
     /// An overloaded server can close connections in this way.
     var isRefusal: Bool { wasOpen && end != nil && !hasReplied }

@@ -19,7 +19,7 @@ package final class PlainTransport: UpstreamTransport {
     /// End of the period in which replies with changed letter case are accepted.
     private var anyCaseUntil: Instant?
 
-    /// Mixed-case check in flight: a probe that shows if the server changes the letter case.
+    /// Query of the mixed-case check in flight, which shows if the server changes the letter case.
     private var caseTest: Attempt?
 
     private var caseTestedAt: Instant?
@@ -91,8 +91,8 @@ extension PlainTransport {
     /// Accepts a reply with changed letter case, or repeats the query over TCP.
     ///
     /// The reply is accepted only if the query over TCP fails, and the server also changes the
-    /// letter case of a probe. A client's query alone is not sufficient, because a client can
-    /// choose a name for which replies have changed letter case.
+    /// letter case of a probe. A client's query alone does not prove that the server does this,
+    /// because a client can choose a name for which replies have changed letter case.
     func received(otherCase reply: Message, for attempt: Attempt) {
         let now = clocks.now()
         if attempt === caseTest { anyCaseUntil = now + UpstreamLimits.anyCase }

@@ -21,7 +21,7 @@ final class UDPExchanger {
     /// Sockets for the next queries; all other sockets are closed or only wait for replies.
     private var slots = InlineArray<8, UDPSocketSlot?>(repeating: nil)
 
-    /// Index in `slots` for the next `left` queries of a batch of datagrams.
+    /// Index in `slots` of the socket that sends the next `left` datagrams of the current batch.
     private var chosen = (index: 0, batch: -1, left: 0)
 
     /// All sockets: in `slots`, in `spare`, or only waiting for replies.

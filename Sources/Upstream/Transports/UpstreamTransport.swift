@@ -5,7 +5,7 @@ package import Net
 /// Transport to one server, which sends a query and returns the matching reply.
 ///
 /// A transport checks that ID and question of a reply match the query. ``Forwarder`` checks the
-/// content of the reply. For members that ``Forwarding`` also has, see ``Forwarding``.
+/// content of the reply. ``Forwarding`` documents the members that it shares with this protocol.
 @ServiceLoop
 package protocol UpstreamTransport: AnyObject, Sendable {
     nonisolated var isProtected: Bool { get }
