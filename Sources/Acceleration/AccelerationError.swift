@@ -6,7 +6,7 @@ package enum AccelerationError: Error, Equatable, CustomStringConvertible {
     /// The process lacks CAP_BPF or CAP_NET_ADMIN, or is not allowed to call bpf(2).
     case forbidden(what: String)
 
-    /// The kernel has no TCX: it is older than Linux 6.6, or has no BPF on network devices.
+    /// The kernel has no TCX, because it is older than Linux 6.6, or has no BPF on network devices.
     case tooOld
 
     /// The kernel refused a call; `why` is the last line of the BPF verifier's log, or empty.

@@ -210,8 +210,8 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
                     stride.idle.append(copies.slots[slot].of)
                 }
             }
-            // `copies.hits` may have more than `count` elements, because it also has hits of
-            // removed copies.
+            // Returns at most `count` hits. `copies.hits` may have more elements, because this
+            // array also has hits of removed copies.
             stride.hits = Array(copies.hits.suffix(count))
             copies.hits.removeLast(stride.hits.count)
             if end < copies.slots.count || !copies.hits.isEmpty { stride.next = end }

@@ -25,7 +25,7 @@ struct output {
 
 static struct output *outputs;
 
-// False only if all buffers are empty.
+// True if a buffer may have octets; false only if all buffers are empty.
 static bool has_octets;
 
 // Open sockets of libcurl.
@@ -85,7 +85,7 @@ static int destroy(BIO *bio) {
     struct output *output = BIO_get_data(bio);
     if (output == NULL)
         return 1;
-    // The last octets are the alert `close_notify`.
+    // Sends the last octets of the connection: the alert `close_notify`.
     send_octets(output);
     struct output **place = &outputs;
     while (*place != output)

@@ -169,7 +169,7 @@ int linux_set_socket_file(const char *path, uint32_t mode, uint32_t group) {
         errno = EPERM;
         result = -1;
     }
-    /* Only if necessary, because the system call filter of the unit may forbid chown(2). */
+    /* Changes the group only if necessary: the system call filter of the unit may forbid chown(2). */
     if (result == 0 && group != (uint32_t)-1 && status.st_gid != group)
         result = fchownat(fd, "", (uid_t)-1, group, AT_EMPTY_PATH);
     if (result == 0) {

@@ -105,7 +105,8 @@ int linux_clock_changes(void) {
     const int fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (fd < 0)
         return -1;
-    // A distant time that every kernel accepts, as in systemd.
+    // A distant time, so that the timer never expires. Every kernel accepts this value, which
+    // systemd also uses.
     const struct itimerspec never = {.it_value.tv_sec = (sizeof(time_t) > 4) ? INT64_C(8640000000000) : INT32_MAX};
     if (timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) == 0)
         return fd;

@@ -126,7 +126,7 @@ struct ListeningCookieTests {
 
     @Test
     @ServiceLoop
-    func `a signed query with a cookie gets its cookie`() throws {
+    func `the reply to a signed query with a cookie has this cookie`() throws {
         let octets = try query("www.example.com", id: 7) { message in
             message.additionals = [
                 Record(
@@ -169,7 +169,7 @@ struct ListeningCookieTests {
     }
 
     @Test
-    func `the secret changes daily, and the previous secret stays valid`() {
+    func `the cookie secret changes daily, and the previous secret stays valid`() {
         let start = Clock.now
         let jar = CookieJar(now: start)
         func terms(_ hours: Int) -> CookieTerms {

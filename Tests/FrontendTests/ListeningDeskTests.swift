@@ -167,7 +167,7 @@ struct ListeningDeskTests {
 
     @Test
     @ServiceLoop
-    func `a query is accepted although another client has used its whole share`() async throws {
+    func `a query is accepted although another client has reached its limit`() async throws {
         let harness = ListenerHarness()
         let limit = ResolverLimits.inFlight.perClient
         let tasks = try (0..<limit).map { index in

@@ -88,7 +88,7 @@ struct ListeningPatienceTests {
 
     @Test
     @ServiceLoop
-    func `an incomplete message must be complete within a fixed time`()
+    func `a connection is closed if a message is not complete within a fixed time`()
         async throws
     {
         let tcp = try await TCPHarness()

@@ -13,7 +13,7 @@ struct ListeningShareTests {
 
     @Test
     @ServiceLoop
-    func `if a client has too many sessions, its oldest is closed, even with a pending query`()
+    func `if a client has too many sessions, the oldest one is closed even with a pending query`()
         async throws
     {
         let harness = ListenerHarness()

@@ -120,7 +120,7 @@ struct ListeningAccessTests {
     }
 
     @Test
-    func `nested and adjacent blocks, and many blocks, are found`() throws {
+    func `addresses in nested, in adjacent and in many blocks are allowed`() throws {
         let blocks = ["10.1.2.0/24", "10.0.0.0/8", "10.1.0.0/16", "11.0.0.0/9", "11.128.0.0/9"]
         let many = (0..<10_000).map { "172.\($0 / 256).\($0 % 256).64/26" }
         let list = AccessList(try (blocks + many).map { try #require(IPPrefix($0)) })
@@ -137,7 +137,7 @@ struct ListeningAccessTests {
     }
 
     @Test
-    func `a block of length 0 contains a whole family`() throws {
+    func `a block of length 0 contains all addresses of a family`() throws {
         let list = AccessList([try #require(IPPrefix("0.0.0.0/0"))])
         #expect(list.allows(.v4(IPv4Address(value: 0xCB00_7109))))
         #expect(!list.allows(.v6(IPv6Address(high: 0, low: 0))))

@@ -96,7 +96,7 @@ struct MissQueueTests {
     }
 
     @Test
-    func `all addresses of the machine's loopback are one client`() throws {
+    func `all loopback addresses of this machine count as one client`() throws {
         for number in 1...100 { queue.take(try misses("127.0.0.\(number)", 200)) }
         queue.take(try misses("::1", 100))
         queue.take(try misses("::ffff:127.9.9.9", 100))

@@ -77,7 +77,7 @@ struct LayeringTests {
         ).map { $0[1] }
     }
 
-    @Test("the table has exactly the folders of Sources")
+    @Test("the table of modules has exactly the folders of Sources")
     func complete() {
         #expect(Repository.rooms == Set(house.map(\.name)))
     }
@@ -117,7 +117,7 @@ struct LayeringTests {
         return Set(quoted + constants.compactMap { list.contains($0.key) ? $0.value : nil })
     }
 
-    @Test("the manifest's dependencies agree with the table", arguments: house)
+    @Test("the dependencies in Package.swift agree with the table of modules", arguments: house)
     private func manifest(_ room: Room) throws {
         let declared = try Self.dependencies(of: room.name)
         #expect(declared.isSubset(of: room.allowed))
@@ -127,7 +127,7 @@ struct LayeringTests {
         }
     }
 
-    @Test("the test finds every form of an import")
+    @Test("the check finds every form of an import")
     func reading() throws {
         let text = """
             import A

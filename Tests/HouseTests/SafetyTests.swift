@@ -47,7 +47,7 @@ struct SafetyTests {
         #expect(count <= allowance[room] ?? 0)
     }
 
-    @Test("the test finds a declaration from its comments to its closing brace")
+    @Test("the check finds a declaration from its comments to its closing brace")
     func declarations() {
         let code = Code(
             """

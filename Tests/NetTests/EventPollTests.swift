@@ -96,7 +96,7 @@ struct EventPollTests {
 
     @ServiceLoop
     @Test
-    func `a cancelled watch continues with a new descriptor and the events set last`()
+    func `a cancelled watch can continue with a new descriptor, for the events that were set last`()
         async throws
     {
         let source = try Source()

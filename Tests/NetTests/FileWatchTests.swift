@@ -131,7 +131,8 @@ struct FileWatchTests {
         try await fixture.expect { try $0.rename("new", to: "data") }
         try await fixture.expect { try $0.write("three", to: "second/hosts") }
         try await fixture.expect { try $0.remove("data") }
-        // The end of a loop of symbolic links is reported.
+        // `data` becomes a symbolic link to itself. The watch reports this link, and then its
+        // removal.
         try await fixture.expect { try $0.link("data", to: "data") }
         try await fixture.expect { try $0.remove("data") }
     }

@@ -403,7 +403,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a redirect is a normal reply and is not followed`() async throws {
+    func `the client returns a redirect as a normal reply`() async throws {
         let reply = try await client.send(clear("/moved"), deadline: patience)
         #expect(reply.status == 302)
     }
@@ -429,7 +429,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `status and Retry-After are returned`() async throws {
+    func `the client returns the HTTP status and Retry-After of a reply`() async throws {
         let reply = try await client.send(clear("/busy"), deadline: patience)
         #expect(reply.status == 429)
         #expect(reply.retryAfter == "7")
@@ -628,7 +628,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `requests that a reset aborted share one new connection on retry`()
+    func `requests that a reset aborted share one new connection when they are repeated`()
         async throws
     {
         let request = secure("/hello")
@@ -901,7 +901,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `the reply to CONNECT has a limit`() async throws {
+    func `a reply of a proxy to CONNECT that exceeds the limit ends the request`() async throws {
         let line = "X-Line: \(String(repeating: "x", count: 1000))\r\n"
         let lines = String(repeating: line, count: 100)
         let fault = try await failure(answering: "HTTP/1.1 200 OK\r\n\(lines)")

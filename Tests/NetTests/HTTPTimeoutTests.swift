@@ -9,7 +9,7 @@ import Testing
 struct HTTPTimeoutTests {
     @ServiceLoop
     @Test
-    func `a timeout does not affect sockets that its completion handler opens`() async throws {
+    func `a timeout closes no socket that the completion handler has opened`() async throws {
         let silent = try ListeningSocket()
         let client = HTTPClient()
         let request = HTTPRequest(url: "http://vendor.example.com/", server: silent.address)
@@ -34,7 +34,7 @@ struct HTTPTimeoutTests {
 
     @ServiceLoop
     @Test(arguments: [(true, true), (true, false), (false, true)])
-    func `only a billed request with a partial reply times out as on a new connection`(
+    func `a timeout blames the reused connection, unless a billed request got a partial reply`(
         isSentOnce: Bool,
         isAlive: Bool
     ) async throws {
@@ -128,7 +128,7 @@ struct HTTPTimeoutTests {
                 early.resume(.ready)
                 end.resume(.ready)
             }
-            // Longer than the delay after a lost SYN (1 s, RFC 6298 §2).
+            // Waits longer than the kernel waits before it repeats a lost SYN (1 s, RFC 6298 §2).
             let outcome = await early.wait(until: Clock.now + .milliseconds(1_100))
             #expect(outcome == .timedOut, "it ended before: \(String(describing: result))")
         }

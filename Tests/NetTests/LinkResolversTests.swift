@@ -311,7 +311,7 @@ struct LinkResolversTests {
         ])
     }
 
-    @Test("NetworkManager's entries of one link are joined, and only `~` domains are routes")
+    @Test("NetworkManager's entries of a link are joined; only `~` domains are routing domains")
     func networkManager() throws {
         let (links, unreadable) = LinkResolvers.reading(
             networkManager: .table([
@@ -516,7 +516,7 @@ struct LinkResolversTests {
         #expect(try Self.server(text).address.isOwn)
     }
 
-    @Test("only the first source of a link is used, without down links and own addresses")
+    @Test("a link uses only its first source; down links and own addresses are ignored")
     func merged() throws {
         func link(_ source: LinkResolvers.Source, _ name: String, _ server: String) throws
             -> LinkResolvers

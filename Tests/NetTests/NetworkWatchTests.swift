@@ -277,7 +277,7 @@ struct NetworkWatchPaceTests {
     private let start = Instant(nanoseconds: 1_000_000_000)
 
     @Test
-    func `the interval between reports also doubles if 10 s pass between the changes`() {
+    func `the interval between reports doubles even if 10 s pass between two changes`() {
         var pace = NetworkWatch.Pace()
         let intervals = (0..<7).map { pace.next(start + .seconds(10 * $0)) }
         #expect(intervals == [200, 400, 800, 1600, 3200, 5000, 5000].map { .milliseconds($0) })

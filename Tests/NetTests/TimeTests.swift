@@ -164,7 +164,7 @@ struct TimeTests {
 
     @ServiceLoop
     @Test
-    func `a due timer does not fire if a timer that fires before it cancels it`() async throws {
+    func `a due timer does not fire if an earlier timer cancels it`() async throws {
         let past = Clock.now - .seconds(1)
         let done = Waiter()
         var called = false

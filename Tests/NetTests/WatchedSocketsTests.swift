@@ -87,8 +87,8 @@ struct WatchedSocketsTests {
         try fixture.sockets.watch(descriptor, .writable)
         close(descriptor)
         fixture.sockets.forget(descriptor)
-        // The duplicate is writable, because it is unconnected. If the loop still watched it,
-        // sd-event would use a freed source.
+        // The duplicate is writable, because it is unconnected. If the loop still watched the
+        // duplicate, epoll would report an event for a watch that no longer exists.
         let witness = try other.open()
         try other.sockets.watch(witness, .writable)
         await other.event()
@@ -107,7 +107,8 @@ struct WatchedSocketsTests {
         let connected = listener.address.withSockaddr { connect(descriptor, $0, $1) }
         try #require(connected == 0)
         let times = try await fixture.times(12, of: descriptor)
-        // The pause of 10 ms begins with the loop's turn, which is earlier than the noted time.
+        // The pause of 10 ms begins with the iteration of the loop, which is earlier than the noted
+        // time.
         for (time, next) in zip(times, times.dropFirst()).dropFirst(8) {
             #expect(next - time >= .milliseconds(5))
         }

@@ -88,7 +88,7 @@ struct HTTPSTransportTests {
 
     @Test
     @ServiceLoop
-    func `an encrypted server is unprotected if the network has chosen it`() throws {
+    func `an encrypted server counts as unprotected if the network announced it`() throws {
         let transport = ScriptedTransport { _, request in Self.answer(request) }
         #expect(try upstream(transport).isProtected)
         #expect(try !upstream(transport, isLearned: true).isProtected)
@@ -259,7 +259,7 @@ struct HTTPSTransportTests {
 
     @Test
     @ServiceLoop
-    func `a query that is repeated after no reply uses a new connection`() async throws {
+    func `the repetition of an unanswered query uses a new connection`() async throws {
         let transport = ScriptedTransport { _, request in Self.answer(request) }
         let query = Query(
             question: Question(name: "www.example.com", type: .a),
@@ -278,7 +278,7 @@ struct HTTPSTransportTests {
 
     @Test
     @ServiceLoop
-    func `SERVFAIL is reported with its extended error`() async throws {
+    func `the error of a SERVFAIL reply contains the extended error (EDE)`() async throws {
         let transport = ScriptedTransport { _, request in
             Self.answer(request) { message in
                 message.rcode = .servFail

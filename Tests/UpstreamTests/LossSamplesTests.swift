@@ -61,7 +61,7 @@ struct LossSamplesTests {
 
     @Test(arguments: [1, 2])
     @ServiceLoop
-    func `a sample to a plain upstream is lost if the network loses two datagrams`(
+    func `a sample to a plain upstream is lost only if the network loses both datagrams`(
         _ lostInRow: Int
     ) async {
         let one = upstream(isProtected: false) { _ in .answer(5) }
@@ -80,7 +80,7 @@ struct LossSamplesTests {
 
     @Test
     @ServiceLoop
-    func `a sample is lost if the upstream closes its connection`() async {
+    func `a sample counts as lost if the upstream closes the connection of the sample`() async {
         let one = upstream { _ in .answer(5) }
         let group = harness.group(one, upstream("plain", isProtected: false) { _ in .answer(5) })
         await load(group)
@@ -123,7 +123,7 @@ struct LossSamplesTests {
 
     @Test
     @ServiceLoop
-    func `no loss is reported if no sample is answered, or if another server answers`() async {
+    func `a group drops no queries if no sample is answered, or another server answers`() async {
         let group = harness.group(upstream(own: .silence) { _ in .answer(5) })
         await load(group)
         #expect(!group.dropsQueries(now: harness.world.now))

@@ -55,7 +55,7 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `a reply is returned and counted`() async throws {
+    func `the transport returns and counts a reply`() async throws {
         let (result, numbers, tcp) = try await Self.ask { [reply(to: $0)] }
         #expect(try result.get().answers.count == 1)
         #expect(numbers.queries == 1)

@@ -341,7 +341,7 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
-    func `replies to no query are counted, and a reply with a wrong question is a failure`()
+    func `messages that match no query are counted; a reply with a wrong question is a failure`()
         async throws
     {
         let server = try StreamServer { client in
@@ -450,7 +450,7 @@ struct StreamTransportTests {
                 return reply != nil
             }
             tasks.append(task)
-            // Waits for the query: before that, the next query would not open another connection.
+            // Waits until the server has this query, so that the next query opens a new connection.
             while received.value.load(ordering: .relaxed) <= number { await Task.yield() }
         }
         #expect(await tasks[last].value)
@@ -547,7 +547,7 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
-    func `a repeated query on a refused connection leaves the open connection in use`()
+    func `if a new connection for a repetition is refused, the open connection stays in use`()
         async throws
     {
         let server = try StreamServer { client in

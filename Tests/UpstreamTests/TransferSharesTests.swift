@@ -47,7 +47,7 @@ struct TransferSharesTests {
 
     @Test
     @ServiceLoop
-    func `an upstream of settings that were only checked does not reduce other shares`() {
+    func `settings that are only checked do not reduce the limits of other upstreams`() {
         func capacity(_ names: [String]) -> Int {
             let shares = TransferShares(of: 16)
             let kept = Transfers(shares.transfers(at: "kept"))
@@ -76,7 +76,7 @@ struct TransferSharesTests {
 
     @Test
     @ServiceLoop
-    func `a client can use 7/8 of the transfers, then replaces its oldest after 400 ms`() {
+    func `a client with 7/8 of the transfers replaces its oldest transfer after 400 ms`() {
         let transfers = Transfers(TransferShares(of: 16).transfers(at: "single"))
         #expect(transfers.fill(Self.client(1)) == 14)
         transfers.milliseconds = 399
@@ -404,7 +404,7 @@ extension TransferSharesTests {
         }
         await upstreams.world.advance(by: .seconds(5))
         #expect(upstreams.failed["lan", default: []].allSatisfy { $0 == .crowded })
-        // 400 ms, and 100 ms if another query of the client had a connection at this time.
+        // A query waits 400 ms, and 100 ms longer if another query of its client has a connection.
         let slowest = try #require(upstreams.slowest["lan"])
         #expect(slowest <= .milliseconds(500))
         #expect(upstreams.inTheClear == 0)

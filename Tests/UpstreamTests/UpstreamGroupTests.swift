@@ -17,7 +17,7 @@ struct UpstreamGroupTests {
         .declined(.notImp), .declined(.formErr), .broken("rubbish"), .untrusted("expired"),
     ])
     @ServiceLoop
-    func `a failure sends the query to the next upstream immediately`(_ failure: UpstreamError)
+    func `after a failure, the next upstream gets the query immediately`(_ failure: UpstreamError)
         async throws
     {
         let group = harness.group(
@@ -154,7 +154,7 @@ struct UpstreamGroupTests {
 
     @Test(arguments: [(1, 25, 14), (2, 25, 2), (1, 50, 70), (2, 50, 14)])
     @ServiceLoop
-    func `few names fail at a server that returns SERVFAIL at random`(
+    func `if a server returns SERVFAIL at random, few names fail`(
         _ count: Int,
         _ percent: Int,
         _ most: Int
@@ -320,7 +320,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a slow upstream causes a hedged query to the next; the first answer wins`() async throws {
+    func `a slow upstream causes a hedged query to another; the first answer is used`() async throws {
         let one = ScriptedUpstream("one", in: harness) { _ in .answer(600) }
         let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(50) })
         #expect(try await harness.ask(group) == .success("two"))
@@ -333,7 +333,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `the hedging delay follows the shortest latency`() async throws {
+    func `the hedging delay depends on the shortest latency of the server`() async throws {
         let one = ScriptedUpstream("one", in: harness) { $0 < 30 ? .answer(40) : .answer(900) }
         let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(30) })
         for _ in 0..<30 { #expect(try await harness.ask(group) == .success("one")) }
@@ -375,7 +375,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `lost datagrams are sent again`() async throws {
+    func `a query whose datagram is lost is sent again`() async throws {
         let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero) {
             $0 < 2 ? .silence : .answer(10)
         }
@@ -593,7 +593,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a protected upstream is used before an unprotected upstream listed first`()
+    func `a protected upstream is used first, even if the settings list it last`()
         async throws
     {
         let group = harness.group(
@@ -663,7 +663,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a pause causes an outage only if no other server is in service`() async throws {
+    func `a paused upstream causes an outage only if no other server is in service`() async throws {
         let (dot, doh) = (
             ScriptedUpstream("dot", in: harness, isProtected: true) { _ in .answer(20) },
             ScriptedUpstream("doh", in: harness, isProtected: true) { _ in .answer(20) }

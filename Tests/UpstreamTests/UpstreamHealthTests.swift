@@ -85,7 +85,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `a timeout starts no probe if the server answered other queries in the meantime`()
+    func `a timed-out query starts no probe if the server has answered other queries since`()
         async throws
     {
         var number = 0
@@ -168,7 +168,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `after an outage without queries, the first name is not in the clear`() async throws {
+    func `after an outage without queries, the first name is not sent in the clear`() async throws {
         let one = ScriptedUpstream("one", in: harness, isProtected: true) { _ in .silence }
         let two = ScriptedUpstream("two", in: harness) { _ in .answer(10) }
         let group = harness.group(one, two)
@@ -201,7 +201,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `a probe that was sent before a network change does not decide the health after it`()
+    func `a probe from before a network change does not decide the health after the change`()
         async throws
     {
         let one = ScriptedUpstream("one", in: harness, isProtected: true, own: .silence) { _ in
@@ -457,7 +457,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `an upstream that loops back is not used until the loop is gone`()
+    func `an upstream that sends queries back to the daemon is not used until the loop ends`()
         async throws
     {
         let one = ScriptedUpstream("one", in: harness) { _ in .silence }

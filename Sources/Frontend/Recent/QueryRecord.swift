@@ -23,7 +23,8 @@ package struct QueryRecord {
     package var microseconds: UInt32
     package var type: UInt16
 
-    /// Identifier, in `AnswerSourceRegistry`, of the vendor server or upstream of the answer.
+    /// Identifier, in `AnswerSourceRegistry`, of the vendor server or upstream that gave the
+    /// answer.
     ///
     /// A hit has the identifier of the server that gave the cached answer.
     package var origin: UInt16

@@ -106,7 +106,8 @@ package final class TCPBatch {
         now: Instant
     ) -> PlainQueries.Outcome {
         queries.lookUp(in: cache, now: now) { slot, facts, hash, table, now in
-            // If long replies have filled `output`, the caller answers the other queries.
+            // If long replies have filled `output`, the caller of this function answers the
+            // remaining queries.
             guard output.hasRoom else { return nil }
             let hit = output.withRoom { room -> CacheHit? in
                 room.copy(input.octets.rawSpan.extracting(input.messages[slot]), to: 0)

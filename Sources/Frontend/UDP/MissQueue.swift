@@ -273,6 +273,6 @@ extension Array {
 private final class Box {
     weak var queue: MissQueue?
 
-    /// Array that is empty between two calls of `handleRow`, which reuses its memory.
+    /// Array that `handleRow` fills and empties; stored here, so that its memory is reused.
     var row: [Miss] = []
 }

@@ -19,7 +19,7 @@ final class FloodServer: Sendable {
 
         case helloRequests
 
-        /// One PING frame after the other, but no reply (RFC 9113 §6.7).
+        /// PING frames without end, one after each message of the client; no reply (RFC 9113 §6.7).
         case pings
     }
 
@@ -89,7 +89,8 @@ final class FloodServer: Sendable {
         }
     }
 
-    /// Sends the next PING after the client has sent an acknowledgement or another frame.
+    /// Sends a PING after each message of the client: an acknowledgement of a PING or another
+    /// frame.
     private func sendPings(on tls: OpaquePointer) {
         let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
         guard SSL_write(tls, settings, 9) > 0 else { return }

@@ -12,7 +12,7 @@ final class Nginx: Sendable {
 
     let authorityFile: String
 
-    /// Port that `/silent` forwards to; it never replies.
+    /// Port to which nginx forwards requests for `/silent`; no program replies on this port.
     private let silent: ListeningSocket
 
     private let directory: TemporaryDirectory

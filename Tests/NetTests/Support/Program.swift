@@ -22,8 +22,8 @@ final class Program: Sendable {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // Copies have higher numbers than all targets: otherwise one dup2(2) could replace the source
-        // of the next one.
+        // Copies get higher descriptors than all targets. Otherwise, one dup2(2) could replace the
+        // descriptor that a later dup2(2) must copy.
         let first = (descriptors.keys.max() ?? 0) + 1
         var copies: [Int32] = []
         defer { for copy in copies { close(copy) } }
