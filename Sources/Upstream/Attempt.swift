@@ -51,7 +51,7 @@ package class Attempt {
     package final var outcome: Outcome { result }
     private final var result: Outcome = .failure(.timedOut)
 
-    /// Time of the result; nil if `forwarder` did not count the attempt.
+    /// Time of the result; nil if the result was not counted by a forwarder.
     final private(set) var ended: Instant?
 
     package typealias Outcome = Result<UpstreamReply, UpstreamError>

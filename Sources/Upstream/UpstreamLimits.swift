@@ -175,7 +175,7 @@ package enum UpstreamLimits {
     /// Number of unmatched messages after which a socket is closed, and its queries move to TCP.
     static let foreignReplies = 8
 
-    /// Maximum delay of a timeout, so that queries share timers.
+    /// Maximum delay of a timeout; because of this delay, several queries can share a timer.
     static let grain: Duration = .milliseconds(5)
 
     // MARK: - Streams
@@ -225,7 +225,7 @@ package enum UpstreamLimits {
     static let connect: Duration = .seconds(4)
     static let write: Duration = .seconds(4)
 
-    /// Multiple of octets to which encrypted queries are padded (RFC 8467 §4.1).
+    /// The length of an encrypted query is padded to a multiple of this number (RFC 8467 §4.1).
     static let padding = 128
 
     /// Maximum accepted HTTP `Age` (RFC 8484 §5.1) in seconds: one year.

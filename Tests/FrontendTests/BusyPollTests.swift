@@ -18,7 +18,7 @@ struct BusyPollTests {
     }
 
     @Test
-    func `an idle worker sleeps`() {
+    func `a worker without queries does not poll, but sleeps`() {
         var worker = Worker()
         worker.waits(1000, .milliseconds(1))
         #expect(worker.looksInVain == 0)

@@ -103,7 +103,7 @@ struct ListeningCookieTests {
 
     @Test
     @ServiceLoop
-    func `loopback replies have no cookie`() throws {
+    func `replies to loopback clients have no cookie`() throws {
         let reply = try Self.reply(
             Self.asking(.cookie(client: Self.client, server: [])),
             Self.clientContext(nil)

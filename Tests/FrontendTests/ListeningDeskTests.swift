@@ -158,7 +158,7 @@ struct ListeningDeskTests {
 
     @Test
     @ServiceLoop
-    func `messages that are not queries are counted separately`() async throws {
+    func `the handler counts messages that are not queries separately`() async throws {
         let harness = ListenerHarness()
         #expect(try await Self.reply([1, 2, 3], at: harness) == nil)
         #expect(harness.counted.ignored == 1)

@@ -74,7 +74,7 @@ struct ListeningRateTests {
     }
 
     @Test
-    func `loopback has no limit`() {
+    func `clients with loopback addresses have no rate limit`() {
         let limit = RateLimit(now: epoch)
         for address in [
             IPAddress.v4(IPv4Address(value: 0x7F00_0001)), .v6(IPv6Address(high: 0, low: 1)),
@@ -84,7 +84,7 @@ struct ListeningRateTests {
     }
 
     @Test(arguments: [1, 1_000_000])
-    func `the smallest and largest settings are valid rates`(_ perSecond: Int) {
+    func `the smallest and the largest allowed rate limit queries correctly`(_ perSecond: Int) {
         let limit = RateLimit(now: epoch)
         let verdicts = ask(limit, Self.v4(1), min(perSecond, 5_000) + 1, perSecond: perSecond)
         #expect(verdicts.prefix(min(perSecond, 5_000)).allSatisfy { $0 == .passes })

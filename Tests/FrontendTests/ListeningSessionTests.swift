@@ -97,7 +97,7 @@ struct ListeningSessionTests {
 
     @Test
     @ServiceLoop
-    func `all queries are answered, even if more arrive than can be pending`() async throws {
+    func `all queries are answered, even if more arrive than may be in flight`() async throws {
         let harness = ListenerHarness()
         let (server, client) = try await Self.connect(harness)
         defer { server.stop() }

@@ -29,7 +29,7 @@ struct ListeningStreamTests {
 
     @Test
     @ServiceLoop
-    func `hits, misses and errors in one segment are each answered once`() async throws {
+    func `hits, misses and invalid queries in one segment each get one reply`() async throws {
         let harness = ListenerHarness()
         try harness.store("www.example.com", addresses: 3)
         var octets: [UInt8] = []

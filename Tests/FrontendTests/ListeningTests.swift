@@ -177,7 +177,7 @@ struct ListenersTests {
 
     @Test(arguments: [1, 2])
     @ServiceLoop
-    func `binding a used address reports an address in use`(_ workers: Int) throws {
+    func `binding an address in use fails, and the error says this`(_ workers: Int) throws {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         let first = try Listeners(binding: any, workers: workers)
         let error = #expect(throws: SocketError.self) {

@@ -160,7 +160,7 @@ struct EventPollTests {
 
     @ServiceLoop
     @Test
-    func `an edge is reported once, and once more after the watch was suspended`() async throws {
+    func `a watch reports an edge once, and again after the watch was suspended`() async throws {
         let source = try Source([.readable, .edges])
         await turns(50)
         #expect(source.count == 1)
@@ -175,7 +175,7 @@ struct EventPollTests {
 
     @ServiceLoop
     @Test
-    func `ready descriptors take turns`() async throws {
+    func `the loop serves ready descriptors in turn`() async throws {
         let sources = try (0..<Self.many).map { _ in try Source() }
         let done = Waiter()
         var total = 0

@@ -410,7 +410,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a reply with a compressed body is rejected`() async throws {
+    func `the client rejects a reply with a compressed body`() async throws {
         guard case .broken = await failure(of: clear("/encoded")) else {
             Issue.record("accepted a body with an encoding that it did not request")
             return
@@ -419,7 +419,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `no cookies and no user agent are sent`() async throws {
+    func `requests have no Cookie and no User-Agent header`() async throws {
         _ = try await client.send(clear("/cookie"), deadline: patience)
         var request = clear("/agent")
         request.headers = ["X-Test: yes"]
@@ -438,7 +438,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `the body of a request is sent by POST`() async throws {
+    func `a request with a body uses the method POST`() async throws {
         var request = secure("/echo")
         request.body = [UInt8](repeating: 7, count: 300)
         request.headers = ["Content-Type: application/dns-message"]
@@ -507,7 +507,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `the limit of headers includes the memory of libcurl for each line`() async throws {
+    func `the limit on header octets also counts 96 octets for each header line`() async throws {
         let server = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
         let request = HTTPRequest(
             url: "http://vendor.example.com/",
@@ -584,7 +584,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a lack of memory for replies is not a fault of the server`() async throws {
+    func `the server is not at fault if there is no memory for its reply`() async throws {
         var limits = HTTPClient.Limits()
         limits.receivedOctets = 100
         await #expect(throws: HTTPError.exhausted("the replies in flight take too much memory")) {
@@ -595,7 +595,7 @@ struct HTTPClientTests {
     @Test(arguments: [
         (EMFILE, true), (ENOBUFS, true), (EADDRNOTAVAIL, true), (ECONNREFUSED, false), (0, false),
     ])
-    func `a lack of descriptors, memory or local ports is not a fault of the server`(
+    func `the server is not at fault if descriptors, memory or local ports run out`(
         cause: Int32,
         isOurs: Bool
     ) {
@@ -628,7 +628,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `requests that a reset aborted share one new connection when they are repeated`()
+    func `after a reset, the repeated requests share one new connection`()
         async throws
     {
         let request = secure("/hello")
@@ -818,7 +818,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `an IPv6 server is reached, and a truncated reply is an error`() async throws {
+    func `the client reaches an IPv6 server, and rejects a truncated reply`() async throws {
         let listener = try StreamListener(binding: try #require(SocketAddress("[::1]:0")))
         let request = HTTPRequest(
             url: "http://vendor.example.com/x?secret=1",

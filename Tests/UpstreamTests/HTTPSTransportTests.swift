@@ -139,7 +139,7 @@ struct HTTPSTransportTests {
 
     @Test(arguments: [204, 301, 400, 415, 502])
     @ServiceLoop
-    func `only HTTP status 200 is accepted`(_ status: Int) async throws {
+    func `a reply with an HTTP status other than 200 is an error`(_ status: Int) async throws {
         let transport = ScriptedTransport { _, request in Self.answer(request, status: status) }
         await #expect(throws: UpstreamError.httpStatus(status)) {
             try await ask(transport)

@@ -31,7 +31,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `each upstream is queried twice, in order`() async throws {
+    func `a failing query is sent twice to each upstream, in the order of settings`() async throws {
         let group = harness.group(
             ScriptedUpstream("one", in: harness) { _ in .fail(.unreachable("no route"), 10) },
             ScriptedUpstream("two", in: harness) { _ in .fail(.broken("last"), 10) }
@@ -295,7 +295,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `an expired query is not sent`() async throws {
+    func `a query whose deadline has passed is not sent`() async throws {
         let group = harness.group(ScriptedUpstream("one", in: harness) { _ in .answer(1) })
         #expect(try await harness.ask(group, within: .zero) == .failure(.timedOut))
         #expect(harness.asked.isEmpty)
@@ -320,7 +320,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a slow upstream causes a hedged query to another; the first answer is used`() async throws {
+    func `a slow upstream causes a hedged query to another; the first answer wins`() async throws {
         let one = ScriptedUpstream("one", in: harness) { _ in .answer(600) }
         let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(50) })
         #expect(try await harness.ask(group) == .success("two"))
@@ -345,7 +345,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `names that resolve slowly do not lengthen the hedging delay`() async throws {
+    func `slow names do not lengthen the hedging delay of other names`() async throws {
         let one = ScriptedUpstream("one", in: harness, own: .answer(20)) { _ in .answer(390) }
         let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(1) })
         for _ in 0..<50 { _ = try await harness.ask(group) }
@@ -843,7 +843,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `names that resolve slowly do not change the order of servers`() async throws {
+    func `slow names do not change the order of the servers`() async throws {
         let one = ScriptedUpstream("one", in: harness, own: .answer(20)) { _ in .answer(130) }
         let group = harness.group(
             one,
@@ -885,7 +885,7 @@ struct UpstreamGroupTests {
         (.loop, "loop", "forwards queries back to this daemon"),
         (.exhausted("socket: too many"), "exhausted", "socket: too many"),
     ])
-    func `each failure has a metric label and a description`(
+    func `each kind of upstream error has a metric label and a description`(
         _ failure: UpstreamError,
         _ kind: String,
         _ words: String

@@ -70,7 +70,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `failing names cause a bounded number of probes`() async throws {
+    func `many failing names cause at most two probes a second`() async throws {
         let one = ScriptedUpstream("one", in: harness, own: .answer(5)) { _ in
             .fail(.declined(.servFail), 1)
         }
@@ -105,7 +105,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `a lost probe datagram is sent again`() async throws {
+    func `a probe whose datagram is lost is sent again`() async throws {
         var probes = 0
         let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero) { _ in .silence }
         let group = harness.group(one)

@@ -33,7 +33,8 @@ package final class RateLimit: Sendable {
     private let state: Lock<State>
 
     private struct State {
-        /// Time at which each slot has its full burst again: nanoseconds since `init`.
+        /// For each slot, the time at which a full burst is allowed again: nanoseconds since
+        /// `init`.
         var busyUntil = [UInt64](repeating: 0, count: RateLimit.places)
 
         var excess: UInt64 = 0

@@ -62,7 +62,7 @@ struct StreamOutput {
     private var octets = [UInt8](repeating: 0, count: 2 * (2 + longestReply))
     private var count = 0
 
-    /// True if a reply of maximum length fits.
+    /// True if the buffer has space for a reply of maximum length.
     var hasRoom: Bool { octets.count - count >= 2 + Self.longestReply }
 
     /// Calls `body` with the free space for the next reply; `append` then commits the reply.

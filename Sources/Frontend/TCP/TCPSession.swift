@@ -36,7 +36,7 @@ final class TCPSession {
 
     private var malformed = 0
 
-    /// Replies being written; the first `gone` octets are written already.
+    /// Replies that are being written; the socket has already accepted the first `gone` octets.
     private var leaving: [UInt8] = []
     private var gone = 0
 

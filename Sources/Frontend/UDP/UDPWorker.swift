@@ -58,7 +58,8 @@ package final class UDPWorker: Sendable {
         var queries = PlainQueries()
         var rules = AccessPolicy.Copy(of: rules)
         var busyPoll = BusyPoll()
-        // The array is empty between the batches; its memory is reused.
+        // The array is empty between the batches; it is declared here, so that its memory is
+        // reused.
         var queued: [Miss] = []
         var idleSince = Clock.now
         var failures = 0

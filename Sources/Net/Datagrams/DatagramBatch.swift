@@ -13,7 +13,7 @@ internal import Synchronization
 package struct DatagramBatch: ~Copyable {
     package static let capacity = 32
 
-    /// Octets per buffer: the longest UDP reply; the kernel truncates a longer query.
+    /// Size of a buffer in octets: the longest UDP reply; the kernel truncates longer queries.
     package static let bufferOctets = 4096
 
     private let buffers: UnsafeMutableRawPointer

@@ -28,7 +28,7 @@ final class DatagramQueue {
     private var count = 0
     private var octets = 0
 
-    /// Number of batches before the current batch.
+    /// Sequence number of the current batch; 0 for the first batch.
     private(set) var batch = 0
 
     private var failures: [(socket: DatagramSocket, error: SocketError)] = [] {
@@ -142,7 +142,7 @@ final class DatagramQueue {
         if slot == 0 { LoopExecutor.shared.flushLater() }
     }
 
-    /// Drops the queued datagrams and the failure of a socket before the socket is closed.
+    /// Discards the queued datagrams and the stored failure of a socket that will be closed next.
     func drop(_ descriptor: Int32, of socket: DatagramSocket) {
         for slot in 0..<count where unsafe descriptors[slot] == descriptor {
             unsafe descriptors[slot] = -1

@@ -37,7 +37,7 @@ package final class FileWatch {
 
     private let fileEvents: Int32
 
-    /// Watches of directories, with the names whose changes concern the file.
+    /// For each watched directory, the names of the entries whose changes concern the file.
     private var directories: [Int32: Set<String>] = [:]
 
     /// Watches `path`, which is absolute and need not exist, until released.
@@ -193,7 +193,7 @@ package final class FileWatch {
         }
     }
 
-    /// Adds a watch; returns nil if `path` does not exist, or the daemon must not read `path`.
+    /// Adds a watch; returns nil if `path` does not exist, or if the permission to read is missing.
     private func add(_ path: String, _ events: Int32) throws(SocketError) -> Int32? {
         // SAFETY: the string is valid during the call.
         let watch = unsafe inotify_add_watch(raw, path, UInt32(bitPattern: events))

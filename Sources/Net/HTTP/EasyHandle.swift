@@ -328,7 +328,7 @@ extension EasyHandle {
         guard cause != 0 else { return .connect(text) }
         if SocketError.isNoPort(cause, to: peer) { return .exhausted("\(SocketError.noPort)") }
         let isOurs = SocketError.system(call: "connect", code: cause).isShortage
-        // ECONNRESET shows that the connection was open: a refused connection causes ECONNREFUSED.
+        // After ECONNRESET, the connection was open: a refused connection causes ECONNREFUSED.
         return isOurs
             ? .exhausted(errorText(cause))
             : .connect(errorText(cause), isOpen: cause == ECONNRESET)

@@ -61,7 +61,7 @@ struct LoopBudget {
         if isExhausted, level <= Self.capacity / 2 { isExhausted = false }
     }
 
-    /// Returns true if one libcurl call, which delivered `octets`, overflows an empty bucket.
+    /// Returns true if a libcurl call of length `time`, with `octets`, overflows an empty bucket.
     func overflows(_ time: Duration, octets: Int, inFlight: Int) -> Bool {
         let allowed = Self.perOctet * octets + Self.perTransferInFlight * inFlight
         return min(level, .zero) + time - .nanoseconds(allowed) > Self.capacity
@@ -98,7 +98,7 @@ struct LoopBudget {
         if isOverflow { isExhausted = true }
     }
 
-    /// Adds the full CPU time of a libcurl call or TLS connection whose handshake failed.
+    /// Adds the full CPU time of a libcurl call or a TLS connection in which a handshake failed.
     ///
     /// Never sets ``isExhausted``, because the request would then fail with an error about endless
     /// data, and not with the TLS error.

@@ -25,7 +25,7 @@ final class ReplyHeaders {
     /// Values of earlier replies; a reply with equal values needs no new strings.
     private var (latestDate, latestRetryAfter, latestContentType, latestAge) = ("", "", "", "")
 
-    /// True if a value is longer than ``retainedOctets``; the next reply then removes all values.
+    /// True if a stored value is longer than ``retainedOctets``; the next reply removes all values.
     private var hasLongValue = false
 
     /// Maximum octets of a value that is retained for the next reply.

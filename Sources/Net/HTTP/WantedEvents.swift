@@ -10,7 +10,7 @@ import CCurl
 final class WantedEvents {
     typealias Change = (descriptor: Int32, events: DescriptorWatch.Events)
 
-    /// Last change of each socket; no events if libcurl has removed the socket.
+    /// Latest change of each socket; a change without events means that libcurl removed the socket.
     private var changes: [Change] = []
 
     /// True if a change was recorded.

@@ -45,8 +45,8 @@ final class EventPoll: @unchecked Sendable {
     /// Removes a descriptor; `watch` gets no further event, even if the last poll returned one.
     func remove(_ descriptor: Int32, _ watch: DescriptorWatch) {
         drop(watch)
-        // Fails if the owner has closed the descriptor too early; the kernel then has removed it
-        // itself.
+        // The call fails if the owner has closed the descriptor too early. In this case, the kernel
+        // has already removed the descriptor.
         _ = control(EPOLL_CTL_DEL, descriptor, 0, watch)
     }
 

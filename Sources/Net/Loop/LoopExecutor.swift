@@ -121,7 +121,7 @@ extension LoopExecutor {
         guard isPolling.load(ordering: .sequentiallyConsistent),
             isPolling.exchange(false, ordering: .sequentiallyConsistent)
         else { return }
-        // Fails only after 2^64 - 2 writes to the eventfd.
+        // The write fails only if the counter of the eventfd is full, after 2^64 - 2 writes.
         let status = linux_eventfd_signal(alarm)
         precondition(status == 0, "cannot wake the service loop: \(errorText(errno))")
     }

@@ -25,8 +25,8 @@ final class LoopTimer: Cancellable {
 
 /// All timers of the service loop: a binary heap on one timerfd.
 ///
-/// The timerfd is re-armed only for an earlier deadline. If the first timer is cancelled, the
-/// timerfd therefore expires too early, and no timer runs.
+/// The timerfd is set again only for an earlier deadline. So after the first timer was cancelled,
+/// the timerfd expires although no timer is due, and no timer runs.
 @ServiceLoop
 private final class TimerQueue {
     static let shared = TimerQueue()

@@ -66,7 +66,8 @@ package final class LinkWatch {
                 guard let datagram = try ReceiveBuffer.receive(from: socket.raw) else { break }
                 hasNews = try NetlinkMessage.all(in: datagram).contains(where: isNews) || hasNews
             } catch {
-                // The kernel dropped notifications, or a notification cannot be parsed.
+                // Assumes a change: the kernel dropped notifications, or a notification cannot be
+                // parsed.
                 hasNews = true
             }
         }

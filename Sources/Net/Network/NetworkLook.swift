@@ -50,7 +50,7 @@ struct NetworkLook {
         upTo limit: Int = maximumReply,
         _ note: (NetworkFact) -> Void
     ) throws {
-        // A new socket, because a socket with an unread reply accepts no request.
+        // Opens a new socket, because a socket with an unread reply accepts no request.
         let socket = try OwnedDescriptor(open(), from: "netlink")
         let length = UInt32(NetlinkMessage.headerOctets + body.count)
         let head = Self.octets(length) + Self.octets(UInt16(type))

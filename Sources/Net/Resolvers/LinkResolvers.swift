@@ -80,7 +80,7 @@ package struct LinkResolvers: Sendable, Hashable {
 
     private static let namesOfTunnels = ["tun", "tap", "wg", "vpn", "ipsec", "xfrm"]
 
-    /// True if `other` has the same interface or VPN, and its servers answer the same names.
+    /// True if `self` and `other` have the same interface or VPN, and serve the same names.
     func hasSameNames(as other: LinkResolvers) -> Bool {
         link == other.link && isTunnel == other.isTunnel && isDefault == other.isDefault
             && domains == other.domains

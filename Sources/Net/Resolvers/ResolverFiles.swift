@@ -12,10 +12,12 @@ package struct ResolverFiles: Sendable {
         /// domains.
         var privates: String?
 
-        /// Directory with files named `METRIC INTERFACE`; only the first interface is used.
+        /// Directory with files named `METRIC INTERFACE`; only the interface of the first file is
+        /// used.
         var exclusives: String?
 
-        /// Directory with files named `METRIC INTERFACE`; these interfaces are listed last.
+        /// Directory with files named `METRIC INTERFACE`; the interfaces of these files are listed
+        /// last.
         var metrics: String?
 
         /// Prefixes of interface names, in the order in which the program lists the interfaces.

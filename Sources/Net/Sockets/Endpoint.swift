@@ -19,7 +19,7 @@ final class Endpoint {
 
     private var watch: DescriptorWatch?
 
-    /// Edges since the last attempt, except those that ended a wait.
+    /// Edges since the last call of ``attempt(_:)``, except edges that ended a wait.
     private var edges: Direction = []
 
     private var reader: Waiter?

@@ -121,7 +121,7 @@ package final class StreamListener {
             case EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP, EFAULT, EPERM:
                 throw .last("accept")
             default:
-                // EINTR, or an error of the new connection (accept(2)).
+                // Ignores EINTR, and errors that concern only the new connection (accept(2)).
                 continue
             }
         }
@@ -156,7 +156,7 @@ package final class StreamListener {
     }
 
     private static func removeStale(_ address: UnixAddress) throws(SocketError) {
-        // Another process may have removed the file; the next `bind` reports other errors.
+        // Another process may have removed the file. The next `bind` reports all other errors.
         guard let status = status(of: address.path) else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notSocket(address.path) }
         let probe = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)

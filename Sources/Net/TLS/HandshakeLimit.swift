@@ -23,7 +23,7 @@ enum HandshakeLimit {
 
     /// Counts a record or message; returns false beyond the limit of one handshake.
     static func allows(_ connection: OpaquePointer) -> Bool {
-        // SAFETY: the connection is alive. The pointer is a number, never dereferenced.
+        // SAFETY: the connection is alive. The pointer contains a count, and is never dereferenced.
         let last = unsafe UInt(bitPattern: SSL_get_ex_data(connection, index))
         let count = unsafe SSL_in_init(connection) == 0 ? 0 : last + 1
         guard count != last else { return true }

@@ -87,7 +87,8 @@ package final class TLSConnection: OctetStream {
             case .done(let octets):
                 octetsWithoutData = 0
                 onSilentEnd = nil
-                // Tickets precede the first data (RFC 8446 §4.6.1), so the session is complete.
+                // Session tickets precede the first data (RFC 8446 §4.6.1), so the session is
+                // complete here.
                 if let keep = keepSession, let session = engine.session {
                     keepSession = nil
                     keep(session)

@@ -97,8 +97,8 @@ package final class TrustStores {
     private func reload(_ entry: Entry, _ version: [FileVersion?]) {
         let source = entry.source
         entry.isLoading = true
-        // Stored before the result is known, so that after a failure, only another change of the
-        // files causes the next attempt.
+        // Stores the version before the result is known. So after a failure, the files are read
+        // again only after another change.
         entry.version = version
         ServiceLoop.task { [self] in
             let result: Result<TrustStore, TLSError>

@@ -110,7 +110,7 @@ struct AttemptPlan: Sendable, Hashable {
         return min(wake ?? suspicion, suspicion)
     }
 
-    /// Earliest time at which an attempt in flight becomes overdue; nil for none.
+    /// Earliest time at which an attempt in flight becomes ``Try/overdue``; nil for none.
     private var suspicion: Instant? {
         var first: Instant?
         for index in running.indices {
@@ -181,7 +181,7 @@ struct AttemptPlan: Sendable, Hashable {
         return candidates.allSatisfy { !$0.isProtected || $0.server >= server || isOut($0) }
     }
 
-    /// True if the result of a probe in flight could permit the use of an unprotected server.
+    /// True if the failure of a probe in flight would permit a query to an unprotected server.
     private var awaitsProbe: Bool {
         count < UpstreamLimits.tries
             && candidates.indices.contains { candidate in

@@ -66,8 +66,8 @@ extension HealthTable {
         page.probeCount += 1
         let number = page.probeCount
         let completion = Completion<Probe.Outcome> { [self] in
-            // A network change may have reset the health, so that a later probe is in flight. Then
-            // the result of the later probe counts.
+            // If a network change has reset the health, a later probe can be in flight. In this
+            // case, only the result of the later probe counts.
             guard number == page.probeCount || !page.health.isProbed else { return }
             probed(server, page, $0)
         }
@@ -157,7 +157,7 @@ extension HealthTable {
                 if page.health.passedProbe(now: now) {
                     report(server, "recovered", isTrouble: false, "answers again")
                 }
-                // The probe may include a handshake, so its time is not a round trip.
+                // The probe may include a handshake, so the time of the probe is not a round trip.
                 let isSlow = now - began > page.health.patience
                 if isSlow, page.health.isUnmeasured(at: now) { measure(server) }
             }

@@ -17,7 +17,7 @@ final class Run: Attempt {
 
     private(set) var wake: Instant?
 
-    /// Index in `pending` of the group; nil if no `tick` is scheduled.
+    /// Index of this query in `UpstreamGroup.pending`; nil if no `tick` is scheduled.
     var index: Int?
 
     /// Servers that returned an error response, each with the start of its first failed attempt.
@@ -224,7 +224,8 @@ final class Run: Attempt {
         latestError = error
         let hasDeclined = declined.contains { $0.server === server }
         guard !error.isCrowded else {
-            // If the server has declined this query before, the error response is the result.
+            // If the server has declined this query before, the result is this error, not
+            // `crowded`.
             if !hasDeclined { isCrowded = true }
             if error == .clientCrowded { isClientCrowded = true }
             guard !isFinished else { return }

@@ -23,7 +23,8 @@ package final class HTTPSTransport: UpstreamTransport {
     /// Time of the last reply, or of the last request for a new connection.
     private var lastRenewed: Instant?
 
-    /// Start of the first query since the last reply or error; nil if there was none.
+    /// Sending time of the first query since the last reply or error; nil if there was no query
+    /// since.
     private var silentSince: Instant?
 
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.checkSilence() }
@@ -78,8 +79,8 @@ package final class HTTPSTransport: UpstreamTransport {
             validates: validates,
             random: &random
         )
-        // If data arrived after the earlier attempt, the connection works, and only the name is
-        // slow. So the query does not need a new connection.
+        // If data has arrived since the earlier attempt, the connection works, and only the name is
+        // slow. In this case, the query does not need a new connection.
         let isFresh = attempt.earlier.map { isProbe || (lastRenewed ?? $0) <= $0 } ?? false
         if !isProbe {
             if isFresh { lastRenewed = attempt.sent }

@@ -122,8 +122,8 @@ final class StreamExchanger {
             var failure = error
             attempt.wasRefused = connection.isRefusal
             if isLost(connection, error, attempt) {
-                // The client may have got an overdue query, and thus another purpose, in the
-                // meantime.
+                // Computes the purpose again, because in the meantime, the client may have got an
+                // overdue query, and thus another purpose.
                 let purpose = self.purpose(of: attempt)
                 let next = self.connection(for: purpose, receivedSince: nil)
                 attempt.place?.update { $0.isReused = false }
@@ -191,9 +191,9 @@ final class StreamExchanger {
 
     /// True if a query must be repeated because its connection ended.
     ///
-    /// Returns false if the connection was never established, but true if a network change dropped
-    /// it. Also returns false for a busy client if the connection had no reply: an overloaded
-    /// server can close connections, and repeated queries would increase the load.
+    /// Returns false if the connection was never established; exception: a network change dropped
+    /// the connection. Also returns false for a busy client if the connection had no reply: an
+    /// overloaded server can close connections, and repeated queries would increase the load.
     private func isLost(
         _ connection: PipelinedConnection,
         _ error: UpstreamError,
@@ -238,9 +238,9 @@ final class StreamExchanger {
 
     /// Lets later queries of `purpose` use `working`, because `own` could not be established.
     ///
-    /// Queries of clients in `slowClients` do not share a connection, because they could delay
-    /// other queries for long. Until `own` is established, each of them is sent on `own` and on
-    /// `working`.
+    /// Queries of clients in `slowClients` do not share a connection, because these queries could
+    /// delay other queries for long. Until `own` is established, each of them is sent on both
+    /// connections.
     private func share(
         _ working: PipelinedConnection,
         for purpose: Purpose,
