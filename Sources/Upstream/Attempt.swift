@@ -36,7 +36,7 @@ package class Attempt {
     package final var usesEDNS: Bool { !omitsEDNS }
     private final var omitsEDNS = false
 
-    /// True if the query is repeated because the server rejected EDNS.
+    /// True if this attempt repeats a query after the server has rejected EDNS.
     final private(set) var hasRejectedEDNS = false
 
     /// Sequence number of the attempt in the group's plan, and index of the server in the group.

@@ -129,7 +129,7 @@ package final class Forwarder: Forwarding {
 // MARK: - EDNS
 
 extension Forwarder {
-    /// Tests with a probe whether the server supports EDNS (RFC 6891 §7).
+    /// Checks with a probe if the server supports EDNS (RFC 6891 §7).
     ///
     /// Only this probe disables EDNS for later queries. A client's query must not disable EDNS,
     /// because a client may query a name that always gets FORMERR.

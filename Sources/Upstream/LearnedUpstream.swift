@@ -26,7 +26,7 @@ package final class LearnedUpstream: Forwarding {
     /// Number of times that ``servers`` changed.
     private(set) var version = 0
 
-    /// Sum of the counters of removed servers.
+    /// Sum of the counters of all servers that were removed.
     private var former = UpstreamNumbers()
 
     /// Object that supplies the servers, retained by this upstream.

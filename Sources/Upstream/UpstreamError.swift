@@ -118,7 +118,7 @@ extension UpstreamError: CustomStringConvertible {
         }
     }
 
-    /// True if the query of a client with a normal load is sent again after the error.
+    /// True if the daemon repeats the query after this error, unless the client has a high load.
     package var isRepeatable: Bool { self == .timedOut || repetition == .afterPause }
 
     /// True if the server is not the cause of the error, so that a probe with this error does not

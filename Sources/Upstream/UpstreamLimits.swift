@@ -27,7 +27,7 @@ package enum UpstreamLimits {
     /// Minimum time before the third and the fourth attempt at a server that loses datagrams.
     static let lossPause: Duration = .milliseconds(300)
 
-    /// Time after a lost datagram for which a server counts as losing datagrams.
+    /// A server counts as losing datagrams for this time after a lost datagram.
     static let lossLifetime: Duration = .seconds(60)
 
     /// Maximum parallel attempts for one query, except at servers that lose datagrams.
@@ -109,7 +109,8 @@ package enum UpstreamLimits {
 
     /// Minimum interval between samples of a server that rejects samples or closes connections.
     ///
-    /// Usual rate limits for equal replies are 5 to 10 per second.
+    /// Servers often limit equal replies to 5 to 10 per second, and all error replies count as
+    /// equal.
     static let refusedSampleSpacing: Duration = .milliseconds(250)
 
     /// Minimum time for the reply to a sample.
@@ -118,7 +119,7 @@ package enum UpstreamLimits {
     /// Time without samples after which earlier samples no longer count.
     static let sampleGap: Duration = .seconds(10)
 
-    /// Time after a reply to a sample for which the server counts as answering samples.
+    /// A server counts as answering samples for this time after a reply to a sample.
     static let sampleLifetime: Duration = .seconds(60)
 
     // MARK: - EDNS
@@ -139,7 +140,7 @@ package enum UpstreamLimits {
 
     // MARK: - Loops
 
-    /// Minimum duration of a failed attempt after which a loop probe is sent.
+    /// A failed attempt causes a loop probe only if the attempt took at least this time.
     static let loopTime: Duration = .milliseconds(500)
 
     /// Maximum time until a loop probe returns.
@@ -158,7 +159,7 @@ package enum UpstreamLimits {
     /// Time for which a socket sends new queries.
     static let socketLifetime: Duration = .milliseconds(100)
 
-    /// Number of sent queries after which a socket stays open even if no query is outstanding.
+    /// A socket that has sent this number of queries stays open even if no query is outstanding.
     static let queriesOfBusySlot = 4
 
     /// Time for which queries share a connection after the server accepted no further connection.
@@ -172,7 +173,7 @@ package enum UpstreamLimits {
     /// Number of queries of a batch that are sent over one socket before the next socket is used.
     static let queriesTogether = 8
 
-    /// Number of unmatched messages after which a socket is closed, and its queries move to TCP.
+    /// After this number of unmatched messages, a socket is closed, and its queries move to TCP.
     static let foreignReplies = 8
 
     /// Maximum delay of a timeout; because of this delay, several queries can share a timer.
@@ -211,7 +212,8 @@ package enum UpstreamLimits {
     /// silent.
     static let silence: Duration = .seconds(1)
 
-    /// Number of cancelled or expired queries after which new queries use another connection.
+    /// After this number of cancelled or expired queries on a connection, new queries use another
+    /// one.
     static let givenUp = 4_096
 
     /// Maximum number of connections to a server that only wait for replies.

@@ -270,7 +270,8 @@ struct EventPollTests {
         for _ in 0..<2 {
             try await WorkerThread.run(named: "rings") {
                 for number in 0..<20_000 {
-                    // Varies the time between the loop's last turn and the ring.
+                    // Varies the time between the latest iteration of the loop and the call of
+                    // `ring`.
                     for _ in 0..<number % 200 { _ = Clock.now }
                     wakeup.ring()
                     answered.wait()

@@ -11,7 +11,7 @@ import Testing
 final class UpstreamHarness {
     let world = Simulation()
 
-    /// Queries as server and milliseconds, such as `one@0` and `two@400`.
+    /// Log of the queries: server and time in milliseconds, such as `one@0` and `two@400`.
     private(set) var asked: [String] = []
 
     private(set) var probed: [String] = []
@@ -97,13 +97,13 @@ final class ScriptedUpstream: Forwarding {
     /// Reaction to probes; if nil, the reaction to the next query.
     var own: Step?
 
-    /// Reaction to each probe, in place of `own`.
+    /// Function that returns the reaction to each probe; if set, replaces `own`.
     var ownScript: (() -> Step)?
 
     /// Reaction to the second question of a probe; if nil, the reaction to the first.
     var other: Step?
 
-    /// Maximum equal replies to probes per second (Response Rate Limiting); all errors are equal.
+    /// Maximum number of equal replies to probes in a second; all error replies count as equal.
     var equalReplies = Int.max
     private var replies: [Question?: [Instant]] = [:]
 

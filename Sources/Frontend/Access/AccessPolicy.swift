@@ -38,8 +38,8 @@ package final class AccessPolicy: Sendable {
         private var number: UInt64
 
         init(of rules: AccessPolicy) {
-            // Reads the version number first. If the policy changes before `snapshot` is read, the
-            // number is too old, and the next `update` copies the policy again.
+            // Reads the version number first. If the policy changes before `snapshot` is read, this
+            // number is too old, so that the next `update` copies the policy again.
             number = rules.number.load(ordering: .acquiring)
             snapshot = rules.snapshot
         }

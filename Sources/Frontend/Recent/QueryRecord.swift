@@ -56,7 +56,7 @@ package struct QueryRecord {
         /// The query shared the resolution of an equal query in flight.
         static let merged = Flags(rawValue: 4)
 
-        /// The cache hit requested a refresh.
+        /// The query was a cache hit, and caused a refresh of the cache entry.
         static let refreshed = Flags(rawValue: 8)
 
         package static let names: [(flag: Flags, name: String)] = [

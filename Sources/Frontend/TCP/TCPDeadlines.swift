@@ -4,7 +4,7 @@ internal import Net
 struct TCPDeadlines {
     var message: Instant?
 
-    /// Deadline for the client to accept the replies.
+    /// Time until which the client must accept the replies; nil if no reply waits.
     var writing: Instant?
 
     /// Returns the next deadline; `idleUntil` is nil while a query or a reply is pending.

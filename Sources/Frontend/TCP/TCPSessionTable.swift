@@ -83,7 +83,7 @@ package final class TCPSessionTable {
 
     // MARK: - Waiting sessions
 
-    /// True if other sessions wait, so a session with new data must be queued.
+    /// True if other sessions wait, so that a session with new data must be queued behind them.
     var isBusy: Bool { waiting.count > 0 }
 
     /// Serves `session` in a later loop iteration, after the waiting sessions.

@@ -14,7 +14,8 @@ struct PlainQueries {
 
     private var proven = SlotSet()
 
-    /// Parsed queries and their cache hashes; valid only for the slots in `slots`.
+    /// Parsed query of each slot, and the hash of its question; valid only for the slots in
+    /// `slots`.
     private var facts = InlineArray<32, QueryFacts?>(repeating: nil)
     private var hashes = InlineArray<32, UInt64>(repeating: 0)
 

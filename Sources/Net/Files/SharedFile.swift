@@ -41,7 +41,7 @@ package final class SharedFile: Sendable {
     /// Time after a failed wait for the lock in which all changes fail without another wait.
     private static let pause = Duration.seconds(1)
 
-    /// End of ``pause``; nil if the latest wait for the lock has succeeded.
+    /// Time at which ``pause`` ends; nil if the latest wait for the lock was successful.
     // SAFETY: used on the thread only.
     private nonisolated(unsafe) var lockedUntil: Instant?
 

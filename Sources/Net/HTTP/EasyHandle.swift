@@ -267,10 +267,10 @@ extension EasyHandle {
         Self.isEnd(code) && received.headers.octets == 0 && isReusing
     }
 
-    /// True for errors that can mean that the connection ended before the reply was complete.
+    /// True if the error `code` can mean that the connection ended before the complete reply.
     private static func isEnd(_ code: CURLcode) -> Bool {
         switch code {
-        // With HTTP/2, libcurl reports the end as a partial file.
+        // With HTTP/2, libcurl reports the end of the connection as a partial file.
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_PARTIAL_FILE: true
         default: false
         }

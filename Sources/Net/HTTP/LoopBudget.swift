@@ -72,8 +72,8 @@ struct LoopBudget {
     /// The allowances are ``perOctet``, ``perTransfer`` and ``perTransferInFlight``.
     ///
     /// - Parameters:
-    ///   - failed: number of transfers that ended without a reply. They reduce the CPU time of the
-    ///     call, but not the level.
+    ///   - failed: number of transfers that ended without a reply. These transfers reduce the CPU
+    ///     time of the call, but not the level.
     ///   - isStopped: true if the bucket overflowed during the call; then the full CPU time is
     ///     added.
     mutating func charge(
@@ -127,7 +127,7 @@ struct LoopBudget {
 final class LoopMeter {
     private(set) var budget = LoopBudget(at: Clock.now)
 
-    /// Thread CPU time at the first read of the current call.
+    /// CPU time of the thread at the first read in the current libcurl call.
     private var start: Duration?
 
     private var firstRead = Clock.now
@@ -136,7 +136,7 @@ final class LoopMeter {
 
     private var octets = 0
 
-    /// True if the current call has taken part in a handshake, and has not yet read data.
+    /// True if the current libcurl call has processed a handshake, and has not yet read data.
     private var isHandshake = false
 
     /// CPU time and number of the handshakes that no ``takeHandshake(isCharged:)`` has taken yet.
@@ -197,7 +197,7 @@ final class LoopMeter {
         if isLast { handshakes.count += 1 }
     }
 
-    /// Ends a measurement; returns the CPU time since the first read of data.
+    /// Ends the measurement of a libcurl call; returns the CPU time since the first read of data.
     func end() -> Duration {
         guard isHandshake || start != nil else { return .zero }
         let now = Clock.threadTime

@@ -26,7 +26,7 @@ final class ReceivedReply {
     /// open.
     private var tunnelOctets: Int?
 
-    /// True if libcurl must not repeat the request after a reused connection ended.
+    /// True if libcurl must not send the request again when a reused connection ends.
     private(set) var isSentOnce = false
 
     private(set) var fault: HTTPError?

@@ -10,7 +10,8 @@ final class Transfer: RequestHandle {
 
     var handles: EasyHandles?
 
-    /// Number of connections opened for the request; valid after its end.
+    /// Number of connections that libcurl opened for the request; valid after the request has
+    /// ended.
     var connectionsOpened = 0
 
     var wasSent = false

@@ -57,7 +57,7 @@ package final class LoopExecutor: SerialExecutor {
         var flush: () -> Void = {}
         var isFlushDue = false
 
-        /// Number of iterations since the flush became due.
+        /// Number of iterations for which the flush has been delayed.
         var delays = 0
 
         /// Number of events of the last poll.
@@ -67,7 +67,7 @@ package final class LoopExecutor: SerialExecutor {
         var event: OpaquePointer?
         var eventWatch: DescriptorWatch?
 
-        /// True if sd-event may have an event, or must prepare its sources.
+        /// True if sd-event may have an event, or must prepare its sources before the next wait.
         var isEventDue = false
     }
 
@@ -112,7 +112,7 @@ extension LoopExecutor {
 
     func enqueue(_ wakeup: LoopWakeup) { add { $0.wakeups.append(wakeup) } }
 
-    /// Changes the state, and ends the thread's poll.
+    /// Changes the state, and wakes the thread if it waits for descriptors.
     private func add(_ change: (inout State) -> Void) {
         state.withLock { state in
             change(&state)

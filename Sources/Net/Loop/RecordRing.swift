@@ -103,7 +103,7 @@ package final class RecordRing: Sendable {
     package struct Records {
         package fileprivate(set) var words: [UInt64] = []
 
-        /// Number of records that the writer overwrote before they were read.
+        /// Number of records that the writer overwrote before the reader copied them.
         package fileprivate(set) var lost: UInt64 = 0
 
         /// Sequence number of the record at which the next read starts.

@@ -41,7 +41,7 @@ struct NetworkLook {
         return state
     }
 
-    /// Sends one request, and calls `note` with each fact of the reply.
+    /// Sends one request, and calls `note` with each interface, address or route in the reply.
     @ServiceLoop
     func ask(
         _ type: Int,
@@ -91,7 +91,7 @@ struct NetworkLook {
 }
 
 extension NetlinkMessage {
-    /// The `errno` at the end of a reply, 0 on success; nil for other messages.
+    /// The `errno` in the message that ends a reply, 0 for success; nil for other messages.
     fileprivate var endCode: Int32? {
         get throws(NetlinkError) {
             switch Int(type) {

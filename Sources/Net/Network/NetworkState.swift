@@ -48,7 +48,7 @@ extension NetworkState {
 // MARK: - Comparing
 
 extension NetworkState {
-    /// Returns true if a notification reports a difference from this state.
+    /// Returns true if a netlink notification reports a difference from this state.
     ///
     /// Returns false for changes of address lifetimes, signal strength or container interfaces.
     func isNews(_ message: NetlinkMessage) throws(NetlinkError) -> Bool {
@@ -67,7 +67,8 @@ extension NetworkState {
         }
     }
 
-    /// True if all usable addresses, or all default routes of a family, were lost since `old`.
+    /// True if, since the state `old`, all usable addresses or all default routes of a family were
+    /// lost.
     ///
     /// The loss may be temporary, because at a network change, the kernel first removes the old
     /// address, then adds the new address, and adds routes last.

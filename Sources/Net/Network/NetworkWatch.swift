@@ -37,7 +37,7 @@ package final class NetworkWatch {
     private struct Wait {
         let timer: LoopTimer
 
-        /// True if a replacement of a lost address or route ends the wait.
+        /// True if the wait ends as soon as a new address or route replaces a lost one.
         let isForReplacement: Bool
     }
 
@@ -103,7 +103,7 @@ extension NetworkWatch {
                 guard let datagram = try ReceiveBuffer.receive(from: socket.raw) else { break }
                 note(datagram)
             } catch {
-                // ENOBUFS: notifications were lost.
+                // ENOBUFS means that the kernel has dropped notifications.
                 losses.insert("lost netlink messages (\(error))")
             }
         }

@@ -35,7 +35,7 @@ package final class RouterOptionWatch {
     private static let mostOptions = 4
     private static let pause: Duration = .milliseconds(100)
 
-    /// End of the pause in which messages are read, but ignored.
+    /// End of the pause in which the watch reads messages, but ignores their content.
     private var resumption = Clock.now
 
     private let socket: OwnedDescriptor

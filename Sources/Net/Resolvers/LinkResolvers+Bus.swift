@@ -97,7 +97,7 @@ extension LinkResolvers.Server {
 }
 
 extension SocketAddress {
-    /// Address without port and interface.
+    /// Address of the server without port and interface.
     fileprivate var literal: String { String(host.prefix { $0 != "%" }) }
 }
 

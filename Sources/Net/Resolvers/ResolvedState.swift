@@ -7,10 +7,10 @@
 /// queries over TLS, and would send the names of a VPN to servers outside of the VPN.
 struct ResolvedState {
     private enum Service {
-        /// Does not run or cannot be queried; no reply is in use.
+        /// Does not run, or cannot be called over D-Bus; no earlier reply is in use.
         case absent
 
-        /// May run, but has not replied.
+        /// May run, but has not replied over D-Bus.
         case silent
 
         case running

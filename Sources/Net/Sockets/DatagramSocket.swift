@@ -63,7 +63,7 @@ package final class DatagramSocket {
         self.receiver = receiver
     }
 
-    /// Sequence number of the batch in which the next datagram is sent.
+    /// Sequence number of the batch (``DatagramQueue``) in which the next datagram is sent.
     package static var batch: Int { DatagramQueue.shared.batch }
 
     package var isOpen: Bool { number != nil }

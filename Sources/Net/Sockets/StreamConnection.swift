@@ -135,7 +135,8 @@ package final class StreamConnection {
 
     // MARK: - Without waiting
 
-    /// Sets an observer of later readiness edges; the caller must then try to read once.
+    /// Sets an observer of later readiness edges; after this call, the caller must try to read
+    /// once.
     package func observe(_ observer: @escaping @ServiceLoop (Readiness) -> Void) {
         endpoint.observer = observer
     }

@@ -124,7 +124,8 @@ package final class TLSClient {
             stream.close()
             budgets[place, default: LoopBudget(at: Clock.now)]
                 .chargeFailedHandshake(handshakeTime, at: Clock.now)
-            // Forgets the session, because its resumption may have caused the failure.
+            // Discards the TLS session, because the resumption of this session may have caused the
+            // failure.
             sessions[place] = nil
             throw error
         }

@@ -91,7 +91,8 @@ enum TrustSource: Hashable, Sendable {
         }
     }
 
-    /// Path of the first file that was found; kept, so that the loss of the file is noticed.
+    /// Path of the first file that was found; never changed, so that the loss of the file is
+    /// noticed.
     private static let found = Lock<String?>(nil)
 
     /// Default paths; on Debian without the package openssl, the built-in path does not exist.

@@ -17,7 +17,7 @@ extension Query {
     /// Second question of a probe, for servers that refuse to answer ``probe``.
     static let otherProbe = samples[0]
 
-    /// True for the questions of probes and samples.
+    /// True if the question of this query is one of the questions of probes and samples.
     var isProbe: Bool {
         if question == Self.probe.question { return true }
         let octets = Self.otherProbe.question.name.octets.count
@@ -265,7 +265,7 @@ private final class Probe {
                 until: max(attempt.deadline, clocks.now() + UpstreamLimits.fairWait)
             )
         case .failure(.timedOut) where running > 0: break
-        // The query on the open connection may still get a reply.
+        // Ignores this failure, because the query on the open connection may still get a reply.
         case .failure where running > 0 && !isDatagram: break
         case .failure(.timedOut) where clocks.now() - attempt.deadline > UpstreamLimits.lateness:
             // The daemon was too busy, so a reply may wait unread in the socket. The server has not

@@ -91,7 +91,7 @@ package final class HealthTable {
         return (isPaused(server) ? .paused : health.condition, health.latency)
     }
 
-    /// Removes a server that is no longer a server of the network.
+    /// Removes the health of a server that the network no longer announces.
     package func forget(_ server: any Forwarding) {
         pages[ObjectIdentifier(server)] = nil
         probes = probes.filter { $0.value !== server }
@@ -117,10 +117,10 @@ package final class HealthTable {
 
     package func isPaused(_ name: String) -> Bool { paused.contains(name) }
 
-    /// Stops sending queries to the upstream `name`; returns false if already paused.
+    /// Stops sending queries to the upstream `name`; returns false if it was already paused.
     package func pause(_ name: String) -> Bool { paused.insert(name).inserted }
 
-    /// Resumes sending queries to the upstream `name`; returns false if not paused before.
+    /// Resumes sending queries to the upstream `name`; returns false if it was not paused.
     package func resume(_ name: String) -> Bool {
         guard paused.remove(name) != nil else { return false }
         // While the upstream was paused, the timers of its servers sent no probes.

@@ -73,7 +73,7 @@ struct LossSamples {
         (answeredAt, isRefused) = (now, rcode != .noError)
     }
 
-    /// Counts a sample without a reply, or a query that counts as a lost sample.
+    /// Counts a lost sample: a sample without a reply, or a query that counts as a lost sample.
     ///
     /// A query counts as a lost sample if the server closed its connection without a reply. Unbound
     /// closes the connection of a query that exceeds `num-queries-per-thread`.

@@ -26,11 +26,11 @@ struct ServerSelection: Sendable, Hashable {
     /// backed off but not down, all later unprotected servers are also excluded.
     private(set) var order: [Int]
 
-    /// Index of the protected server because of which later unprotected servers are excluded; nil
+    /// Index of a protected server that causes the exclusion of all later unprotected servers; nil
     /// for none.
     private(set) var blocker: Int?
 
-    /// Index of a server for which a probe should measure the round trip; nil for none.
+    /// Index of a server whose round trip should be measured by a probe; nil for none.
     private(set) var measure: Int?
 
     /// Creates the order for a single server, which is excluded if the server loops or is paused.

@@ -64,7 +64,7 @@ package final class UpstreamGroup {
 
         package let received: Instant
 
-        /// True if an attempt after the first attempt got the answer.
+        /// True if the answer came from an attempt other than the first attempt of the query.
         package let wasRepeated: Bool
     }
 

@@ -30,7 +30,7 @@ final class UpstreamRoster {
         self.version = version
     }
 
-    /// True if unprotected servers of the group must not replace the server.
+    /// True if unprotected servers of the group may replace the server only when it is down.
     ///
     /// If the group has no server of the settings, the encrypted servers of the network also count
     /// as protected: they come before the unencrypted servers of the network.
@@ -50,7 +50,7 @@ enum ServerRole: Sendable, Hashable {
     /// Server of the network or of a file, if there are no spare servers.
     case learned
 
-    /// Server of the VPN.
+    /// Server of the VPN, which is queried before the spare servers.
     case first
 
     /// Server of another network, queried after all servers of the VPN have returned an error.

@@ -19,12 +19,12 @@ package final class PlainTransport: UpstreamTransport {
     /// End of the period in which replies with changed letter case are accepted.
     private var anyCaseUntil: Instant?
 
-    /// Query of the mixed-case check in flight, which shows if the server changes the letter case.
+    /// Query of the mixed-case check; nil if no check is in flight.
     private var caseTest: Attempt?
 
     private var caseTestedAt: Instant?
 
-    /// Queries that failed over TCP and wait for the result of `caseTest`.
+    /// Queries that failed over TCP, and wait for the result of the mixed-case check (`caseTest`).
     private(set) var undecided: [(attempt: Attempt, error: UpstreamError)] = []
 
     /// Ends the queries of `undecided` at their deadlines.
@@ -141,7 +141,7 @@ extension PlainTransport {
         let waiting = undecided
         (undecided, caseTest) = ([], nil)
         alarm.set(nil)
-        // A lost datagram does not change `caseTestedAt`, so the next query repeats the check.
+        // Without a reply, `caseTestedAt` does not change, so the next query repeats the check.
         if case .success = result { caseTestedAt = clocks.now() }
         let now = clocks.now()
         let isAccepted = anyCaseUntil.map { now < $0 } ?? false

@@ -27,7 +27,7 @@ final class UDPExchanger {
     /// All sockets: in `slots`, in `spare`, or only waiting for replies.
     private var all: [UDPSocketSlot] = []
 
-    /// Closed sockets outside `slots`, which can be opened again.
+    /// Closed socket objects outside `slots`, which can be opened again for new queries.
     private var spare: [UDPSocketSlot] = []
 
     fileprivate var alarm: Alarm {

@@ -39,7 +39,8 @@ final class Program: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // The program starts without blocked signals; test threads may block signals.
+        // The program starts without blocked signals, even if the thread of the test blocks
+        // signals.
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
