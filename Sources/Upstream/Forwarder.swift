@@ -16,7 +16,8 @@ package final class Forwarder: Forwarding {
     private var successes: UInt64 = 0
     private var consecutiveFailures: UInt64 = 0
 
-    /// End of the period without EDNS after a failed EDNS test; nil if EDNS is used.
+    /// End of the period without EDNS, which starts after a failed check for EDNS; nil if EDNS is
+    /// used.
     private var noEDNSUntil: Instant?
 
     private var ednsTestedAt: Instant?
@@ -171,7 +172,7 @@ extension Message {
         }
     }
 
-    /// True if the message is a referral (RFC 2308 §2.2), as from a non-recursive server.
+    /// True if the message is a referral (RFC 2308 §2.2), which a non-recursive server sends.
     private var isReferral: Bool {
         answers.isEmpty && !header.isAuthoritative && !header.recursionAvailable
             && authorities.contains { $0.type == .ns }

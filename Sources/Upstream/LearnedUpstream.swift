@@ -66,7 +66,8 @@ package final class LearnedUpstream: Forwarding {
         for server in self.servers where !servers.contains(where: { $0 === server }) {
             former.add(server.numbers)
         }
-        // Cleared, because an error of a removed server does not describe the present servers.
+        // Clears the error, because an error of a removed server does not describe the present
+        // servers.
         (former.lastError, former.lastErrorAt) = (nil, nil)
         self.servers = servers
         spareCount = spares.count

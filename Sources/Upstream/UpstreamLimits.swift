@@ -124,10 +124,10 @@ package enum UpstreamLimits {
 
     // MARK: - EDNS
 
-    /// Time without EDNS after a failed EDNS test.
+    /// Time for which queries have no EDNS after a failed check for EDNS.
     static let noEDNS: Duration = .seconds(900)
 
-    /// Minimum interval between EDNS tests of one server.
+    /// Minimum interval between two checks for EDNS at one server.
     static let ednsTestSpacing: Duration = .seconds(10)
 
     // MARK: - Letter case

@@ -100,7 +100,7 @@ struct ReadmeTests {
             .appending(path: "house-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: place) }
-        // Examples with these file names need secrets of these lengths.
+        // The examples name these files, which must contain secrets of these lengths.
         for (name, secret) in [
             ("token", "987654321"), ("aes", "1234567890123456"), ("des", "testkey1"),
         ] {

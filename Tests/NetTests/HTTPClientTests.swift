@@ -250,7 +250,8 @@ struct HTTPClientTests {
             #expect(try await client.send(secure("/hello"), deadline: patience).connectionReused)
             #expect(client.connectionsOpened == 1)
         }
-        // The reply has shown that the connection works, so this request does not replace it.
+        // The reply has shown that the connection works, so this request does not replace the
+        // connection.
         _ = try await client.send(fresh, deadline: patience)
         let error = await failure(of: secure("/silent"), deadline: Clock.now + .milliseconds(100))
         #expect(error == .timedOut(reused: true))

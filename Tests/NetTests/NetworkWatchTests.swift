@@ -51,7 +51,7 @@ final class PrivateNetwork: Sendable {
         guard program.end() == 0 else { throw Program.Failure(what: "sysctl \(name)") }
     }
 
-    /// Uses no pipes, which other programs would inherit.
+    /// Runs a program without pipes, because other programs could inherit the pipes.
     private func run(_ arguments: [String]) throws {
         let program = try Program(
             "nsenter",

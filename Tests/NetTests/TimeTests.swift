@@ -14,7 +14,7 @@ struct TimeTests {
         clock_gettime(CLOCK_BOOTTIME, &time)
         let between = UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec) / 1000
         let after = Clock.bootMicroseconds(Clock.now)
-        // Conversion rounds up.
+        // The conversion to microseconds rounds up, so the result can be 1 µs too high.
         #expect(before <= between + 1)
         #expect(between <= after)
     }

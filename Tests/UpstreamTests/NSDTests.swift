@@ -106,7 +106,7 @@ private final class NSD: Sendable {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         var failure: (any Error)?
         for _ in 0..<5 {
-            // Another process may take the port first.
+            // Another process may take this port before NSD binds it.
             let port = try DatagramListener(binding: any, shared: false).address.port
             do { return try NSD(port: port) } catch { failure = error }
         }

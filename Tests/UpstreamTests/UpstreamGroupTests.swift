@@ -811,7 +811,7 @@ struct UpstreamGroupTests {
             #expect(try await harness.ask(group) == .failure(.declined(rcode)))
         }
         #expect(!group.health.health(of: dot).isFit)
-        // The probe after the period may be a minute late.
+        // The first probe after the ten minutes can be sent up to a minute later.
         await harness.advance(by: .seconds(90))
         _ = try await harness.ask(group)
         await harness.advance(by: .seconds(1))

@@ -41,7 +41,7 @@ extension Listeners {
             }
             datagrams = bound
         } else {
-            // Every socket needs a worker, even if there are more sockets than `workers`.
+            // Assigns a worker to every socket, even if there are more sockets than `workers`.
             datagrams = (0..<max(workers, adopted.count)).map { adopted[$0 % adopted.count] }
         }
     }

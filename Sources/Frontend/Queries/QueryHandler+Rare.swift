@@ -21,7 +21,7 @@ extension QueryHandler {
         var plain = Message(header: header)
         plain.questions = message.questions
         if var edns = message.edns {
-            // All other options are removed, because they do not change the reply.
+            // Removes all other EDNS options, because they do not change the reply.
             edns.options.removeAll {
                 $0.code != EDNSOption.Code.cookie && $0.code != EDNSOption.Code.keepalive
             }

@@ -141,7 +141,7 @@ package final class QueryHandler {
 
     private func resolve(_ miss: Miss, mayBeCached: Bool = true) {
         miss.handler = self
-        // Captures one object, so that the closure needs no allocation.
+        // The closure captures only one object, so that the closure needs no allocation.
         let completion = Completion<Resolution> { miss.handler?.finish(miss, $0) }
         begin(miss.plain, miss.origin, mayBeCached: mayBeCached, completion)
     }

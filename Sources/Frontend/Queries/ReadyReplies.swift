@@ -12,7 +12,7 @@ struct ReadyReplies {
 
         let own: Int
 
-        /// Octets of the records; 0 if the previous entry has the same records.
+        /// Octets of the records in this entry; 0 if the previous entry already counts them.
         var shared: Int
     }
 
@@ -44,7 +44,7 @@ struct ReadyReplies {
         next += 1
         octets -= entry.own
         if next < entries.count, entries[next].shared == 0 {
-            // The next entry uses the same records, so their octets still count.
+            // The next entry shares the records, so the octets of the records still count.
             entries[next].shared = entry.shared
         } else {
             octets -= entry.shared

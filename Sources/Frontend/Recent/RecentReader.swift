@@ -17,7 +17,7 @@ package struct RecentReader {
     package struct News {
         package var words: [UInt64] = []
 
-        /// Number of records that were overwritten before they were read.
+        /// Number of records that a writer thread overwrote before this reader copied them.
         package var lost: UInt64 = 0
     }
 

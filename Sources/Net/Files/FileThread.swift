@@ -23,8 +23,8 @@ package final class FileThread: Sendable {
         queue = try? BackgroundQueue(named: "files", itemLimit: 2) { accesses, _ in
             for access in accesses { access() }
         }
-        // An error is ignored here, because the daemon makes the same call on other threads, and
-        // reports the error there.
+        // Ignores an error, because the daemon also drops the capabilities of other threads, and
+        // reports an error there.
         queue?.add { try? OwnProcess.dropCapabilities() }
     }
 
@@ -39,8 +39,8 @@ package final class FileThread: Sendable {
         let result = Lock<Value?>(nil)
         queue.add { [self] in
             let value = body()
-            // Cleared before the result is set: as soon as the caller sees the result, the caller
-            // may start another access.
+            // Clears the flag before it sets the result: as soon as the caller sees the result, the
+            // caller may start another access.
             isBusy.store(false, ordering: .releasing)
             result.withLock { $0 = value }
             done.open()

@@ -292,8 +292,7 @@ extension EasyHandle {
             guard received.headers.octets == 0 else { return .broken(text) }
             return wasSent ? .cutOff(reused: isReusing) : .connect(text, isOpen: true)
         case CURLE_SSL_CONNECT_ERROR:
-            // The certificate is not the cause of this error; the peer may have closed the
-            // connection.
+            // The certificate did not cause this error; perhaps the peer has closed the connection.
             return .connect(details ?? text, isOpen: true)
         case _ where Self.isHandshakeFailure(code):
             return .tls(details ?? text)

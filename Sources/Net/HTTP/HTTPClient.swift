@@ -82,7 +82,7 @@ package final class HTTPClient: HTTPTransport {
         do throws(HTTPError) {
             try begin(transfer)
         } catch {
-            // The completion handler must run after `send` has returned.
+            // Uses a task, because the completion handler must run after `send` has returned.
             ServiceLoop.task { transfer.end(.failure(error)) }
         }
         return transfer
@@ -90,8 +90,8 @@ package final class HTTPClient: HTTPTransport {
 
     package func reset() {
         let old = providers.values.flatMap { $0.reset() }
-        // Completion handlers may send again, so they run after all reactions to the network
-        // change.
+        // Ends the requests in a task: completion handlers may send again, so they must run after
+        // all reactions to the network change.
         ServiceLoop.task {
             for pool in old { pool.abandonAll(.broken("the connections were dropped")) }
         }

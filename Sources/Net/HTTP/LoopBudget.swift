@@ -179,8 +179,7 @@ final class LoopMeter {
             firstRead = Clock.now
             return true
         }
-        // First compares the elapsed time, which needs no system call, and is at least the CPU
-        // time.
+        // First compares the elapsed time: it is at least the CPU time, and needs no system call.
         guard isStopped || overflows(firstRead.duration(to: Clock.now)) else { return true }
         if overflows(Clock.threadTime - start) { isStopped = true }
         return !isStopped

@@ -30,7 +30,8 @@ package final class Alarm {
 
     /// Cancels the action, but not the timer, which a later ``set(_:)`` can use.
     ///
-    /// For alarms that are set again soon; until then, the timer may ring once without an action.
+    /// Use this for an alarm that is set again soon. Until then, the timer may expire once; then no
+    /// action runs.
     package func suspend() { wanted = nil }
 
     /// Moves the alarm to `instant`, unless it is set to an earlier instant.

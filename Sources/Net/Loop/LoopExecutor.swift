@@ -86,7 +86,7 @@ package final class LoopExecutor: SerialExecutor {
     private init() {
         alarm = linux_eventfd()
         precondition(alarm >= 0, "no eventfd for the service loop: \(errorText(errno))")
-        // The eventfd is edge-triggered and therefore never read.
+        // The loop never reads the eventfd, because epoll reports it edge-triggered.
         let error = poller.add(alarm, EPOLLIN.rawValue | EPOLLET.rawValue, nil)
         precondition(error == 0, "cannot watch the eventfd: \(errorText(error))")
     }

@@ -84,7 +84,8 @@ package final class NetworkWatch {
         state = try look.state()
         heard = state
         watch = nil
-        // Level-triggered, because one iteration may not read all datagrams.
+        // Level-triggered: if one call of `read` does not read all datagrams, the next iteration
+        // continues.
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in self?.read() }
     }
 

@@ -57,7 +57,7 @@ package struct ResolverFiles: Sendable {
                 ]
             ),
             Directory(source: .dhcpcd, path: root + "/run/dhcpcd/hook-state/resolv.conf"),
-            // The hook of `httpdnsctl setup` writes these files.
+            // The dhclient hook that `httpdnsctl setup` installs writes these files.
             Directory(source: .dhclient, path: root + "/run/httpdnsd-dhclient"),
         ]
         states = root + "/run/systemd/netif/links"
@@ -166,7 +166,8 @@ package struct ResolverFiles: Sendable {
             if Self.isOfIPsec(name) { entry.isTunnel = true }
             entry.takesAll = exclusive != nil
             if let index = result.firstIndex(where: { $0.hasSameNames(as: entry) }) {
-                // Two programs can configure one interface, for example for IPv4 and for IPv6.
+                // Joins the servers: two programs can configure one interface, for example for IPv4
+                // and for IPv6.
                 let all = result[index].servers + entry.servers
                 result[index].servers = Array(all.prefix(LinkResolvers.maximumServers))
                 result[index].searches += entry.searches

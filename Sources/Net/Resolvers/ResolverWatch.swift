@@ -165,7 +165,7 @@ package final class ResolverWatch {
                 openBus()
             }
             guard !bus.isOpen else { return }
-            // Without the bus, no service replies.
+            // Waits for no service, because no service can reply without the bus.
             awaited = []
             resolved.hasStopped()
             changed()
@@ -285,7 +285,7 @@ package final class ResolverWatch {
         let isKnown = object == .resolved ? resolved.isKnown : networkManager.isKnown
         switch reply {
         case .noReply:
-            // An earlier reply stays valid, because the service still runs.
+            // An earlier reply stays valid, because systemd-resolved still runs.
             if object == .resolved { resolved.hasNotReplied() }
             if !isKnown { settle(service) }
             let pause = min((pauses[service] ?? Self.shortestPause / 2) * 2, Self.longestPause)

@@ -70,8 +70,7 @@ final class Endpoint {
 
     var peerAddress: SocketAddress? { descriptor?.peerAddress }
 
-    /// Suspends until an edge or `deadline`; returns if an edge has occurred since the last
-    /// attempt.
+    /// Suspends until an edge or `deadline`, but not if an edge occurred since the last attempt.
     func wait(
         for direction: Direction,
         until deadline: Instant?

@@ -12,7 +12,7 @@ package struct PassedSocket: Sendable, Hashable {
     package let address: SocketAddress
     package let transport: Transport
 
-    /// The listener that adopts the socket owns the descriptor.
+    /// Descriptor of the socket; the listener that adopts the socket owns this descriptor.
     let descriptor: Int32
 
     /// Throws `SocketError.unusable` if the socket is neither bound UDP nor listening TCP.

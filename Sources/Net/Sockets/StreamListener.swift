@@ -56,7 +56,7 @@ package final class StreamListener {
         if error == EADDRINUSE {
             try Self.removeStale(address)
             error = address.bind(descriptor.raw)
-            // Another process has made the socket in the meantime.
+            // Another process has created this socket file in the meantime.
             if error == EADDRINUSE { throw .pathInUse(path) }
         }
         guard error == 0 else { throw .system(call: "bind", code: error) }
@@ -103,12 +103,12 @@ package final class StreamListener {
             if raw >= 0 {
                 inRow += 1
                 let descriptor = try OwnedDescriptor(raw, from: "accept")
-                // A Unix socket does not have this option.
+                // Ignores the error of a Unix socket, which does not have this option.
                 try? descriptor.set(TCP_NODELAY, at: Int32(IPPROTO_TCP), to: 1)
                 do throws(SocketError) {
                     return try StreamConnection(descriptor)
                 } catch {
-                    // The kernel cannot watch the connection (epoll), so the connection is closed.
+                    // Drops the connection, because the kernel cannot watch it (epoll).
                     try await pause(after: error)
                     continue
                 }

@@ -81,7 +81,7 @@ package final class TLSConnection: OctetStream {
         }
         while true {
             let step = engine.read(upTo: limit)
-            // Sends a reply to a key update of the peer, if any.
+            // Sends the reply of the TLS engine to a key update of the peer, if there is one.
             try await flush(deadline: deadline)
             switch step {
             case .done(let octets):

@@ -13,7 +13,7 @@ package final class TrustStores {
         /// The previous certificates remain in use.
         case failed(source: String, TLSError)
 
-        /// The system has no certificates, or only in directories; no previous certificates exist.
+        /// The system's file has no certificates, although directories may; no previous ones exist.
         case absent(source: String, TLSError)
     }
 

@@ -236,7 +236,8 @@ extension AttemptPlan {
         return advance(to: next, now: now)
     }
 
-    /// Returns the attempts that became overdue since the last call; their servers get a probe.
+    /// Returns the attempts that became overdue since the last call; the caller probes their
+    /// servers.
     mutating func newlySuspicious(now: Instant) -> [Try] {
         guard let suspicion, now >= suspicion else { return [] }
         return running.indices.compactMap { index in

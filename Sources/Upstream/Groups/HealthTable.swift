@@ -123,7 +123,8 @@ package final class HealthTable {
     /// Resumes sending queries to the upstream `name`; returns false if it was not paused.
     package func resume(_ name: String) -> Bool {
         guard paused.remove(name) != nil else { return false }
-        // While the upstream was paused, the timers of its servers sent no probes.
+        // Probes the servers now, because their timers sent no probes while the upstream was
+        // paused.
         for (server, page) in pages.values where server.name == name && server.isProtected {
             probeIfDue(server, page)
         }
@@ -211,7 +212,7 @@ extension HealthTable {
         let end = now + UpstreamLimits.loopWait
         ServiceLoop.task { [self] in
             let query = Query(question: Question(name: name, type: .txt))
-            // The reply does not matter: a loop is detected when the query arrives at this daemon.
+            // Ignores the reply, because a loop is detected when the query arrives at this daemon.
             _ = try? await server.exchange(query, deadline: end)
             try? await clocks.sleep(end)
             guard probes.removeValue(forKey: label) != nil else { return }

@@ -278,7 +278,7 @@ extension ServerHealth {
             declines += 1
             guard rest != nil || declines >= UpstreamLimits.declinesBeforeRest else { return false }
         } else if !isDown, !isSilent(since: began) {
-            // Only the probe was lost: the server has replied since the start of the probe.
+            // Ignores the failure: the server has replied since the start of the probe.
             return false
         }
         (declines, lostAt) = (0, nil)

@@ -197,7 +197,7 @@ package final class HTTPSTransport: UpstreamTransport {
                 return send(exchange, for: attempt, transfer, isFresh: isFresh, isRepeated: true)
             }
             if let transfer {
-                // The result of a probe is not noted, because probes use other connections.
+                // Notes only the results of client queries, because probes use other connections.
                 note(sent)
                 transfers.end(transfer)
                 transfer.request = nil

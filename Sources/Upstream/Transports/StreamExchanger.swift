@@ -8,7 +8,7 @@ internal import Net
 /// large or late replies for these clients could delay probes and the replies for other clients.
 @ServiceLoop
 final class StreamExchanger {
-    /// Number of established connections, and number of queries on a reused connection.
+    /// Number of established connections, and number of queries that used an existing connection.
     private var opened: UInt64 = 0
     private var reused: UInt64 = 0
     private var earlierForeignReplies: UInt64 = 0

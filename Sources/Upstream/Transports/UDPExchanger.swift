@@ -299,7 +299,7 @@ final class UDPSocketSlot: DatagramReceiving {
     }
 
     func failed(_ error: SocketError) {
-        // The socket is closed first, because a completion handler may open a new socket.
+        // Closes the socket first, because a completion handler may open a new socket.
         let queries = removeAll()
         close()
         for query in queries { query.attempt.end(.failure(UpstreamError(error))) }

@@ -32,7 +32,7 @@ final class FloodServer: Sendable {
 
     private let listener: ListeningSocket
 
-    /// Starts a server; `gate` delays the handshake until a signal.
+    /// Starts a server; with a `gate`, the handshake begins after a signal of the semaphore.
     init(_ flood: Flood, after gate: DispatchSemaphore? = nil) throws {
         certificate = try ServerCertificate()
         listener = try ListeningSocket()
