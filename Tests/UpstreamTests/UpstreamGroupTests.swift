@@ -199,8 +199,8 @@ struct UpstreamGroupTests {
 
     // MARK: - Spare servers
 
-    /// Returns a group with the servers of a VPN, and a spare server for names that they all
-    /// decline.
+    /// Returns a group with the servers of a VPN, and a spare server for names that all servers of
+    /// the VPN decline.
     @ServiceLoop
     private func group(
         _ vpn: ScriptedUpstream...,

@@ -5,15 +5,16 @@ package import Resolver
 internal import Synchronization
 
 package enum QuerySource: Int, CaseIterable {
-    /// The cache, with a fresh entry.
+    /// Answer from the cache, from a fresh entry.
     case cache
 
-    /// The cache, with a stale entry, because no source answered in time.
+    /// Answer from the cache, from a stale entry, because no source answered in time.
     case stale
     case vendor
     case upstream
 
-    /// This daemon: `hosts`, special names, suppressed families, and types that are not forwarded.
+    /// Answer of the daemon itself: `hosts`, special names, suppressed families, and types that are
+    /// not forwarded.
     case local
 
     /// Refused: the client is not allowed, the class is not IN, or the client exceeds the rate

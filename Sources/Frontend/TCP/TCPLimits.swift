@@ -21,17 +21,19 @@ enum TCPLimits {
     /// Maximum sessions of all clients that `allow` excludes; each of their queries gets REFUSED.
     static let excludedConnections = 16
 
-    /// Number of unanswered queries of a session at which the daemon stops reading from it.
+    /// If a session has this number of unanswered queries, the daemon stops reading from the
+    /// session.
     static let pending = 100
 
     static let malformed = 8
 
     // MARK: - Octets
 
-    /// Octets of unsent replies in a session above which the daemon stops reading from it.
+    /// If a session has more octets of unsent replies, the daemon stops reading from the session.
     static let unwritten = 256 << 10
 
-    /// Octets of unread queries and unsent replies above which a session is closed.
+    /// If a session has more octets of unread queries and unsent replies, the daemon closes the
+    /// session.
     static let heldPerSession = 512 << 10
 
     /// Octets held for all sessions of a client, above which its largest session is closed.

@@ -4,7 +4,7 @@ private import Glibc
 
 /// The system's clocks, which no other file reads.
 package enum Clock {
-    /// Time of CLOCK_BOOTTIME, which advances also during suspension, so that TTLs expire.
+    /// Time of CLOCK_BOOTTIME, which also advances during suspension, so that TTLs expire.
     package static var now: Instant {
         let time = read(CLOCK_BOOTTIME)
         return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))

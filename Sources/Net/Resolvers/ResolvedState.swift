@@ -25,7 +25,7 @@ struct ResolvedState {
 
     var isKnown: Bool { latest != nil }
 
-    /// True if no server of the network may be used.
+    /// True if no server of the network may be used, because systemd-resolved has not replied yet.
     var isSilent: Bool { service == .silent }
 
     /// True if the resolv.conf of systemd-resolved may be used.

@@ -53,8 +53,8 @@ package final class DatagramSocket {
         if let watch {
             try watch.resume(on: opened.raw)
         } else {
-            // Level-triggered, so that detecting an empty queue needs no system call. `unowned`,
-            // because the socket owns the watch.
+            // The watch is level-triggered, so that the socket detects an empty queue without a
+            // system call. `unowned` is safe, because the socket owns the watch.
             watch = try DescriptorWatch(opened.raw, .readable) { [unowned self] _ in receive() }
         }
         // Unlike an assignment, `swap` needs no run-time exclusivity check.

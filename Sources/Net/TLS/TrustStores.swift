@@ -10,7 +10,7 @@ package final class TrustStores {
     package enum Notice: Sendable {
         case reloaded(source: String)
 
-        /// The previous certificates remain in use.
+        /// The changed certificates cannot be used; the previous certificates remain in use.
         case failed(source: String, TLSError)
 
         /// The system's file has no certificates, although directories may; no previous ones exist.

@@ -51,8 +51,7 @@ struct ServerHealth: Sendable, Hashable {
 
     private var declines = 0
 
-    /// Start of the first attempt without a reply that caused a probe, since the server's last
-    /// reply.
+    /// Start of the first unanswered attempt that caused a probe after the server's last reply.
     private var suspectedSince: Instant?
 
     /// Time of the last query of a client with a high load.

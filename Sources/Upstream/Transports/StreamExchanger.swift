@@ -170,8 +170,8 @@ final class StreamExchanger {
         _ own: PipelinedConnection,
         _ purpose: Purpose
     ) async throws(UpstreamError) -> ConnectionRace.Reply {
-        // A query of a client in `slowClients` could delay other queries. So it uses another
-        // purpose's connection only if it was sent on no established connection.
+        // A query of a client in `slowClients` could delay other queries. So this query uses the
+        // connection of another purpose only if no established connection has been tried.
         let isSlow = purpose == .queriesOfBusyClients && !attempt.isOfBusyClient
         if !own.wasServed, !isSlow || !race.connections.contains(where: \.wasServed) {
             // Does not wait if the server did not accept an earlier connection of this purpose.
