@@ -11,7 +11,7 @@ package struct Call: Sendable, Equatable {
     /// True if the client wants no reply.
     package var oneway: Bool
 
-    /// True if the client requests another protocol; the daemon always refuses.
+    /// True if the client requests another protocol, which the daemon always refuses.
     package var upgrade: Bool
 
     // MARK: - Making

@@ -45,7 +45,7 @@ package struct Reply: Sendable, Equatable {
         continues: Bool = false
     ) throws -> [UInt8] {
         let envelope = Envelope(parameters: results, continues: continues ? true : nil)
-        // `+ [0]` would copy the message.
+        // Appends the NUL to a variable, because `+ [0]` would copy the message.
         var message = try JSONText.encode(envelope)
         message.append(0)
         return message

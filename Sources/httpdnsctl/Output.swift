@@ -50,8 +50,8 @@ enum Output {
 }
 
 func systemMessage(_ number: Int32) -> String {
-    // SAFETY: strerror returns a C string that stays until its next call. This program has one
-    // thread.
+    // SAFETY: strerror returns a C string that stays valid until the next call of strerror. This
+    // program has one thread.
     unsafe String(cString: strerror(number))
 }
 

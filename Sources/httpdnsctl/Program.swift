@@ -29,7 +29,7 @@ struct Program {
         } catch let failure as Failure {
             guard failure.status != .ok else { return .ok }
             if printsJSON, !failure.isInReply {
-                // A write error cannot be reported.
+                // Ignores a write error, because it cannot be reported without output.
                 try? Output.write(failure.json)
             } else {
                 Output.error(failure.text)

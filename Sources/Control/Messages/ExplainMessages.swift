@@ -85,7 +85,7 @@ package struct ExplainedRoute: Codable, Sendable, Equatable {
     }
 }
 
-/// Cost of a query now, and of the next resolution.
+/// Cost of a query that arrives now, and cost of the next resolution.
 package struct ExplainedCost: Codable, Sendable, Equatable {
     package var billableCalls = 0
     package var vendor: String?

@@ -42,13 +42,15 @@ package struct FleetStats: Codable, Sendable, Equatable {
     package var found: UInt64 = 0
     package var notFound: UInt64 = 0
 
-    /// Number of vendor calls that this machine announced, so that other machines waited for it.
+    /// Number of vendor calls that this machine announced, so that other machines wait for the
+    /// result.
     package var led: UInt64 = 0
 
     /// Number of lookups that waited for the vendor call of another machine.
     package var waited: UInt64 = 0
 
-    /// Number of lookups that waited for another machine, and got no answer from it.
+    /// Number of lookups that waited for another machine, but did not get an answer from the other
+    /// machine.
     package var waitedInVain: UInt64 = 0
 
     package var published: UInt64 = 0
@@ -58,7 +60,7 @@ package struct FleetStats: Codable, Sendable, Equatable {
 
     package var timeouts: UInt64 = 0
 
-    /// Number of ignored values and messages.
+    /// Number of values and messages that this machine ignored.
     ///
     /// They were, for example, forged, unreadable, replayed, or older than a flush.
     package var rejected: UInt64 = 0

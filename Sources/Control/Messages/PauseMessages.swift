@@ -50,7 +50,8 @@ package struct PauseReply: Codable, Sendable, Equatable {
     /// Suspension that is in force after the call; nil if there is none.
     package var rest: VendorRest?
 
-    /// Pauses that leave names without any vendor and upstream, one sentence each; nil for none.
+    /// Pauses that leave names without any vendor and upstream, one sentence each; nil without such
+    /// pauses.
     package var problems: [String]?
 
     package init(vendor: String, changed: Bool, inFlight: Int, rest: VendorRest?) {

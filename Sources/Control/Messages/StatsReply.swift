@@ -78,7 +78,8 @@ package struct QueryStats: Codable, Sendable, Equatable {
 
     package var byTransport: Counts = [:]
 
-    /// Queries with source `vendor`: `vendor` (this machine made the call), `fleet` (another).
+    /// Queries with source `vendor`, by the machine that made the call: `vendor` (this machine) or
+    /// `fleet` (another machine).
     package var byOrigin: Counts?
 
     /// Queries that an upstream answered after `fallback-after`, before the vendors had replied.

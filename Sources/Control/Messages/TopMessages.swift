@@ -97,7 +97,8 @@ package struct NameCost: Codable, Sendable, Equatable {
     /// Maximum error of `calls`: this name replaced another name in the table, and took its count.
     package var excess: UInt64
 
-    /// Upper bound of the units of the calls since this replacement (`calls - excess` calls).
+    /// Upper bound of the units of the `calls - excess` calls that were counted for this name
+    /// itself.
     package var units: UInt64?
 
     package var route: String

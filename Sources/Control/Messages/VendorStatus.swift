@@ -34,7 +34,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     /// Seconds by which the vendor's clock is ahead of the clock of this machine.
     package var clockSkewSeconds: Int?
 
-    /// Clock skew in seconds that is too large for a correction; nil if there is none.
+    /// Clock skew in seconds, if the skew is too large for a correction; otherwise nil.
     package var refusedClockSkewSeconds: Int?
 
     package init(name: String, kind: String, channel: String, state: HealthStatus = .up) {

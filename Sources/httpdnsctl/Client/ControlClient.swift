@@ -18,8 +18,8 @@ struct ControlClient {
     /// Makes one call, and passes each reply to `take`.
     ///
     /// - Parameter silence: longest expected time between two replies. The first reply must arrive
-    ///   within ``limit``, and each further reply within `silence` plus ``limit``. If nil, further
-    ///   replies have no time limit.
+    ///   within ``limit``, and each further reply within `silence` plus ``limit``. If `silence` is
+    ///   nil, further replies have no time limit.
     func stream(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
@@ -76,9 +76,9 @@ struct ControlClient {
 
     /// Makes a call that may take minutes.
     ///
-    /// Each time `limit` passes without a reply, calls `Version` on another connection, and throws
-    /// if the daemon does not answer `Version` either. Even if this function throws, the daemon may
-    /// have executed the slow call.
+    /// Each time `limit` passes without a reply, the function calls `Version` on another
+    /// connection, and throws if the daemon does not answer `Version` either. Even if the function
+    /// throws, the daemon may have executed the call.
     ///
     /// - Parameter progress: receives the elapsed time each time the daemon answers `Version`.
     /// - Throws: the errors of `call`.

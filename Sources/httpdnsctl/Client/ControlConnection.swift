@@ -9,7 +9,7 @@ struct ControlConnection: ~Copyable {
     var timeout: Duration? { didSet { deadline = timeout.map { .now.advanced(by: $0) } } }
     private var deadline: ContinuousClock.Instant?
 
-    /// Callback when the time limit ends; if the callback returns, the time limit starts again.
+    /// Called if no reply arrives in time; the wait continues unless this function throws.
     var onSilence: (() throws(Failure) -> Void)?
 
     private var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)

@@ -132,8 +132,8 @@ extension Check {
         guard let check = machine.settings else {
             return .skipped("httpdnsd is not installed, or --check timed out")
         }
-        // Ignores errors about missing credentials: systemd passes credentials only to
-        // httpdnsd.service, so this check does not have them.
+        // Ignores errors about missing credentials, because systemd passes credentials only to
+        // httpdnsd.service, and not to this run of `httpdnsd --check`.
         let lines = check.output.split(separator: "\n").map(String.init)
         let faults = ["only root can read", "httpdnsd.service cannot listen"]
         if let line = lines.first(where: { line in faults.contains { line.contains($0) } }) {

@@ -3,7 +3,7 @@ import Control
 import DNSWire
 
 extension Check {
-    /// Check of containers: each must query the daemon at an address other than loopback.
+    /// Check of containers: each container must query the daemon at an address beyond loopback.
     static let containers = Check("containers") { machine in
         var results: [Verdict] = []
         let file = ResolvConfText(machine.resolver.text ?? "")
@@ -77,7 +77,7 @@ extension Check {
         }.filter { !$0.isEmpty }
     }
 
-    /// Clock error, in seconds, from which the check warns; each vendor accepts at least 15 min.
+    /// Smallest clock error in seconds with a warning; each vendor accepts an error of 15 min.
     private static let largestSkew = 60
 
     static let clock = Check("clock") { machine in

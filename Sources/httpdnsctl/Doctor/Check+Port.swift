@@ -27,7 +27,7 @@ extension Check {
                 results.failure(what, fix: remedy(socket, isRoot: machine.isRoot))
             } else if machine.status == nil {
                 // The daemon does not run, so the daemon's addresses are unknown. Perhaps the
-                // daemon ended because this socket occupied one of them.
+                // daemon ended because this socket occupied one of these addresses.
                 let every = socket.server.isIPv6 ? "[::]:53" : "0.0.0.0:53"
                 results.warning(
                     what + ", so the daemon cannot listen on that address or on \(every)",
@@ -69,9 +69,9 @@ extension Check {
         let has = listeners.contains {
             ServerAddress($0.address) == socket.server && $0.transport == socket.transport.rawValue
         }
-        // The process with pid 1 is systemd, which keeps a copy of each socket that it passes to
-        // the daemon. Any other process that shares the port (SO_REUSEPORT) receives some of the
-        // queries.
+        // The daemon has a listener at the address of this socket. A socket of pid 1 is no problem:
+        // systemd keeps a copy of each socket that systemd passes to the daemon. Any other process
+        // that shares the port (SO_REUSEPORT) receives some of the queries.
         if has { return socket.process.map { $0.pid != 1 } ?? false }
         if machine.status != nil, !socket.server.address.isUnspecified { return false }
         return machine.servers.contains { server in
@@ -116,7 +116,7 @@ extension Check {
     }
 
     static let answers = Check("answers") { machine in
-        // If the daemon does not run, an answer would come from another server.
+        // Does not query an address if the daemon does not run: another server would answer.
         guard machine.status != nil else {
             return .skipped("not checked, because the daemon's listeners are unknown")
         }

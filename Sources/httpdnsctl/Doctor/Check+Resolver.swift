@@ -211,7 +211,8 @@ extension Check {
                 fix: "check resolv-conf and nsswitch above; strace -f getent ahosts NAME"
             )
         }
-        // If this machine has no IPv6 (or no IPv4), getaddrinfo omits the addresses of this family.
+        // Compares only the families (IPv4, IPv6) in the result of getaddrinfo, because getaddrinfo
+        // omits the addresses of a family that this machine does not have.
         let families = Set(lookup.addresses.map(\.octets.count))
         let expected = lookup.expected.map { expected in
             expected.filter { families.isEmpty || families.contains($0.octets.count) }

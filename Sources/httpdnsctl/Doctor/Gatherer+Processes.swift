@@ -28,7 +28,8 @@ extension Gatherer {
                 user: entry.user,
                 process: pid.map { .init(name: names[$0] ?? "?", pid: $0) }
             )
-            // Several workers of the daemon can have sockets at one address: lists only the first.
+            // Several workers of the daemon can have sockets at one address: adds only the first
+            // socket.
             if !machine.sockets.contains(socket) { machine.sockets.append(socket) }
         }
         machine.descriptors = machine.status.flatMap { status in

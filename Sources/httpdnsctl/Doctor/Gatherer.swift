@@ -6,7 +6,7 @@ import Glibc
 /// Collector of the facts for the checks.
 ///
 /// By default, the checks query only names that the daemon answers locally. If programs use another
-/// resolver, that resolver gets a query for a random name below `test.`.
+/// resolver instead of the daemon, that resolver gets a query for a random name below `test.`.
 struct Gatherer {
     let tree: FileTree
     let client: ControlClient

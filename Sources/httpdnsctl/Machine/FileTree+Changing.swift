@@ -114,8 +114,8 @@ extension FileTree {
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 throw Failure(message: "another httpdnsctl setup is running")
             }
-            // If another run removed the directory before this run got the lock, the loop locks the
-            // new directory.
+            // Runs `body` only if the locked directory still exists. If another run removed the
+            // directory before this run got the lock, the loop locks the new directory.
             if isPresent(descriptor, at: directory) { return try body() }
         }
     }

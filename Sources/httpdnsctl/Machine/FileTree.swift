@@ -23,7 +23,7 @@ struct FileTree: Sendable {
 
     // MARK: - Names
 
-    /// Resolves the symbolic links in a path, in the last component only if `followsLast` is true.
+    /// Resolves the symbolic links in a path; in the last component, only if `followsLast` is true.
     ///
     /// - Throws: if the path has too many links.
     func resolve(_ path: String, followsLast: Bool) throws(Failure) -> String {

@@ -28,9 +28,9 @@ enum Subprocess {
         guard let program = command.first.flatMap(path) else { return nil }
         let start = ContinuousClock.now
         var ends: [Int32] = [-1, -1]
-        // Uses a socket pair, because the Glibc module has no pipe2.
+        // Uses a socket pair in place of a pipe, because the Glibc module has no pipe2.
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        // SAFETY: socketpair(2) writes two numbers into an array of two.
+        // SAFETY: socketpair(2) writes two descriptors into an array of two elements.
         guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else { return nil }
         defer { close(ends[0]) }
         let pid = spawn(program, command, output: ends[1])
@@ -46,7 +46,7 @@ enum Subprocess {
         }
         var word: Int32 = 0
         // Waits without a time limit, because a program that has closed its output exits soon.
-        // SAFETY: waitpid(2) writes one number.
+        // SAFETY: waitpid(2) writes one integer.
         while unsafe waitpid(pid, &word, 0) < 0, errno == EINTR {}
         return Outcome(
             status: isEnded ? nil : word & 0x7F == 0 ? word >> 8 & 0xFF : 128 + word & 0x7F,

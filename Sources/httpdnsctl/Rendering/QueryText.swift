@@ -68,7 +68,7 @@ extension String {
 }
 
 extension QueryEvent {
-    /// Source and server for a cached answer; otherwise the server or, if it is nil, the source.
+    /// Source and server of a cached answer; otherwise the server or, without a server, the source.
     var from: String {
         guard let server, source == "cache" || source == "stale" else { return server ?? source }
         return "\(source) (\(server))"

@@ -125,7 +125,8 @@ enum StatusText {
 
     private static func notes(_ vendor: VendorStatus) -> [String] {
         var notes: [String] = []
-        // If calls stop because of the budget, the line of the budget already reports the reason.
+        // If calls stop because of a problem with the budget, the line about the budget already
+        // reports this problem.
         if let rest = vendor.rest, rest.by != .budget || vendor.budget?.problem == nil {
             notes.append(VendorText.rest(rest, of: vendor.name))
         }

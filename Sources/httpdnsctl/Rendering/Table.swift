@@ -72,7 +72,8 @@ struct Table {
         var text = ""
         var column = 0
         for (index, cell) in cells.enumerated() where !cell.text.isEmpty {
-            // Puts the cell below its title if there is room, otherwise next to the previous cell.
+            // Puts the cell below the column title if there is room, otherwise next to the previous
+            // cell.
             let start = widths[..<index].reduce(0) { $0 + $1 + 2 }
             let offset =
                 start + (columns[index].isNumeric ? widths[index] - cell.text.count : 0)
@@ -82,7 +83,7 @@ struct Table {
                 column = offset + cell.text.count
                 continue
             }
-            // If this is the last cell with text, wraps the text inside its column.
+            // If this is the last cell with text, wraps the text inside the column of this cell.
             let isLast = cells[(index + 1)...].allSatisfy(\.text.isEmpty)
             let longest = cell.text.split(separator: " ").map(\.count).max() ?? 0
             if isLast, column <= offset, start + longest <= width {
@@ -128,7 +129,7 @@ struct Table {
     }
 }
 
-/// Content of a cell: a text, or a cell with a tone.
+/// Content of a cell: a `String`, or a `Cell`, which has a color.
 protocol TableContent {
     var cell: Table.Cell { get }
 }

@@ -16,8 +16,9 @@ enum VendorText {
     static func budget(_ budget: BudgetStatus) -> String {
         let beyond =
             switch budget.state {
-            // Even if the budget is not spent, `beyond` can be above 0: it includes calls of an
-            // earlier day, and calls that were not made while the counts were unknown.
+            // `beyond` can be above 0 although the budget is not spent: the count includes calls of
+            // an earlier day, and calls that the daemon did not make while the stored counts were
+            // unknown.
             case .within:
                 budget.beyond == 0 ? "" : ", \(calls(budget.beyond)) not made, or made over budget"
             case .spent: ", \(calls(budget.beyond)) not made"

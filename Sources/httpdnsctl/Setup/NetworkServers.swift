@@ -43,7 +43,7 @@ extension ResolverFacts {
         return servers
     }
 
-    /// Files in which NetworkManager and pppd store servers, even if resolv.conf is not theirs.
+    /// Files in which NetworkManager and pppd store servers, even if they do not write resolv.conf.
     private static let privateFiles = [
         Paths.networkManager + "/resolv.conf", "/etc/ppp/resolv.conf",
     ]
@@ -56,7 +56,7 @@ struct KnownServers {
     /// Servers of the present leases, which the hooks of setup have saved.
     let leased: [String]
 
-    /// Servers in the file of setup, if the administrator edited this file later; otherwise empty.
+    /// Servers in the file of saved nameservers, if the administrator edited this file; else empty.
     let edited: [String]
 
     /// Last known servers of the network.
@@ -95,7 +95,7 @@ struct KnownServers {
         }
     }
 
-    /// Servers of former and present leases of dhclient, the latest last.
+    /// Servers of each former and present lease of dhclient, the latest lease last.
     ///
     /// dhclient writes `option domain-name-servers 192.0.2.1,192.0.2.2;`.
     static func leases(in tree: FileTree) -> [[String]] {

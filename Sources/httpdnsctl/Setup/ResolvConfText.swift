@@ -48,7 +48,8 @@ struct ResolvConfText: Equatable, Sendable {
             options.append(option)
         }
         let addresses = servers.prefix(Self.maximumServers).map { "\($0.address)" }
-        // The daemon compares the addresses in this comment with the nameservers of the file.
+        // Writes the addresses also into a comment: the daemon compares these addresses with
+        // the nameservers of the file, and so detects a file that another program has changed.
         return Self.text(
             [
                 "# Written by httpdnsctl setup for " + addresses.joined(separator: " ")

@@ -98,7 +98,8 @@ extension ResolverFacts {
     /// For a file that setup changed, the facts are from the original content in the setup journal.
     /// If the setup journal does not have the original, the facts are from a default content.
     ///
-    /// - Parameter seesSetup: true to use the present content of such a file, and not a default.
+    /// - Parameter seesSetup: true to use the present content, instead of a default, for a file
+    ///   whose original is not in the setup journal.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,

@@ -127,7 +127,7 @@ enum ResolverOwner: Equatable, Sendable {
         self = place.owner
     }
 
-    /// Returns the program that is named in the first comments of the file; nil if none is.
+    /// Returns the program that the first comments of the file name; nil if they name none.
     init?(signedIn text: String?) {
         let head = (text ?? "").split(separator: "\n").prefix(12).filter {
             $0.hasPrefix("#") || $0.hasPrefix(";")

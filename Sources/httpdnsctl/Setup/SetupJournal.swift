@@ -16,7 +16,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
 
     var commands: [[String]]
 
-    /// Commands that a revert runs after it restored the files; if nil, it runs `commands` again.
+    /// Commands that a revert runs after it has restored the files; if nil, it runs `commands`.
     var undo: [[String]]?
 
     struct Entry: Codable, Equatable, Sendable {
@@ -41,7 +41,8 @@ struct SetupJournal: Codable, Equatable, Sendable {
         }
     }
 
-    /// Returns the journal; nil if there is none, or if it is damaged and `ignoringDamage` is true.
+    /// Returns the journal; nil without a journal, or if it is damaged and `ignoringDamage` is
+    /// true.
     ///
     /// - Throws: if the journal is unreadable or from a newer version.
     static func read(
@@ -103,7 +104,8 @@ struct SetupJournal: Codable, Equatable, Sendable {
 }
 
 extension SetupJournal {
-    /// Journal without the original of resolv.conf, if another program rewrote the file since then.
+    /// Returns the journal without the entry of resolv.conf, if another program has rewritten
+    /// resolv.conf since the setup; otherwise returns the unchanged journal.
     ///
     /// `setup apply --force` then records the present file as the original.
     func withoutReplaced(in tree: FileTree) throws(Failure) -> SetupJournal {

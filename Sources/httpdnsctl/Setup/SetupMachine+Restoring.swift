@@ -34,7 +34,9 @@ extension SetupMachine {
         return faults
     }
 
-    /// Removes the directories that setup created, then the journal or, if given, writes `former`.
+    /// Removes the directories that setup created, then the journal.
+    ///
+    /// - Parameter former: journal to write, instead of removing the journal.
     func finish(
         _ journal: SetupJournal,
         leaving former: SetupJournal? = nil
@@ -109,7 +111,8 @@ extension SetupMachine {
             }
             return nil
         }
-        // After its notification, systemd-resolved needs time to get the servers of the network.
+        // If resolv.conf is a link, waits up to 3 s for a nameserver: after its notification,
+        // systemd-resolved needs time to get the servers of the network.
         var turns = tree.isThisMachine && now.kind == .link ? 6 : 0
         while target != nil {
             if hasServer(facts, besides: journal.ownServers) { return nil }
@@ -166,7 +169,7 @@ extension SetupMachine {
 
     /// Replaces backups of vpnc-script that contain the resolv.conf of setup.
     ///
-    /// When the VPN ends, vpnc-script would restore such a backup.
+    /// Otherwise, vpnc-script would restore such a backup when the VPN ends.
     private func replaceCopies(_ original: FileState?, _ known: KnownServers) throws(Failure) {
         let directory = "/run/vpnc"
         for name in tree.names(in: directory) where name.hasPrefix("resolv.conf-backup") {

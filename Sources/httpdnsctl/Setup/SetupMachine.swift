@@ -53,7 +53,8 @@ struct SetupMachine {
             if now != entry.before, now != old[entry.path]?.after { changed.append(entry.path) }
         }
         try removeLeftovers()
-        // Even if the files are correct, a service may not have read them; `fault` checks this.
+        // Even if the files are correct, a service may not have read the files; `fault` checks
+        // this.
         if isDone, fault(in: plan) == nil { return .unchanged }
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
         for entry in entries where try tree.state(entry.path) != entry.after {
@@ -106,7 +107,7 @@ struct SetupMachine {
         }
     }
 
-    /// Returns a journal with the present content of the files, to restore if the setup fails.
+    /// Returns a journal with the present content of the files, which is restored if setup fails.
     private func rollback(
         of journal: SetupJournal,
         to recorded: SetupJournal?,
@@ -133,9 +134,9 @@ struct SetupMachine {
         let saved = ResolverFacts.Paths.networkServers
         var entries = plan.changes.map { change in
             var after = change.after
-            // If an earlier setup saved nameservers with `chosenMark`, these nameservers stay if
-            // no other program rewrote resolv.conf. The new plan would save them without this mark
-            // if the network now offers the same servers.
+            // If an earlier setup saved nameservers with `chosenMark`, these nameservers stay if no
+            // other program rewrote resolv.conf. The new plan would save these nameservers without
+            // the mark if the network now offers the same servers.
             if change.path == saved, old[ResolverFacts.Paths.resolvConf] != nil,
                 let chosen = old[saved]?.after, chosen.text.contains(SetupPlan.chosenMark)
             {
@@ -146,8 +147,8 @@ struct SetupMachine {
         }
         // Restores files that an earlier setup changed, and that this plan does not change.
         // Exception: the file of saved nameservers stays until the revert, because possibly no
-        // other file has these nameservers. If the nameservers are from the settings of
-        // systemd-resolved, the file does not stay, because these settings apply again.
+        // other file has these nameservers. If the saved nameservers are from the settings of
+        // systemd-resolved, the file is also restored, because these settings apply again.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             let isSaved =
                 entry.path == saved && entry.after.isFromSetup
@@ -256,7 +257,7 @@ struct SetupMachine {
             && !ResolvConfText(now.text).networkServers.isEmpty
     }
 
-    /// Suffix of the copy of a file that changed since the setup, before setup replaces the file.
+    /// Suffix of a copy: a changed file is copied before setup or a revert replaces the file.
     static let copySuffix = ".httpdnsd-replaced"
 
     private func keepCopies(of paths: [String]) throws(Failure) {
@@ -269,7 +270,8 @@ struct SetupMachine {
 
     // MARK: - Details
 
-    /// Removes temporary journal files of an interrupted run, and their directory if it is empty.
+    /// Removes temporary journal files of an interrupted run, and the empty directory of the
+    /// journal.
     ///
     /// The lock ensures that no other run is active.
     private func removeLeftovers() throws(Failure) {

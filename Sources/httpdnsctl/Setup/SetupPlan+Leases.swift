@@ -27,12 +27,12 @@ extension SetupPlan {
         if owner == .dhcpcd || writes { planDhcpcd(facts) }
     }
 
-    /// Saves servers that a DHCP client wrote, through the link resolv.conf, to a file of
-    /// systemd-resolved.
+    /// Saves the servers in a file of systemd-resolved that a DHCP client has overwritten.
     ///
-    /// A restart of systemd-resolved deletes these servers, and no source for `from: network` has
-    /// them. If an earlier setup has already saved these servers and restarted systemd-resolved,
-    /// the saved servers stay.
+    /// The DHCP client wrote to the file through the link /etc/resolv.conf. A restart of
+    /// systemd-resolved deletes these servers, and `from: network` finds them in no other place. If
+    /// an earlier setup has already saved these servers and restarted systemd-resolved, the saved
+    /// servers stay.
     mutating func keepLeases(_ facts: ResolverFacts) {
         let isByLease =
             ResolverOwner(signedIn: facts.text) != .resolved || !facts.savedServers.isEmpty
@@ -101,7 +101,7 @@ extension SetupPlan {
         )
     }
 
-    /// Saves the nameservers of resolv.conf for `from: network`, unless a program reports them.
+    /// Saves the nameservers of resolv.conf for `from: network`, if they could otherwise be lost.
     ///
     /// Nameservers that the operator chose get the option `chosenMark`. Without this option, the
     /// daemon uses the copy only while no other source has a server. If NetworkManager,
@@ -109,8 +109,9 @@ extension SetupPlan {
     /// is saved, because the nameservers would be wrong in another network.
     mutating func saveNameservers(_ facts: ResolverFacts) {
         let nameservers = ResolvConfText(facts.text ?? "").networkServers
-        // False for dhclient, which may be installed but not running, and for dhcpcd, openresolv
-        // and resolvconf, which may be removed later.
+        // False for managers that perhaps report no nameservers to the daemon later: dhclient may
+        // be installed but not running, and dhcpcd, openresolv and resolvconf may be removed.
+        // Therefore setup saves their nameservers.
         let isReported =
             switch owner {
             case .dhclient, .dhcpcd, .openresolv, .resolvconf: false
@@ -139,7 +140,8 @@ extension SetupPlan {
         save(servers, search + ["options " + Self.resolvedMark], facts)
     }
 
-    /// Option that marks saved servers as from resolved.conf(5); the daemon uses them first.
+    /// Option for saved servers from resolved.conf(5); the daemon uses servers with this option
+    /// first.
     static let resolvedMark = "httpdnsd-resolved"
     static let chosenMark = "httpdnsd-chosen"
 

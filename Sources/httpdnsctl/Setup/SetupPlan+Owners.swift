@@ -61,8 +61,8 @@ extension SetupPlan {
         if !usesStub, facts.present.contains(Paths.networkManager),
             ResolverOwner.networkManager.isAlive(facts)
         {
-            // resolv.conf is no longer a link to the file of the stub, so NetworkManager would
-            // overwrite resolv.conf.
+            // resolv.conf is no longer a link to the file of the stub. Without this drop-in,
+            // NetworkManager would overwrite resolv.conf.
             planNetworkManager(facts)
         }
         if usesStub, facts.resolvConf.kind == .link,

@@ -4,7 +4,7 @@ import DNSWire
 import Glibc
 
 struct SetupServers {
-    /// Addresses at which a DNS server answers; if there is none, the first candidate.
+    /// Addresses at which a DNS server answers; if no server answers, the first candidate.
     var servers: [ServerAddress]
 
     var obstacles: [SetupPlan.Obstacle] = []
@@ -12,7 +12,7 @@ struct SetupServers {
     /// Name that the daemon answers locally (RFC 6761 §6.3).
     static let question = Name(labels: "localhost")
 
-    /// Detects and tests the addresses of the daemon.
+    /// Detects the addresses of the daemon, and checks that the daemon answers.
     ///
     /// - Parameters:
     ///   - given: addresses from the operator; if empty, the addresses are detected.
@@ -155,7 +155,8 @@ struct SetupServers {
         return switch ask(stub, name) {
         case .silence: fault + "does not answer"
         case .answer(.servFail, _): fault + "answers SERVFAIL"
-        // A fault such as ECONNREFUSED: the stub is disabled, and programs use nss-resolve.
+        // A fault such as ECONNREFUSED is acceptable: the stub is disabled, and programs use
+        // nss-resolve instead.
         case .answer, .fault: nil
         }
     }
