@@ -32,7 +32,7 @@ package final class ManagementQueue {
     private var pause: (any Cancellable)?
     package nonisolated init(_ clocks: Clocks = .system) { self.clocks = clocks }
 
-    /// Queues `job`, and runs it when it is the user's turn; `job` must not wait for a client.
+    /// Queues `job`, and runs `job` at the turn of the user; `job` must not wait for a client.
     ///
     /// - Parameter user: numeric user ID; all scrapes have one ID, because HTTP reports no user.
     func run<Value: Sendable>(

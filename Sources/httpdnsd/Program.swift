@@ -56,7 +56,8 @@ struct Program: ParsableCommand {
     }
 
     static func main() {
-        // Swift reads the arguments from /proc. Without them, `--check` would start a daemon.
+        // Swift reads the arguments from /proc. Without /proc, there are no arguments, so a call
+        // with `--check` would start a daemon.
         guard !CommandLine.arguments.isEmpty else {
             complain("cannot read the arguments, because /proc is not mounted: mount /proc")
             Glibc.exit(2)
@@ -153,7 +154,8 @@ struct Program: ParsableCommand {
         // A new thread inherits the capabilities of its creator. The service loop needs them to
         // bind sockets, so its thread starts before this thread drops its capabilities.
         ServiceLoop.start()
-        // Ignores a failure: the service loop later also drops its capabilities, and then logs it.
+        // Ignores a failure: the service loop later also drops its capabilities, and logs a
+        // failure.
         try? OwnProcess.dropCapabilities()
         // The writer thread inherits the reduced capabilities of this thread.
         log.startWriter()

@@ -64,7 +64,8 @@ package struct ControlDispatcher: Sendable {
 
     // MARK: - Private
 
-    /// Size in octets; after a larger reply, the daemon returns free memory to the system.
+    /// Size of a reply in octets; after a larger reply, the daemon returns free memory to the
+    /// system.
     private static let longOctets = 1024 * 1024
 
     private struct Unsent: Error {
@@ -221,7 +222,8 @@ package struct ControlDispatcher: Sendable {
             }
             // The bill contains names that clients queried, so the peer needs a permission.
             try allowPrivacy(call, to: peer)
-            // Runs outside the queue: `countByVendors` waits for vendors, and would block others.
+            // Runs outside the queue, because `countByVendors` waits for vendors, and would block
+            // the other calls in the queue.
             await handler.countByVendors()
             return try await message(for: peer) { try await handler.bill(request) }
         case .prove:
@@ -262,7 +264,8 @@ package struct ControlDispatcher: Sendable {
             // read.
             try allowChange(call, by: peer)
             let reply = try await checks.run(for: peer.uid) {
-                // While the check was in the queue, the control server may have stopped.
+                // Skips the check if the control server has stopped while the check was in the
+                // queue.
                 try Task.checkCancellation()
                 return try await handler.check(request)
             }
@@ -331,7 +334,8 @@ package struct ControlDispatcher: Sendable {
         logger.info("control: \(call.method) by uid \(peer.uid), pid \(peer.pid)")
     }
 
-    /// Logs the change; the metadata give each subject and method its own limit in `LogLimiter`.
+    /// Logs the change, with metadata by which `LogLimiter` limits each subject and method
+    /// separately.
     private func note(_ change: PauseReply, _ method: ControlInterface.Method, _ text: String) {
         logger.notice(
             "\(change.subject): \(text)",

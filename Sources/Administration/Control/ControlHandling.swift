@@ -13,7 +13,7 @@ package protocol ControlHandling: Sendable {
     func status() async throws(MethodError) -> StatusReply
     func stats(reset: Bool) async throws(MethodError) -> StatsReply
 
-    /// Sends the counters now, and then once per `interval` until cancelled.
+    /// Sends the counters now, and then once per `interval` until the task is cancelled.
     ///
     /// - Throws: `CancellationError`, and the errors of `send`.
     func stats(every interval: Duration, _ send: @escaping Send<StatsReply>)
@@ -102,7 +102,7 @@ package struct LongReply<Results: Encodable & Sendable>: Sendable {
     /// Reason of the error if the reply exceeds ``ControlLimits/replyOctets``.
     let excess: String
 
-    /// Builds the results; may return nil if they are too long.
+    /// Builds the results; may return nil if the results are too long.
     let results: @Sendable () -> Results?
 
     package init(excess: String, results: @escaping @Sendable () -> Results?) {

@@ -176,13 +176,13 @@ package final class ControlServer {
                 "too many calls with `more` are in progress: at most \(places.streams) in total, "
                 + "and \(places.streamsPerUser) for each user except root"
             try await send(try Reply(MethodError.failed(reason: reason)).message())
-            // Closes the connection, because it would occupy a place that another client can use
-            // for a call with one reply.
+            // Closes this connection: otherwise, the connection would occupy a place that another
+            // client can use for a call with one reply.
             throw Refusal(description: reason)
         }
         defer { places.endStream(peer.uid) }
-        // A stream that sends nothing for days does not notice that the client has disconnected.
-        // Therefore `whenGone` cancels the stream.
+        // If the client disconnects, `whenGone` cancels the call: a call that sends no reply for
+        // days would not notice this itself.
         let work = ServiceLoop.throwingTask { [dispatcher] in
             try await dispatcher.answer(call, from: peer, send)
         }

@@ -36,7 +36,8 @@ package struct GroupSocket {
         do throws(SocketError) {
             return try listen(path, mode, number, warning: nil)
         } catch .system(call: "chown", code: EPERM), .system(call: "chown", code: EINVAL) {
-            // EINVAL: the daemon's user namespace does not contain the group (`PrivateUsers=`).
+            // With EINVAL, the daemon's user namespace does not contain the group
+            // (`PrivateUsers=`).
             return try listen(
                 path,
                 mode,

@@ -6,16 +6,18 @@ internal import Net
 /// HTTP/1.1 server of `/metrics` on one address or Unix socket.
 ///
 /// A client uses at most the memory of one request head and one reply. Deadlines end slow
-/// connections. If too many clients are connected, the server closes the oldest connection without
-/// a request in progress or, if there is none, the oldest connection, to accept a new client.
+/// connections. If a client connects above the limit of connections, the server closes the oldest
+/// connection that has no request in progress. If all connections have a request in progress, the
+/// server closes the oldest connection.
 @ServiceLoop
 final class MetricsServer {
     struct Limits: Sendable {
         var connections = 16
 
-        /// Maximum number of tasks, including tasks of replaced connections.
+        /// Maximum number of tasks, including tasks of closed connections.
         ///
-        /// The task of a replaced connection ends after its turn in the ``ManagementQueue``.
+        /// If the server closes a connection to accept a new client, the task of the closed
+        /// connection still waits for its turn in the ``ManagementQueue``.
         var tasks: Int { 2 * connections }
 
         /// Maximum time between two requests of a client; usual intervals of scrapers are shorter.

@@ -3,7 +3,8 @@ internal import Net
 
 /// Renderer of the metrics, one text at a time.
 ///
-/// All requests for a format that arrive before the rendering of this format begins get one text.
+/// Requests for a format that arrive before the next rendering of this format begins share the text
+/// of this rendering.
 @ServiceLoop
 final class ScrapeRenderer {
     private static let user: UInt32 = 0

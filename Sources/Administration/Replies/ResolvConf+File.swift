@@ -52,9 +52,9 @@ extension ResolvConf {
         }
     }
 
-    /// Problem for `status`: programs do not get answers from the daemon; nil without a problem.
+    /// Reason why programs get no answers from the daemon, for `status`; nil if there is none.
     ///
-    /// Nil also if neither resolv.conf points to the daemon nor a setup is in force.
+    /// Also nil if resolv.conf does not point to the daemon, and no setup is in force.
     func problem(allow: [IPPrefix]) -> String? {
         guard let first = nameservers.first else { return nil }
         if pointsHere == true {
@@ -73,7 +73,8 @@ extension ResolvConf {
                 + nameservers.joined(separator: ", ")
                 + ": see `httpdnsctl setup --dry-run`, then run `httpdnsctl setup apply --force`"
         }
-        // An address that is not loopback is no problem: the operator may use another machine.
+        // An address beyond loopback is no problem: the operator may use the daemon of another
+        // machine.
         guard SocketAddress(first, defaultPort: 53)?.ip.isLoopback == true else { return nil }
         return
             "/etc/resolv.conf, written by `httpdnsctl setup apply`, names \(first), but the daemon "

@@ -56,7 +56,7 @@ extension CacheStats {
 extension VendorStats {
     /// Creates the counters of a vendor.
     ///
-    /// - Parameter spared: calls that the daemon avoided before the vendor client got a lookup.
+    /// - Parameter spared: calls that the daemon avoided without a lookup at the vendor client.
     init(name: String, _ statistics: VendorStatistics, spared: SparedCalls, routes: RouteNames) {
         var reply = Self(name: name)
         reply.protected = statistics.isProtected

@@ -25,7 +25,7 @@ extension DaemonState {
                 ? "names that no vendor answers, and types other than A and AAAA," : "names"
             problems.append(outage.reason + Self.effect(outage.upstream, on: names))
         }
-        // Routes are not compared with each other, because there can be 100,000.
+        // Checks each route alone: to compare 100,000 routes with each other would take too long.
         let isVendorless = { (route: RouteSettings) in
             route.fallback == .none && !route.vendors.isEmpty
                 && route.vendors.allSatisfy(pausedVendors.contains)

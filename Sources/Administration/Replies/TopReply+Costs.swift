@@ -12,7 +12,8 @@ extension TopReply<NameCost> {
     @ServiceLoop
     init(costliest count: Int, total: UInt64, sinceSeconds: Int, _ state: DaemonState) {
         let routes = state.routeNames
-        // Each of the `count` costliest names is among the `count` costliest names of its vendor.
+        // Each of the `count` costliest names of all vendors is also among the `count` costliest
+        // names of its own vendor.
         let costs = state.vendors.flatMap { vendor in
             vendor.client.costliestNames(count).map { entry in
                 NameCost(entry, vendor: vendor.settings.name, routes)

@@ -183,9 +183,9 @@ extension ControlHandler {
 }
 
 extension RouteEntry {
-    /// Creates the entry of a route that is not in the settings.
+    /// Creates the entry of a route from a routing domain, or from the captive portal mode.
     ///
-    /// Routing domains and the captive portal mode add routes that are not in the settings.
+    /// The settings do not contain such a route.
     fileprivate init(ofNetwork match: RouteTable.Match) {
         self.init(
             place: match.route.place,

@@ -55,7 +55,7 @@ extension ControlHandler {
     private static let dumpedTogether = 256
 
     package func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply {
-        // Does not hold the `DaemonState`: after a reload, it would keep old settings in memory.
+        // Does not hold the `DaemonState`, which would keep old settings in memory after a reload.
         let cache = daemon.state.cache
         let origins = daemon.state.resolver.origins
         var walk = CacheWalk(cache)

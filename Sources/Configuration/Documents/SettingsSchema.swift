@@ -102,7 +102,8 @@ extension SettingsSchema {
         ])
     }
 
-    /// Schema for `words`, as texts and as YAML values, because editors read `1.1` as a number.
+    /// Schema for `words`: as texts, and as YAML values, because editors read an unquoted `1.1` as
+    /// a number.
     static func words(_ words: [String]) -> YAMLNode {
         .map([
             ("enum", .list(words.map { .text($0) } + words.map(YAMLNode.word).filter(\.isTyped)))

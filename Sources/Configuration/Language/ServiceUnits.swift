@@ -11,7 +11,7 @@ package struct ServiceUnits {
         "/etc/systemd/system",
     ]
 
-    /// Addresses that systemd passes over UDP and TCP.
+    /// Addresses for which systemd passes both a UDP socket and a TCP socket to the service.
     private var passed: Set<SocketAddress> = []
 
     /// First port that needs no capability.
@@ -33,7 +33,8 @@ package struct ServiceUnits {
             var addresses: [String: Set<SocketAddress>] = [:]
             for (key, value) in Self.lines(of: socket, in: directories)
             where key.hasPrefix("Listen") {
-                // An empty value removes all addresses of the unit, of all kinds.
+                // An empty value, such as `ListenStream=`, removes the addresses of all `Listen…`
+                // lines before it.
                 guard !value.isEmpty else {
                     addresses = [:]
                     continue
@@ -69,7 +70,7 @@ package struct ServiceUnits {
         }
         let files = [main] + dropIns.sorted { $0.key < $1.key }.map(\.value)
         return files.flatMap { (text($0) ?? "").split(separator: "\n") }.compactMap { line in
-            // The spaces in a list of capabilities are not needed.
+            // Removes all spaces; also a list of capabilities can be checked without its spaces.
             let line = line.filter { $0 != " " && $0 != "\t" }
             guard let sign = line.firstIndex(of: "=") else { return nil }
             return (String(line[..<sign]), String(line[line.index(after: sign)...]))
@@ -90,9 +91,9 @@ extension ServiceUnits {
     /// A restart of httpdnsd.socket also restarts the service and the other socket unit, which
     /// require this unit. systemd refuses to restart the other socket unit while the service runs.
     ///
-    /// - Parameter replaces: true if the unit has an address that overlaps this address. systemd can
-    ///   open only one of them. The unit always has a loopback address, which a wildcard address
-    ///   overlaps.
+    /// - Parameter replaces: true if the unit has an address that overlaps the added address, so
+    ///   that systemd can open only one of the two addresses. A wildcard address always overlaps
+    ///   the loopback address of the unit.
     package static func advice(for address: SocketAddress, replaces: Bool = false) -> String {
         let unit = socket(for: address)
         let reset = replaces || address.isUnspecified ? "an empty ListenDatagram=, " : ""

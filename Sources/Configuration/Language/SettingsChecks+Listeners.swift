@@ -40,8 +40,9 @@ extension Settings {
             let each = SettingsLimits.workers(workers, forEachOf: listen.count, besides: 0)
             reading.warn(
                 reading.place(of: "workers"),
-                "`workers` (\(workers)) for each of \(listen.count) addresses in `listen` exceeds "
-                    + "the limit of \(SettingsLimits.allWorkers) in total: each address gets \(each)",
+                "`workers` (\(workers)) applies to each of the \(listen.count) addresses in "
+                    + "`listen`, and the total exceeds the limit of \(SettingsLimits.allWorkers): "
+                    + "each address gets \(each)",
                 hint: "reduce `workers`; one is enough for most machines"
             )
         }
@@ -61,7 +62,7 @@ extension Settings {
         }
     }
 
-    /// Warns of an address that the service cannot bind, and that systemd does not pass.
+    /// Warns of an address that the service cannot bind, and for which systemd passes no socket.
     private func warnOfUnits(
         _ address: SocketAddress,
         at place: YAMLPlace,

@@ -156,8 +156,8 @@ extension Settings {
         } else if directory != Self.directory(of: ControlSettings().socket),
             !reading.environment.mayBeDirectory(directory)
         {
-            // No warning for the default socket, because systemd creates its directory when the
-            // service starts.
+            // No warning for the directory of the default socket, because systemd creates this
+            // directory when the service starts.
             reading.warn(
                 reading.place(of: "control.socket"),
                 "the directory \(directory) does not exist: \(effect)",

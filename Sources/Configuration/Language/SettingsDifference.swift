@@ -69,7 +69,7 @@ struct TreeComparison {
     private let limit: Int
     init(limit: Int = .max) { self.limit = limit }
 
-    /// Number of comparisons, for tests.
+    /// Number of compared nodes, from which a test concludes that the time is linear.
     private(set) var steps = 0
 
     /// Appends the differences to `changes`, in linear time.

@@ -6,7 +6,7 @@ package import Net
 package struct SettingsEnvironment: Sendable {
     package var credentialsDirectory: String?
 
-    /// True if missing credentials only cause a warning, because `--check` runs outside the unit.
+    /// True if a missing credential causes only a warning: `--check` runs outside the unit.
     package var passesOverCredentials = false
 
     /// True if libcurl supports HTTP/3; if nil, the check asks libcurl.
@@ -20,18 +20,28 @@ package struct SettingsEnvironment: Sendable {
     /// start.
     package var mayBeDirectory: @Sendable (String) -> Bool = { _ in true }
 
-    /// Returns true if a path is known to be a directory; at the start of the daemon always false.
+    /// Returns true if a path is known to be a directory.
+    ///
+    /// At the start of the daemon, always returns false, because a slow disk must not delay the
+    /// start.
     package var isDirectory: @Sendable (String) -> Bool = { _ in false }
 
-    /// Returns false if a path is known not to exist; at the start of the daemon always true.
+    /// Returns false if a path is known not to exist.
+    ///
+    /// At the start of the daemon, always returns true, because a slow disk must not delay the
+    /// start.
     package var mayExist: @Sendable (String) -> Bool = { _ in true }
 
     /// Returns false if a path is known to be a file other than a socket.
     ///
-    /// At the start of the daemon, always returns true.
+    /// At the start of the daemon, always returns true, because a slow disk must not delay the
+    /// start.
     package var mayBeSocket: @Sendable (String) -> Bool = { _ in true }
 
-    /// Returns false if a group is known not to exist; at the start of the daemon always true.
+    /// Returns false if a group is known not to exist.
+    ///
+    /// At the start of the daemon, always returns true, because a slow disk must not delay the
+    /// start.
     package var mayBeGroup: @Sendable (String) -> Bool = { _ in true }
 
     /// Returns the installed units of the service for `--check`; otherwise nil.
@@ -69,7 +79,9 @@ package struct SettingsEnvironment: Sendable {
         return environment
     }
 
-    /// Environment for reloads and checks by the daemon: also checks files, directories and groups.
+    /// Environment for a reload, and for the method `Check` of the daemon.
+    ///
+    /// In this environment, the checks also examine files, directories and groups.
     package static var reload: SettingsEnvironment {
         var environment = process
         environment.mayBeDirectory = { RegularFile.fault(of: $0)?.isAbsence == false }

@@ -75,7 +75,7 @@ extension SettingsFile {
 
     private static let wrongSuffix = ".yml"
 
-    /// Returns the drop-ins of `file`, with misnamed files, in byte order of their names.
+    /// Returns the drop-ins of `file`, including misnamed files, in byte order of their names.
     static func dropIns(of file: String, after earlier: Int) -> [SettingsFile] {
         let directory = file + directorySuffix
         let names: [String]
@@ -96,7 +96,7 @@ extension SettingsFile {
         }
     }
 
-    /// Returns the names of the files in a directory with one of the suffixes, without hidden files.
+    /// Returns the names in a directory that end in one of the suffixes, without hidden files.
     static func names(
         in directory: String,
         endingIn suffixes: [String]

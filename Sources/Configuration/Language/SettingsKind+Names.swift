@@ -128,7 +128,7 @@ extension SocketAddress {
 }
 
 extension SocketAddress {
-    /// Adds the brackets that an IPv6 address before a port lacks: `[::1]:53` for `::1:53`.
+    /// Adds the missing brackets of an IPv6 address before a port: `[::1]:53` for `::1:53`.
     ///
     /// Returns nil for all other texts.
     static func bracketed(_ text: String) -> String? {

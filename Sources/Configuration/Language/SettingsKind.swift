@@ -142,7 +142,8 @@ extension SettingsKind {
     static func choice(aliases: [String: String] = [:]) -> SettingsKind
     where Value: RawRepresentable<String> & CaseIterable & Hashable {
         let words = Value.allCases.map(\.rawValue)
-        // Not `joined`: its first call looks up conformances, which takes 0.15 ms.
+        // Uses `reduce`, because the first call of `joined` looks up conformances, which takes 0.15
+        // ms.
         let list = words.dropFirst().reduce("`\(words[0])`") { $0 + ", `\($1)`" }
         let expected = words.count == 1 ? list : "one of " + list
         return SettingsKind(

@@ -19,7 +19,7 @@ package enum SettingsLimits {
     static let callsPerSecond = 1...1_000_000
     static let workers = 1...256
 
-    /// Maximum workers of all addresses; further addresses get one worker each.
+    /// Maximum number of workers of all addresses; further addresses get one worker each.
     ///
     /// A worker takes up to 192 KiB, and `TasksMax=` of the unit limits the number of threads.
     static let allWorkers = 128
@@ -37,7 +37,7 @@ package enum SettingsLimits {
     static let fleetServers = 1...16
     static let fleetSecretOctets = 32...1_024
 
-    /// Time for which a client waits for the call of another machine.
+    /// Time for which a client waits for the vendor call of another machine of the fleet.
     static let fleetWait: ClosedRange<Duration> = .zero...(.seconds(2))
 
     static let fleetTimeout: ClosedRange<Duration> = .milliseconds(1)...(.seconds(1))

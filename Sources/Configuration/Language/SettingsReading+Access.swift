@@ -5,8 +5,9 @@ extension SettingsReading {
     /// Warns that the service cannot read a file or directory, although `--check` as root can.
     ///
     /// - Parameters:
-    ///   - exempt: a directory that, like the directories above it, is not checked.
-    ///   - hint: replaces the hint to change the mode of the file.
+    ///   - exempt: directory that is not checked; the directories above it are not checked either.
+    ///   - hint: hint of the warning; if nil, the hint is to change the mode of the file or
+    ///     directory.
     mutating func warnIfOnlyForRoot(
         _ path: String,
         at place: YAMLPlace,

@@ -100,8 +100,8 @@ extension YAMLReader {
         var node = YAMLNode(content: .refused, place: event.place)
         switch event.kind {
         case .scalar(let text, let plain):
-            // The check of the file cannot find control characters that are written as escapes,
-            // such as `"\0"`.
+            // Checks the parsed value, because the check of the file text cannot find control
+            // characters that are written as escapes, such as `"\0"`.
             if text.unicodeScalars.contains(where: Self.isControl) {
                 complain(event.place, "a value must not contain newlines or control characters")
             } else {

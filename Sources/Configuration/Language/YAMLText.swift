@@ -8,7 +8,7 @@
 struct YAMLText {
     let octets: ArraySlice<UInt8>
 
-    /// Position after the last character before the final newline.
+    /// Position of the end of the text, before a final newline.
     let end: YAMLPlace
 
     init(_ octets: [UInt8], file: Int = 0) throws(YAMLComplaint) {
