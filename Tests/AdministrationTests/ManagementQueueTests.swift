@@ -77,9 +77,7 @@ struct ManagementQueueTests {
         #expect(scrapes == 2)
     }
 
-    @Test(
-        "a flood of scrapes has a limited count of waiting requests; then each connection ends"
-    )
+    @Test("during a flood of scrapes, few requests are queued, and the newest client gets a reply")
     @ServiceLoop
     func flood() async throws {
         let clock = TestClock()

@@ -103,9 +103,7 @@ struct SettingsHintTests {
         "  \(name): {kind: alibaba, account: 1, price: {per-10000: 1, weight: 1, currency: \(currency)}}\n"
     }
 
-    @Test(
-        "an IPv6 address that looks like an address and a port causes a warning, unless it is local"
-    )
+    @Test("an IPv6 address that looks like address and port causes a warning, unless it is local")
     func ambiguousAddress() throws {
         let text = isp + "listen: [\"fd00::1:53\"]\nallow: [\"fd00::/8\"]"
         let warnings = try settings(of: text).warnings.map(\.description)
@@ -134,7 +132,7 @@ struct SettingsHintTests {
         #expect(try settings(of: isp + "hosts: {files: [/etc/b]}").warnings.isEmpty)
     }
 
-    @Test("a larger cache than the memory limit of the service allows causes a warning")
+    @Test("a cache that is too large for the memory limit of the service causes a warning")
     func memoryLimit() throws {
         var environment = SettingsEnvironment()
         let warnings = { (size: String, limit: Int?) throws in
@@ -153,7 +151,7 @@ struct SettingsHintTests {
         #expect(try warnings("64MiB", 256 << 20).isEmpty)
     }
 
-    @Test("more workers than the limit for all addresses together cause a warning")
+    @Test("more workers than the common limit of all addresses (128) cause a warning")
     func workers() throws {
         let warnings = { (text: String) throws in
             try settings(of: isp + text).warnings.map(\.description)

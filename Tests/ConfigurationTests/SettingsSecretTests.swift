@@ -158,7 +158,8 @@ struct SettingsSecretTests {
             "\(Optional(secret) as Any)", "\(Mirror(reflecting: secret))",
         ]
         for text in texts { #expect(!text.contains(token)) }
-        // The start of the token, "867", as Swift prints an array of octets.
+        // Swift prints an array of octets as numbers: these are the octets of "867", the start of
+        // the token.
         for text in texts { #expect(!text.contains("56, 54, 55")) }
     }
 

@@ -80,7 +80,7 @@ struct SettingsVendorTests {
     }
 
     @Test(
-        "a machine without IPv6 is advised to suppress AAAA if families are billed",
+        "a hint advises a machine without IPv6 to suppress AAAA if the vendor bills each family",
         arguments: [
             ("kind: alibaba, account: 1", "", true),
             ("kind: alibaba, account: 1", "answers: {aaaa: suppress}", false),

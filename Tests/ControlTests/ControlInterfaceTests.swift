@@ -87,7 +87,7 @@ struct InterfaceTests {
         try read("method M() -> (a: ?A) type A (a: int)")
     }
 
-    @Test("a full method name gives its method")
+    @Test("the full name of a method is parsed as this method")
     func methodNames() {
         for method in ControlInterface.Method.allCases {
             #expect(ControlInterface.Method(fullName: method.fullName) == method)

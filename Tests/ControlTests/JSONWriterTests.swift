@@ -16,7 +16,7 @@ struct JSONWriterTests {
         return String(decoding: try JSONText.encode(value), as: UTF8.self)
     }
 
-    @Test("both write the same JSON for a dump entry, with and without its optional fields")
+    @Test("`JSONWriter` and Codable write equal dump entries, with and without optional fields")
     func dumps() throws {
         var reply = Samples.dump
         #expect(reply.entries.contains { $0.protected == nil })
@@ -31,7 +31,9 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("both write the same JSON for settings and routes, with and without `pattern`")
+    @Test(
+        "`JSONWriter` and Codable write equal settings, and equal routes with and without `pattern`"
+    )
     func settings() throws {
         #expect(try written(Samples.settings) == coded(Samples.settings))
         for reply in [
@@ -44,9 +46,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test(
-        "both write the same JSON for strings with any ASCII character, and with other characters"
-    )
+    @Test("`JSONWriter` and Codable write equal strings of ASCII and other characters")
     func characters() throws {
         var entry = Samples.dump.entries[0]
         let low = (UInt32(0)..<0x100).compactMap(Unicode.Scalar.init)

@@ -159,7 +159,8 @@ struct AbuseTests {
             let name = "bank\(round).example.org"
             try client.send(RawMessage.query(name, id: 0x7777))
             _ = try upstream.serveOne { query in
-                // After 8 foreign replies, the daemon would retry over TCP, so this sends only 7.
+                // After 8 foreign replies, the daemon would retry over TCP, so the test sends only
+                // 7.
                 var forged = (0..<3).map { _ in
                     var reply = Self.answer(query, name, 66)
                     let number = UInt16.random(in: 1...0xFFFF, using: &generator)

@@ -33,7 +33,7 @@ private final class Machine: Sendable {
             "2.0.192.in-addr.arpa": start + "@ NS ns.example.net.\n1 PTR www.example.com.\n",
         ]
         upstream = try TestUpstream(zones: TestUpstream.zones.merging(zones) { $1 }, in: namespace)
-        // Long timeouts: on a slow machine, a retry would change the count of calls.
+        // The timeouts are long, because a retry on a slow machine would change the count of calls.
         let vendor = try VendorText(
             .aes,
             servers: [emulator.address],
@@ -272,8 +272,8 @@ struct ClientTests {
             )
             #expect(told == [Self.www, ["no-data"], ["no-name"]], "\(options)")
         }
-        // Two of the lists have `use-vc`. With each of them, the client sends 5 queries over TCP: A
-        // and AAAA for two names, AAAA for one name.
+        // Two of the lists have `use-vc`. With each of these two lists, the client sends 5 queries
+        // over TCP: A and AAAA for two names, and AAAA for one name.
         #expect(try machine.daemon.stats()["queries", "by-transport", "tcp"].int == 2 * 5)
         try machine.stop()
     }

@@ -21,7 +21,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
 
     /// Channels that the test uses: HTTPS with HTTP/2 through nginx, and HTTP/1.1 with AES.
     ///
-    /// A fault in the encrypted content uses the two ciphers instead.
+    /// For a fault in the encrypted content, the test uses the channels `aes` and `des` instead.
     var channels: [VendorText.Channel] = [.https, .aes]
 
     /// True if the daemon detects the fault only by a timeout.

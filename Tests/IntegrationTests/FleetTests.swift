@@ -65,7 +65,7 @@ struct FleetTests {
     }
 
     @Test(
-        "`status` counts the machines; another secret or group, or `share: off`, shares no answer"
+        "`status` counts machines; with another secret, group or `share: off`, none shares answers"
     )
     func separated() throws {
         let redis = try TestRedis()
@@ -148,7 +148,8 @@ struct FleetTests {
         let redis = try TestRedis()
         let fleet = try FleetHarness("servers: [\"\(redis.address)\"]", extras: ["", "", ""])
         try fleet.connected()
-        // The reply to the first call reports the machine's network, so its answer is shared.
+        // The reply to the first call reports the machine's network, so the answer in this reply is
+        // shared.
         _ = try fleet.daemons[0].dig("www.example.com", "A")
         _ = try fleet.daemons[1].dig("four.example.com", "A")
         #expect(try fleet.emulator.lookups() == 2)

@@ -81,7 +81,7 @@ struct ListeningTests {
     }
 
     @Test(
-        "the daemon reports a listen address that no interface has, and serves it when it appears",
+        "the daemon reports a listen address that no interface has, and serves the address later",
         .needs(.unshare, .ip)
     )
     func laterAddress() throws {
@@ -133,7 +133,7 @@ struct ListeningTests {
         #expect(later.status == 0, "\(later.output)")
         let end = try daemon.program.stop()
         #expect(end.status == 0)
-        // A reload has removed this address.
+        // A reload has removed this address from the settings, so the daemon does not serve it.
         #expect(!end.errors.contains("192.0.2.6:53: an interface has the address"))
     }
 

@@ -59,7 +59,8 @@ struct LogTests {
             }
             #expect(found == count, "\(source)")
         }
-        // The upstream is not encrypted, and the vendor's channel does not authenticate the server.
+        // All answers are unprotected, because the upstream is not encrypted, and the vendor's
+        // channel does not authenticate the server.
         #expect(lines.count { $0.contains("unprotected=yes") } == 2 * names.count)
         for line in lines {
             #expect(line.contains(" client=127.0.0.1 ") && line.contains(" rcode=noerror "))
@@ -107,8 +108,8 @@ struct LogTests {
         let line = try harness.daemon.program.line(with: "warning: vendor tencent: ")
         #expect(line.contains("trying \(harness.emulator.address)"), "\(line)")
         #expect(line.contains("error=server-status") && line.contains("vendor=tencent"), "\(line)")
-        // On SIGUSR1, the daemon logs recent lines, also lines below the log level. It ignores the
-        // other signals.
+        // On SIGUSR1, the daemon logs recent lines, also lines below the log level. The daemon
+        // ignores SIGUSR2 and SIGALRM.
         harness.daemon.program.send(SIGUSR2)
         harness.daemon.program.send(SIGALRM)
         harness.daemon.program.send(SIGUSR1)

@@ -197,7 +197,8 @@ struct MetricsTests {
         #expect(try reply("HEAD /metrics \(end)").hasPrefix("HTTP/1.1 200 OK\r\n"))
         #expect(try idle[0].receive().isEmpty)
         #expect(idle[15].isSilent)
-        // The server does not close a connection with an unfinished reply, although it is older.
+        // `busy` has an unfinished reply. To accept new clients, the server closes an idle
+        // connection instead of `busy`, although `busy` is older.
         let busy = try Socket(.stream, to: port)
         let requests = String(repeating: "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", count: 400)
         try busy.send(Array(requests.utf8))

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// A machine with a link to a network and a link to a VPN; unbound is the server of each.
+/// A machine with a link to a network and a link to a VPN; each has an unbound server.
 private final class TwoLinks: Sendable {
     static let lan = "192.0.2.1"
     static let vpn = "198.51.100.1"

@@ -21,7 +21,7 @@ struct ServiceAddressTests {
         arguments: [VendorText.Channel.aes, .des]
     )
     func conf(channel: VendorText.Channel) throws {
-        // The daemon uses the port of the scheduling server also for the servers in its list.
+        // The daemon uses the port of the scheduling server also for the servers in the list.
         let namespace = try Namespace()
         let start = try TestEmulator(
             zone: ProgramHarness.zone,

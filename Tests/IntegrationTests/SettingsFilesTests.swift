@@ -43,7 +43,7 @@ struct SettingsFilesTests {
         }
     }
 
-    @Test("an unreadable drop-in is an error, a missing directory is not")
+    @Test("an unreadable drop-in is an error, but a missing drop-in directory is no error")
     func unreadable() throws {
         let files = try DropIns(isp)
         #expect(try files.daemon("--check").status == 0)

@@ -82,7 +82,7 @@ struct UsageTests {
     }
 
     @Test(
-        "despite two daemons, faults and kill -9, the bill is within the counts and the budget"
+        "with two daemons, faults and kill -9, the bill exceeds neither the counts nor the budget"
     )
     func bounds() throws {
         let (emulator, scratch) = (try TestEmulator(zone: Self.zone), try Scratch())
@@ -109,7 +109,8 @@ struct UsageTests {
                 for _ in 0..<count { _ = try socket.receive() }
             }
         }
-        /// Repeats the call: a killed daemon may still lock the file, and the counts are unknown.
+        /// Repeats the call: a killed daemon may still lock the file, so that the counts are
+        /// unknown.
         func units(_ index: Int, _ key: String) throws -> Int {
             let end = ContinuousClock.now + .seconds(5)
             while true {

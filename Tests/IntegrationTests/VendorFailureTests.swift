@@ -19,9 +19,7 @@ struct VendorFailureTests {
         try daemon.stop()
     }
 
-    @Test(
-        "if a vendor's replies are redirections, `status` reports a captive portal until it answers"
-    )
+    @Test("while a vendor's replies are redirections, `status` reports a captive portal")
     func portal() throws {
         let harness = try ProgramHarness()
         let daemon = harness.daemon

@@ -74,7 +74,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("status and stats show the cache snapshot; each shows its error once")
+    @Test("status and stats show the cache snapshot, and each shows the snapshot's error once")
     func snapshot() {
         var status = StatusReply(state: .ready, version: "0.1.0", pid: 1, uptimeSeconds: 0)
         status.cache.snapshot = SnapshotStatus(path: "/var/lib/httpdnsd/cache.snapshot")
@@ -606,10 +606,10 @@ struct RenderingTests {
         }
     }
 
-    @Test("stats has one line per row on 80 columns")
+    @Test("at a width of 80 columns, `stats` wraps no table row")
     func unwrapped() {
         var stats = Samples.stats
-        // The line of the budget is wider than 80 columns, so this omits the budget.
+        // The line about the budget is wider than 80 columns, so the test omits the budget.
         stats.vendors[0].budget = nil
         let narrow = Palette(isEnabled: false, width: 80)
         #expect(StatsText.render(stats, narrow) == StatsText.render(stats, plain))
@@ -700,7 +700,7 @@ struct RenderingTests {
         #expect(Latency(argument: text)?.microseconds == microseconds)
     }
 
-    @Test("JSON has common names for durations, failures and origins")
+    @Test("JSON replies have the current field names in addition to the deprecated field names")
     func oneMeaning() throws {
         var server = UpstreamServer(url: "udp://192.0.2.53", transport: "udp", protected: false)
         server.latencyMs = 1.25

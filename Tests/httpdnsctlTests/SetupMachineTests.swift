@@ -289,7 +289,7 @@ struct SetupMachineTests {
     }
 
     @Test(
-        "if resolv.conf changed since the setup, it stays or, with --force, is the new original"
+        "a second setup keeps a changed resolv.conf or, with --force, takes it as the new original"
     )
     func changedSince() throws {
         let root = try Self.root("plain")
@@ -331,7 +331,8 @@ struct SetupMachineTests {
         for force in [true, false] {
             let plan = try root.plan(force: force)
             #expect(throws: Failure.self) { try machine.apply(plan, force: true) }
-            // Setup has written the journal again, so this ignores its modification time.
+            // Setup has written the journal again, so the comparison ignores the journal's
+            // modification time.
             func names(_ image: [String]) -> [String] {
                 image.map { $0.contains("journal.json") ? String($0.prefix { $0 != "." }) : $0 }
             }
@@ -362,7 +363,7 @@ struct SetupMachineTests {
         #expect(seen == [true, false])
     }
 
-    @Test("a revert keeps an edited resolv.conf, but replaces a resolv.conf with only the daemon")
+    @Test("a revert copies and restores an edited file, but keeps the nameservers of a VPN program")
     func edited() throws {
         for (kind, path) in [
             ("plain", "/etc/resolv.conf"), ("resolved", Paths.resolvedDropIn),
@@ -422,7 +423,7 @@ struct SetupMachineTests {
         )
     }
 
-    @Test("a revert keeps nameservers that replaced those of setup below the comment of setup")
+    @Test("a revert keeps nameservers that another program wrote below the comment of setup")
     func replacedNameservers() throws {
         let file = "/etc/resolv.conf"
         for hasJournal in [true, false] {

@@ -657,7 +657,7 @@ struct SetupPlanTests {
     }
 
     @Test(
-        "a resolv.conf written by hand is saved, also if a program without servers manages it",
+        "setup saves the servers of a handwritten resolv.conf, even if its manager has no servers",
         arguments: [
             ("/etc/dhcp/dhclient-enter-hooks.d/debug", ResolverOwner.dhclient),
             ("/etc/dhcpcd.conf", .dhcpcd), ("/lib/resolvconf/libc", .openresolv),

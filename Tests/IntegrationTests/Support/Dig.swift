@@ -33,7 +33,7 @@ struct Dig: Sendable {
         let all = ["-r", "@\(server)", "-p", "\(port)", "+tries=1", "+time=6", "+nocookie"]
         var end = try Child("dig", all + arguments, in: namespace).end()
         // dig and the daemon bind sockets with SO_REUSEPORT, so the kernel can assign the daemon's
-        // ephemeral port also to dig. Then dig receives its own query, and this runs dig again.
+        // ephemeral port also to dig. Then dig receives its own query, and is run again.
         if end.output.contains("Warning: query response not set") {
             end = try Child("dig", all + arguments, in: namespace).end()
         }

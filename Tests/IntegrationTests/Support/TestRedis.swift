@@ -57,7 +57,8 @@ final class TestRedis: Sendable {
             )
             let program = try Child("redis-server", [file] + (isSentinel ? ["--sentinel"] : []))
             do {
-                // Sentinel prints its ID instead.
+                // When Sentinel is ready, Sentinel prints its ID instead of `Ready to accept
+                // connections`.
                 try program.line(
                     with: isSentinel ? "Sentinel ID is" : "Ready to accept connections"
                 )
