@@ -49,7 +49,7 @@ struct ResolvConfTests {
         #expect(try pointsHere("192.0.2.53") == false)
     }
 
-    @Test("the check finds a daemon with a port other than 53 in the settings of systemd-resolved")
+    @Test("the check finds a daemon that systemd-resolved queries on a port other than 53")
     func otherPort() throws {
         let files = [
             "etc/resolv.conf": "nameserver 127.0.0.53\n",
@@ -134,9 +134,7 @@ struct ResolvConfTests {
         }
     }
 
-    @Test(
-        "behind systemd-resolved, resolv.conf points to the daemon only if it is the first server"
-    )
+    @Test("resolv.conf points to the daemon if the daemon is the first server of systemd-resolved")
     func resolved() throws {
         let stub = ["etc/resolv.conf": "nameserver 127.0.0.53\noptions edns0 trust-ad\n"]
         let uplinks = "run/systemd/resolve/resolv.conf"

@@ -94,7 +94,7 @@ struct SettingsDifferenceTests {
         #expect(many <= 5 * some)
     }
 
-    @Test("options, lists and entries are reported by name")
+    @Test("the report of a reload names each changed option, list and entry")
     func named() throws {
         let new = try settings(
             """
@@ -178,7 +178,7 @@ struct SettingsDifferenceTests {
         )
     }
 
-    @Test("a changed secret is reported without its value")
+    @Test("the report of a reload names a changed secret, but not its value")
     func secrets() throws {
         let text = """
             vendors:

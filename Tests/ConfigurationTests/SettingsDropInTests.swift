@@ -103,7 +103,9 @@ struct SettingsDropInTests {
         #expect(loaded.cache.stale?.ttl == .seconds(1))
     }
 
-    @Test("a section that is switched on again has its defaults")
+    @Test(
+        "if a file sets a section to `off`, and a later file to `on`, the section has its defaults"
+    )
     func off() throws {
         let off = "cache: {stale: off}"
         #expect(try settings(isp + "cache: {stale: {after: 0s}}", off).cache.stale == nil)
@@ -111,7 +113,7 @@ struct SettingsDropInTests {
         #expect(again.cache.stale == CacheSettings.Stale())
     }
 
-    @Test("a section that is switched off loses its options")
+    @Test("if a later file sets a section to `off`, the options of the section are lost")
     func required() {
         let vendor = "kind: json, url: \"https://dns.example/r\", servers: [192.0.2.1]"
         let route = "routes: [{domains: [example.com], vendors: [v]}]\n"
@@ -150,7 +152,7 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("routes of a later file are added, and each route records its file and line")
+    @Test("a later file adds its routes, and each route records its file and line")
     func routes() throws {
         let loaded = try settings(
             isp + "routes: [{domains: [a.example], upstreams: [isp]}]",

@@ -167,7 +167,7 @@ struct SettingsHintTests {
     }
 
     @Test(
-        "addresses share the 128 workers, and each gets at least one",
+        "the listen addresses share 128 workers, and each address gets at least one worker",
         arguments: [
             (1, 1, 0, 1), (256, 1, 0, 128), (64, 2, 0, 64), (64, 8, 0, 16), (256, 32, 0, 4),
             (64, 1, 96, 32), (64, 1, 128, 1), (64, 3, 140, 1), (8, 0, 0, 8),

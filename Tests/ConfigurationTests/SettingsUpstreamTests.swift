@@ -297,7 +297,7 @@ struct SettingsUpstreamTests {
     }
 
     @Test(
-        "`from` excludes the options of a server, and only one upstream can have `from: network`",
+        "`from` excludes other server options, and only one upstream can have `from: network`",
         arguments: [
             (
                 "{name: a, from: network, url: \"udp://192.0.2.1\"}",

@@ -102,7 +102,7 @@ struct SettingsValueTests {
     }
 
     @Test(
-        "a similar valid word is suggested",
+        "for a misspelled word, the most similar valid word is suggested",
         arguments: [
             ("lisen", "listen"), ("LISTEN", "listen"), ("lsiten", "listen"), ("listn", "listen"),
             ("lis", "listen"), ("prefetsh", "prefetch"), ("x", nil), ("", nil), ("colour", nil),

@@ -66,7 +66,7 @@ struct ListeningTests {
     ]
 
     @Test(
-        "the daemon starts without IPv4 or IPv6 loopback, with a warning",
+        "if a machine has no IPv4 or no IPv6 loopback address, the daemon starts with a warning",
         .needs(.unshare, .ip),
         arguments: removals
     )
@@ -138,7 +138,7 @@ struct ListeningTests {
     }
 
     @Test(
-        "a listen address of a missing family does not prevent the other addresses",
+        "if a machine lacks the family of a listen address, the daemon serves the other addresses",
         .needs(.unshare, .ip),
         arguments: removals
     )
@@ -179,7 +179,7 @@ struct ListeningTests {
         try first.stop()
     }
 
-    @Test("a reload names the cause if another program uses the same port of another address")
+    @Test("if another program uses a new listen address, the error of the reload names the cause")
     func occupiedByAnother() throws {
         let other = try TestDaemon(unusedUpstream)
         let daemon = try TestDaemon(unusedUpstream, listen: "127.0.0.2:\(other.port)")

@@ -99,7 +99,7 @@ struct LogTests {
     }
 
     @Test(
-        "the daemon logs a failure of a vendor once, with its consequence",
+        "the daemon logs a failure of a vendor once, together with the consequence",
         .timeLimit(.minutes(15))
     )
     func failures() throws {

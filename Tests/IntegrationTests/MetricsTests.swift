@@ -250,7 +250,9 @@ struct MetricsTests {
         try daemon.stop()
     }
 
-    @Test("if a metrics address is in use, the daemon serves the others, and a reload succeeds")
+    @Test(
+        "if a metrics address is in use, the daemon serves the other addresses; a reload succeeds"
+    )
     func taken() throws {
         let foreign = try Socket(.stream, bound: true)
         try foreign.listen()

@@ -25,7 +25,7 @@ struct ProtocolTests {
         [0x12, 0x34, UInt8(flags >> 8), UInt8(flags & 0xFF)] + [UInt8](repeating: 0, count: 8)
     }
 
-    @Test("a malformed query gets FORMERR with its ID and EDNS", arguments: transports)
+    @Test("a malformed query gets FORMERR with the query's ID and with EDNS", arguments: transports)
     func malformed(kind: Socket.Kind) throws {
         let daemon = try TestDaemon(unusedUpstream)
         let good = RawMessage.query("localhost", edns: 0)

@@ -78,7 +78,9 @@ struct ProveTests {
         try poor.stop()
     }
 
-    @Test("without a server, prove exits with 1; with a reply that differs, prove exits with 4")
+    @Test(
+        "prove exits with 1 if no server replies, and with 4 if a reply is not the expected reply"
+    )
     func exitStatus() throws {
         let (emulator, scratch) = (try TestEmulator(zone: ProgramHarness.zone), try Scratch())
         let daemon = try daemon(emulator, scratch)

@@ -72,7 +72,7 @@ struct QuestionTests {
         try daemon.stop()
     }
 
-    @Test("resolve prints results in the order of the names, and exits with 1 if a name is missing")
+    @Test("resolve prints results in the order of the names, and exits with 1 for a missing name")
     func resolve() throws {
         let harness = try ProgramHarness()
         let daemon = harness.daemon

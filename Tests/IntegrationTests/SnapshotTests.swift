@@ -129,7 +129,7 @@ struct SnapshotTests {
         """
 
     @Test(
-        "a blocked disk delays neither answers nor the stop",
+        "a blocked disk delays neither the answers nor the stop of the daemon",
         .needs(.unshare, .ip, .python3),
         .enabled(if: access("/dev/fuse", R_OK | W_OK) == 0, "there is no /dev/fuse")
     )

@@ -129,7 +129,9 @@ struct SocketActivationTests {
         try daemon.stop()
     }
 
-    @Test("`status` shows which sockets are from systemd; `listen` need not contain them")
+    @Test(
+        "`status` shows which sockets are from systemd; `listen` need not contain their addresses"
+    )
     func origins() throws {
         let passed = try HeldSockets()
         let daemon = try TestDaemon(unusedUpstream, listen: "127.0.0.1:0", passing: passed.all)

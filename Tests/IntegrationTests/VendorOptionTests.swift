@@ -5,7 +5,7 @@ import Testing
 @Suite("Vendor options", .needs(.dig, .nsd, .curl), .hangLimit)
 struct VendorOptionTests {
     @Test(
-        "the daemon detects the form of authentication that the vendor accepts, and remembers it",
+        "the daemon detects and remembers the form of authentication that the vendor accepts",
         arguments: [VendorText.Channel.aes, .https],
         [("off", "--require-expiry"), ("on", "--refuse-expiry")]
     )

@@ -203,7 +203,9 @@ struct SetupMachineTests {
         #expect(try root.tree.state(Paths.networkServers) == before)
     }
 
-    @Test("a link to a file of a removed program becomes a file with the last known nameservers")
+    @Test(
+        "a revert writes the last known nameservers in place of a link to a removed program's file"
+    )
     func removedProgram() throws {
         for (servers, file) in [
             ("192.0.2.7", Paths.networkServers), ("192.0.2.8", "/run/systemd/netif/leases/2"),

@@ -365,9 +365,7 @@ struct SetupPlanTests {
         }
     }
 
-    @Test(
-        "if systemd-resolved requires TLS, setup keeps this, and programs query the daemon directly"
-    )
+    @Test("if systemd-resolved requires TLS, setup keeps this, and programs do not query the stub")
     func strict() throws {
         var facts = MachineSample.all[0].facts
         facts.resolvedSettings = ResolvedSettings("[Resolve]\nDNS=192.0.2.9\nDNSOverTLS=yes\n")
@@ -527,7 +525,7 @@ struct SetupPlanTests {
         #expect(outcome?.status == 0, "\(outcome?.output ?? "no sh")")
     }
 
-    @Test("the hook of dhcpcd replaces resolvconf, and saves the servers of each lease")
+    @Test("the hook of dhcpcd replaces the command resolvconf, and saves the servers of each lease")
     func dhcpcdHook() throws {
         let root = try SetupMachineTests.root("dhcpcd")
         let plan = try root.plan()
@@ -557,7 +555,7 @@ struct SetupPlanTests {
     }
 
     @Test(
-        "a static resolv.conf is protected from each DHCP client, whatever manages the file",
+        "setup protects a static resolv.conf from each DHCP client, whatever program manages it",
         arguments: ["/run/NetworkManager/x", "/run/systemd/resolve/x"]
     )
     func besideDHCPClient(_ manager: String) throws {

@@ -2,8 +2,8 @@
 
 /// Text of metrics in one of the two Prometheus exposition formats.
 ///
-/// Omits families without samples. Omits a sample with the name and labels of an earlier sample,
-/// because a scraper would reject the text.
+/// Omits families without samples. Omits a sample if an earlier sample has the same name and
+/// labels: with both samples, a scraper would reject the whole text.
 package struct Exposition {
     enum Form: CaseIterable, Sendable {
         case prometheus

@@ -14,8 +14,10 @@ package struct RecentList: Sendable {
     private let lost: UInt64
     private let origins: AnswerSourceRegistry
 
-    /// Current time in the unit of `QueryRecord.arrival`, and in milliseconds since 1970.
+    /// Current time in the unit of `QueryRecord.arrival`.
     private let now: UInt64
+
+    /// Current time in milliseconds since 1970.
     private let wallMilliseconds: Int64
 
     package init(_ news: RecentReader.News, _ clocks: Clocks, _ origins: AnswerSourceRegistry) {

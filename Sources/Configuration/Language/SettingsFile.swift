@@ -8,7 +8,7 @@ struct SettingsFile: Sendable {
 
     private let content: Result<[UInt8], Unreadable>
 
-    /// True if the file is not read, because its name has the suffix .yml of YAML files.
+    /// True if the file is not read, because its name has the suffix .yml instead of .yaml.
     private(set) var isMisnamed = false
 
     init(name: String, octets: [UInt8]) {

@@ -151,7 +151,7 @@ extension UpstreamURL {
     }
 
     private static func path(_ text: String, after start: String) throws(Mismatch) -> String {
-        // Providers publish URI templates that end in `{?dns}` (RFC 8484 §4.1).
+        // Removes `{?dns}`, with which the URI templates of providers end (RFC 8484 §4.1).
         let path = text.hasSuffix("{?dns}") ? String(text.dropLast(6)) : text
         guard path.count > 1 else {
             throw Mismatch(

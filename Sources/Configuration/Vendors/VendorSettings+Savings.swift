@@ -11,7 +11,7 @@ extension VendorSettings {
         }
         if price.item == .family {
             if client.families == .both {
-                // With `both`, each call requests A and AAAA, and the vendor bills both.
+                // With `both`, each call requests A and AAAA, and the vendor bills both families.
                 savings.append(.families)
             } else if !hasIPv6, settings.answers.aaaa == .keep {
                 savings.append(.noAAAA)

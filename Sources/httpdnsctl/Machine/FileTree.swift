@@ -3,7 +3,8 @@ import Glibc
 
 /// File system of this machine, or of a machine image in a directory.
 ///
-/// Paths and link targets of an image are relative to its directory; `..` cannot lead out of it.
+/// Paths and link targets of an image are relative to its directory; `..` cannot lead out of this
+/// directory.
 struct FileTree: Sendable {
     /// Directory of the machine image without a final slash; empty if the tree is this machine.
     let root: String

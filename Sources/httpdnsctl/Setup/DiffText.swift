@@ -2,7 +2,7 @@
 
 /// Difference between two states of a path, in the format of `diff -u`.
 enum DiffText {
-    /// Maximum number of lines to compare; above it, all lines are shown as removed or added.
+    /// Maximum number of lines to compare; if a text has more lines, all lines count as changed.
     private static let maximumLines = 2000
 
     private static let context = 3
