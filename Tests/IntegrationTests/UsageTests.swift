@@ -92,7 +92,7 @@ struct UsageTests {
         }
         var daemons = [try start(), try start()]
         var number = 0
-        /// Sends new look-ups to both daemons: A, AAAA, or both.
+        /// Sends queries for new names to both daemons: of type A, of type AAAA, or of both types.
         func ask(_ count: Int) throws {
             let sockets = try daemons.map { try Socket(.datagram, to: $0.port) }
             var expected = [0, 0]

@@ -51,7 +51,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
     ) throws(Failure) -> SetupJournal? {
         let state = try tree.state(path)
         guard state.kind != .absent else { return nil }
-        // The journal of a newer version can have other fields, so this checks the version first.
+        // Checks the version first, because the journal of a newer version can have other fields.
         if let found = try? JSONText.decode(Version.self, from: state.octets), found.version > 1 {
             throw Failure(
                 message: "\(path) was written by a newer version",

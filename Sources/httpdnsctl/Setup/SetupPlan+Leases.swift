@@ -129,7 +129,8 @@ extension SetupPlan {
 
     /// Saves the servers and routing domains that the settings of systemd-resolved contain.
     ///
-    /// Without a copy, they would be lost, because the drop-in of setup overrides them.
+    /// Without a copy, these servers and domains would be lost, because the drop-in of setup
+    /// overrides the settings.
     mutating func saveSettings(_ facts: ResolverFacts) {
         let settings = facts.resolvedSettings
         let servers = settings.servers.map { String($0.prefix { $0 != "#" }) }
