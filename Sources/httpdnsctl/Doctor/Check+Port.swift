@@ -116,7 +116,7 @@ extension Check {
     }
 
     static let answers = Check("answers") { machine in
-        // Does not query an address if the daemon does not run: another server would answer.
+        // If the daemon does not run, skips this check: another server would have answered.
         guard machine.status != nil else {
             return .skipped("not checked, because the daemon's listeners are unknown")
         }
