@@ -152,7 +152,7 @@ package final class Resolver {
         dns64.resolver = self
     }
 
-    /// Answers `query` by `deadline`; the answer is SERVFAIL if no source has answered.
+    /// Answers `query` by `deadline`. If no source has answered until then, the answer is SERVFAIL.
     ///
     /// - Parameters:
     ///   - hash: the cache's hash of the question; nil if unknown.
@@ -175,8 +175,8 @@ package final class Resolver {
             let lastResort = serveStale.lastResort(query, hash: hash, match, now: now)
         {
             guard let delay = lastResort.delay else { return completion(lastResort.resolution) }
-            // The delay of serve-stale starts with the first client's query. So later clients wait
-            // less.
+            // The delay of serve-stale starts with the first client's query, so clients that query
+            // later wait for less time.
             let end = min(deadline, (singleFlight.began(query) ?? now) + delay)
             let fallback = completion.after { (found: Resolution, completion) in
                 completion(lastResort.unless(found))
@@ -267,7 +267,7 @@ package final class Resolver {
         return (.suppressing, FamilySuppression.answer(question, match, policy))
     }
 
-    /// Returns the cached answer for a name that does not use the route of the captive portal mode.
+    /// Returns the cached answer for a name that keeps its route in captive portal mode.
     ///
     /// Workers bypass the cache in this mode. Without this function, each query for a name of a
     /// route with `fallback: none` would cause a billed call.
@@ -311,7 +311,7 @@ package final class Resolver {
         return decision
     }
 
-    /// Discards failures and measurements of the former network.
+    /// Discards failures and measurements from the time before a change of the network.
     ///
     /// Queries in flight continue; the vendor clients repeat the HTTP requests of these queries.
     package func networkChanged() {
@@ -327,7 +327,8 @@ package final class Resolver {
 extension Resolver {
     package var hosts: HostsTable { localAnswers.hosts }
 
-    /// Replaces the static hosts; a sweep removes the cached answers that contradict them.
+    /// Replaces the static hosts; a sweep removes the cached answers that contradict the new static
+    /// hosts.
     ///
     /// The first step of the sweep runs before this function returns. The other steps run in a
     /// task.
@@ -360,8 +361,8 @@ extension Resolver {
 extension Resolver {
     /// Replaces the resolver `old` within one iteration of the service loop.
     ///
-    /// Queries in flight in `old` continue. Their answers are cached only if the answers are valid
-    /// under the new settings.
+    /// Queries in flight in `old` continue. Only answers that are valid under the new settings are
+    /// cached.
     ///
     /// - Parameters:
     ///   - hosts: the new static hosts.
@@ -373,7 +374,8 @@ extension Resolver {
         hosts: HostsTable,
         sameVendors: Set<String>
     ) -> CacheSweep? {
-        // `comparison` references the old vendor clients, and would keep their secrets in memory.
+        // Frees `comparison`, because it references the old vendor clients, and would keep their
+        // secrets in memory.
         defer { comparison = nil }
         localAnswers.hosts = hosts
         let succession = ReloadInvalidation(
@@ -391,7 +393,8 @@ extension Resolver {
                 || !localAnswers.suppressed.isSubset(of: old.localAnswers.suppressed)
                 || !succession.isUneventful
         else { return nil }
-        // The sweep checks the entries in the cache; `CacheWriter.isRight` checks new entries.
+        // This sweep checks the entries that are in the cache now; `CacheWriter.isRight` checks
+        // later entries.
         return CacheSweep(removingFrom: cache, now: clocks.now()) { name, type, source, server in
             !succession.keeps(Question(name: name, type: type), source, server)
         }

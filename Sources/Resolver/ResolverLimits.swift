@@ -17,13 +17,13 @@ package enum ResolverLimits {
 
     /// Minimum interval between checks of the clients' deadlines.
     ///
-    /// One timer then serves all deadlines within the interval.
+    /// So one timer is sufficient for all deadlines within the interval.
     static let grain: Duration = .milliseconds(5)
 
     /// Seconds for which a failure is cached.
     ///
-    /// Without this time, each query for a name that always fails would cause a vendor call.
-    /// RFC 9520 §3.2 allows 1 s to 300 s.
+    /// If failures were not cached, each query for a name that always fails would cause a vendor
+    /// call. RFC 9520 §3.2 allows 1 s to 300 s.
     static let failureLifetime: UInt32 = 1
 
     /// Shortest TTL, in seconds, of an answer that is prefetched.
@@ -31,7 +31,7 @@ package enum ResolverLimits {
     /// Also the minimum interval between two refreshes of a name in `prefetch.names`.
     static let shortestRefresh: UInt32 = 10
 
-    /// Maximum age of a router advertisement that stays valid after a change of the network.
+    /// Maximum age at which a router advertisement stays valid after a change of the network.
     ///
     /// An older router advertisement is from the former network.
     static let announcement: Duration = .seconds(3)
@@ -42,12 +42,14 @@ package enum ResolverLimits {
     /// Time from the load of a snapshot to the refresh of its stale entries.
     static let refreshAfterStart: Duration = .seconds(60)
 
-    /// Longest interval until a failed refresh of a name in `prefetch.names` is repeated.
+    /// Longest interval after which the daemon repeats a failed refresh of a name in
+    /// `prefetch.names`.
     ///
     /// The interval doubles with each further failure.
     static let longestRetry: Duration = .seconds(300)
 
-    /// Maximum TTL, in seconds, of an upstream's answer if a vendor may answer soon.
+    /// Maximum TTL, in seconds, of an upstream's answer if a vendor may still answer, or if a limit
+    /// prevented a vendor call.
     static let earlyLifetime: UInt32 = 30
 
     /// Maximum TTL, in seconds, of an upstream's answer that replaces an answer of a better source.
@@ -77,13 +79,13 @@ package enum ResolverLimits {
     /// Time after a link went down in which no server is queried for names in its routing domains.
     package static let domainHold: Duration = .seconds(5)
 
-    /// Maximum number of held domains of all links that are not VPNs.
+    /// Maximum number of held domains; domains of VPNs do not count.
     package static let heldDomains = 1_024
 
     /// Maximum octets, in wire form, of a CNAME chain that is stored while its target is queried.
     ///
-    /// Five aliases with RSA-2048 signatures do not exceed this limit. All chains together have at
-    /// most 8 MiB, because ``inFlight`` limits the number of queries.
+    /// Five aliases with RSA-2048 signatures do not exceed this limit. All chains together need at
+    /// most 8 MiB, because ``inFlight`` limits the number of queries, and each query has one chain.
     static let chainOctets = 2_048
 
     /// TTL in seconds of locally synthesized answers.

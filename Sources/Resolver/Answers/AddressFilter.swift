@@ -5,22 +5,23 @@ internal import DNSWire
 struct AddressFilter {
     /// Source of the address hints in an SVCB or HTTPS record.
     enum Hints {
-        /// Hints of the upstream's record.
+        /// The hints that the upstream sent stay in the record.
         case theirs
 
-        /// Addresses from the cache or the static hosts, valid for `seconds`.
+        /// Addresses from the cache or the static hosts, valid for `seconds`, replace the hints.
         ///
         /// If there are no addresses, the hints are removed from the record.
         case ours([IPAddress], seconds: UInt32)
     }
 
-    /// True if private addresses must be removed.
+    /// True if the filter removes private addresses.
     var guards: Bool
 
     /// Address types whose hints are removed from SVCB and HTTPS records.
     var suppressed: Set<RecordType>
 
-    /// NAT64 prefixes; for an IPv6 address under one of them, the embedded IPv4 address is checked.
+    /// NAT64 prefixes. For an IPv6 address under such a prefix, the filter checks if the embedded
+    /// IPv4 address is private.
     private let prefixes: [NAT64Prefix]
 
     private let hints: (_ target: Name) -> Hints
@@ -28,12 +29,12 @@ struct AddressFilter {
 
     private var bindings = 0
 
-    /// Maximum number of SVCB and HTTPS records in an answer; further records are removed.
+    /// Maximum number of SVCB and HTTPS records in an answer; the filter removes further records.
     ///
     /// A reply of 64 KiB can have 2,700 such records.
     private static let mostBindings = 64
 
-    /// Maximum addresses per hint.
+    /// Maximum number of addresses in one hint.
     fileprivate static let mostHints = 16
 
     private(set) var records: [Record] = []
@@ -42,7 +43,7 @@ struct AddressFilter {
 
     private(set) var dropped = 0
 
-    /// Seconds for which the inserted hints are valid; `.max` if no hints were inserted.
+    /// Seconds for which the inserted hints are valid; `.max` if the filter inserted no hints.
     private(set) var lifetime = UInt32.max
 
     init(
@@ -68,8 +69,8 @@ struct AddressFilter {
         guard lifetime < .max else { return }
         for index in records.indices
         where records[index].type.isServiceBinding && records[index].ttl > lifetime {
-            // The hints are now the addresses of `Hints.ours`, even if these are equal to the
-            // former hints. So the record's TTL must not exceed the TTL of these addresses.
+            // The hints are now the addresses of `Hints.ours`, even if the upstream sent equal
+            // hints. So the record's TTL must not exceed the TTL of the addresses of `Hints.ours`.
             records[index].ttl = lifetime
             hasChanged = true
         }

@@ -5,7 +5,8 @@ package import DNSWire
 package struct AnswerPolicy: Sendable {
     /// Treatment of SVCB and HTTPS queries for names with a route to vendors.
     package enum ServiceBindings: Sendable {
-        /// Replaces the address hints with cached addresses; without these, removes the hints.
+        /// Replaces the address hints with cached addresses; removes the hints if the cache has no
+        /// addresses.
         case align
 
         case forward
@@ -38,21 +39,24 @@ package struct AnswerPolicy: Sendable {
 
     /// NAT64 prefix of the option `nat64`.
     ///
-    /// For an IPv6 address under this prefix, the embedded IPv4 address is checked. The check is
-    /// done even if this machine does not use NAT64, because the clients may use NAT64.
+    /// For an IPv6 address under this prefix, the daemon checks if the embedded IPv4 address is
+    /// private. It also does this if this machine does not use NAT64, because the clients may use
+    /// NAT64.
     package var nat64: NAT64Prefix?
 
     package var rebinding = Rebinding()
 
     /// Order of the addresses in an answer.
     package enum Order: Sendable {
-        /// Order in the source's reply; used also for `order: rotate`, where the cache rotates.
+        /// Order of the addresses in the source's reply. Also used for `order: rotate`, because the
+        /// cache then rotates the addresses.
         case asReceived
 
         case fastest([ProbeRule])
     }
 
-    /// Pattern of names; connection times are measured to the addresses of these names, at `port`.
+    /// Pattern of names. The daemon measures the connection times to the addresses of these names,
+    /// at `port`.
     package struct ProbeRule: Sendable {
         package var names: DomainPattern
         package var port: UInt16

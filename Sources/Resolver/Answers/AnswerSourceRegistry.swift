@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Locks
 
-/// Registry that gives each answer source (vendor server, upstream) a number; thread-safe.
+/// Registry that gives each answer source (vendor server, upstream) a unique number; thread-safe.
 ///
-/// The number identifies the source, for example in cache entries. Numbers are never reused. An
-/// upstream gets an additional number for each vendor that it replaces as fallback. A cache hit on
-/// an answer with this additional number counts as an avoided call to the vendor.
+/// The number identifies the source, for example in cache entries. Numbers are never reused. If an
+/// upstream answers as the fallback of a vendor, its answer has an additional number, one for each
+/// vendor. A cache hit on such an answer counts as an avoided call to this vendor.
 package final class AnswerSourceRegistry: Sendable {
     /// Number of this daemon, the source of local answers.
     package static let itself: UInt16 = 0
 
     /// Number that all new sources share when no other number is left.
     ///
-    /// A hostile network can use up the numbers by repeatedly announcing new DNS servers. Answers
-    /// with this number therefore count as unprotected answers of the network's servers. After each
-    /// change of the network, they are removed from the cache.
+    /// A hostile network can use up the numbers by repeatedly announcing new DNS servers.
+    /// Therefore, answers with this number count as unprotected answers of the network's servers,
+    /// and are removed from the cache after each change of the network.
     package static let unknown = UInt16.max
 
-    /// Answer source, and the vendor whose call is avoided by a cache hit on its answer.
+    /// Answer source, and a vendor: each cache hit on an answer of this source avoids one call to
+    /// this vendor.
     private struct Origin: Hashable {
         let name: String
         let vendor: String?
@@ -70,8 +71,8 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the additional number of the upstream `number` for its answers as the fallback of
-    /// `vendor`; registers this number if it is new.
+    /// Returns the additional number that identifies the upstream `number` when it answers as the
+    /// fallback of `vendor`; registers the additional number if it is new.
     func number(_ number: UInt16, after vendor: String) -> UInt16 {
         self.number(name(number), vendor: vendor)
     }
@@ -115,9 +116,9 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the vendor whose call is avoided by a cache hit on an answer with this number.
+    /// Returns the vendor that would be called if the cache had no answer with this number.
     ///
-    /// Nil if such a cache hit avoids no vendor call.
+    /// Nil if a cache hit on an answer with this number avoids no vendor call.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {
@@ -128,7 +129,8 @@ package final class AnswerSourceRegistry: Sendable {
 
     // MARK: - DNSSEC trust
 
-    /// Trusts only these sources to validate DNSSEC; also for the answers in a snapshot.
+    /// Trusts only these sources to validate DNSSEC. This also applies to the restored answers of a
+    /// snapshot.
     package func believe(only names: Set<String>) {
         table.withLock { table in table.believed = names }
     }
@@ -145,7 +147,7 @@ package final class AnswerSourceRegistry: Sendable {
         table.withLock { $0.learnedUpstreams = upstreams }
     }
 
-    /// True if the network or a file announced the server, and for ``unknown``.
+    /// True if the server is from the network or from a file; also true for ``unknown``.
     func isLearned(_ number: UInt16) -> Bool {
         guard number != Self.unknown else { return true }
         let upstream = name(number).prefix { $0 != "/" }
@@ -173,7 +175,7 @@ package final class AnswerSourceRegistry: Sendable {
     ///
     /// The label is the source's name. If the source has a vendor, the vendor and a tab precede the
     /// name. If DNS64 synthesized the answers, the label begins with a tab. The vendor precedes the
-    /// name, because a snapshot truncates the end of long labels.
+    /// name, because a snapshot cuts off the end of a long label.
     package func label(_ number: UInt16) -> String {
         guard let origin = origin(number) else { return Self.unknownLabel }
         let label = origin.vendor.map { "\($0)\t\(origin.name)" } ?? origin.name

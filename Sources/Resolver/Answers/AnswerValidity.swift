@@ -13,7 +13,7 @@ struct NameSources: Equatable {
 
     let parameters: RouteParameters?
 
-    /// True if the route has its own upstreams; private addresses in their answers are allowed.
+    /// True if the route has its own upstreams; these upstreams may return private addresses.
     let hasOwnUpstreams: Bool
 
     /// Upstream servers by their name in `AnswerSourceRegistry`; the value is true if the server is
@@ -31,8 +31,8 @@ struct NameSources: Equatable {
         hasOwnUpstreams = route?.upstreams != nil
         servers = Dictionary(
             (group?.members ?? []).flatMap { member in
-                // Only the name of the upstream is compared, not its servers: the network can
-                // change its servers without a change of the settings.
+                // Compares only the name of the upstream, and not its servers, because the network
+                // can change these servers without a change of the settings.
                 member is LearnedUpstream
                     ? [(member.name, false)]
                     : member.servers.map { (UpstreamStage.origin(of: $0), $0.validates) }
@@ -50,7 +50,8 @@ struct NameSources: Equatable {
         servers = other.servers
     }
 
-    /// Returns a copy with `vendor` as the only vendor: the known part of unknown old settings.
+    /// Returns a copy with `vendor` as the only vendor. The copy stands for the old settings, of
+    /// which only this vendor is known.
     ///
     /// - Parameter vendor: the vendor that gave the cached answer, or that had no address before an
     ///   upstream gave the cached answer; nil if there is none.
@@ -61,8 +62,8 @@ struct NameSources: Equatable {
 
 /// Validity of cached answers under new settings; thread-safe.
 ///
-/// An answer is valid if the new settings still use its source for the name, and if they query no
-/// further source before this source.
+/// An answer is valid if the new settings still use its source for the name, and if the daemon now
+/// queries no additional source before this source.
 struct AnswerValidity: Sendable {
     let origins: AnswerSourceRegistry
 
@@ -88,8 +89,8 @@ struct AnswerValidity: Sendable {
         if question.type.isServiceBinding, bindingsChanged || rebindingChanged || synthesisChanged {
             return true
         }
-        // This includes answers with a local source: `rebinding` can have replaced an upstream's
-        // private addresses with a local NODATA.
+        // An answer with a local source is also invalid, because `rebinding` can have replaced an
+        // upstream's private addresses with a local NODATA.
         return question.type.isAddress && rebindingChanged && source != .vendor
     }
 
@@ -107,8 +108,8 @@ struct AnswerValidity: Sendable {
         _ old: NameSources,
         _ new: NameSources
     ) -> Bool {
-        // A cached SVCB or HTTPS record is invalid, because it does not show from which vendor the
-        // addresses in its hints are.
+        // A cached SVCB or HTTPS record is invalid, because the cache does not store from which
+        // vendor the addresses in its hints came.
         guard !question.type.isServiceBinding else { return false }
         let isVendors = question.type.isAddress && question.name.isHostname
         switch source {
@@ -140,7 +141,7 @@ struct AnswerValidity: Sendable {
         !parametersUnknown && old.parameters == new.parameters
     }
 
-    /// True if `old` contains all `vendors`, and all these vendors still give the same answers.
+    /// True if each of `vendors` is also in `old`, and still gives the same answers.
     private func wereAsked(_ vendors: ArraySlice<String>, of old: ArraySlice<String>) -> Bool {
         vendors.allSatisfy { old.contains($0) && sameVendors.contains($0) }
     }

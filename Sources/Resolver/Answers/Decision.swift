@@ -7,7 +7,7 @@ package import Upstream
 /// Steps that the resolver would take for a query, for `explain`.
 ///
 /// The client gets the first available answer in the order `hit`, `own`, `plan`, `lastResort`. At
-/// most one of `hit` and `own` is set, because answers of `own` are not cached.
+/// most one of `hit` and `own` is set, because the local answers of `own` are never in the cache.
 package struct Decision: Sendable {
     package let query: Query
 
@@ -26,7 +26,7 @@ package struct Decision: Sendable {
     /// If `delay` is nil, the client gets the cached answer without waiting. `ttl` is in seconds.
     package var lastResort: (entry: CacheEntry, ttl: UInt32, delay: Duration?)?
 
-    /// True if an equal query is in flight, which this query would join.
+    /// True if an equal query is in flight; then this query would join the equal query.
     package var isAsked = false
 
     /// NAT64 prefix that DNS64 uses for this query; nil if DNS64 does not apply to the query.
@@ -57,7 +57,8 @@ package struct Decision: Sendable {
 
         package var firstAsked: VendorClient? { vendors.first(where: \.isAsked)?.client }
 
-        /// Vendor server that recently had no address of the name; if set, no vendor is called.
+        /// Vendor server that recently replied without an address of the name; if set, no vendor is
+        /// called.
         package var emptyVendor: String?
 
         /// Expected use of the fleet for this query; nil without a fleet.
@@ -68,9 +69,9 @@ package struct Decision: Sendable {
 
         package var upstreams: [UpstreamGroup.Standing] = []
 
-        /// Reason why the group has no server, for example because a link is down.
+        /// Reason why the group of upstreams has no server, for example because a link is down.
         ///
-        /// Nil if the group has a server, or if there is no group.
+        /// Nil if the group has a server, or if the name has no group of upstreams.
         package var absence: UpstreamError?
 
         package var alignsHints = false
@@ -82,10 +83,11 @@ package struct Decision: Sendable {
         /// State of the vendor; only a vendor in the state `open` accepts calls.
         package let state: VendorStatistics.State
 
-        /// True if the vendor is skipped because it does not respond and another source exists.
+        /// True if the resolver skips the vendor, because the vendor does not respond, and another
+        /// source exists.
         package let isPassedOver: Bool
 
-        /// True if this vendor is skipped, and the query would start a probe of the vendor.
+        /// True if the resolver skips this vendor, but starts a probe of the vendor.
         package let isTried: Bool
 
         package var isAsked: Bool { state == .open && !isPassedOver }

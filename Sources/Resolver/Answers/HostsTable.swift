@@ -6,10 +6,10 @@ package struct HostsTable: Sendable, Equatable {
     /// Maximum number of names; some block lists have a million names.
     package static let mostNames = 200_000
 
-    /// Maximum number of addresses of all names: an IPv4 and an IPv6 address of each name.
+    /// Maximum number of addresses of all names: allows an IPv4 and an IPv6 address for each name.
     ///
-    /// A table with this many addresses uses up to 90 MiB. While the hosts files are read again,
-    /// the old and the new table are in memory.
+    /// A table with this many addresses uses up to 90 MiB. While the daemon reads the hosts files
+    /// again, two tables are in memory.
     package static let mostEntries = 400_000
 
     /// Maximum number of addresses per name, because the answer must fit into a message.
@@ -26,9 +26,10 @@ package struct HostsTable: Sendable, Equatable {
     /// Names that the settings define; hosts files cannot add addresses to these names.
     private var fixed: Set<Name> = []
 
-    /// Bit set of the lengths of all names, modulo 64.
+    /// Set of the lengths of all names, modulo 64: one bit for each length.
     ///
-    /// A name whose length is not in the set is not in the table, and needs no lookup.
+    /// If the bit for the length of a name is 0, the table does not contain the name, and the
+    /// caller needs no lookup.
     private(set) var lengths: UInt64 = 0
 
     /// Number of addresses of all names.
@@ -39,7 +40,7 @@ package struct HostsTable: Sendable, Equatable {
 
     package init() {}
 
-    /// Creates a copy of `other`, to which the caller adds the lines of hosts files.
+    /// Creates a copy of `other`; the caller then adds the lines of hosts files to the copy.
     package init(extending other: HostsTable) {
         self = other
         leftOut = 0

@@ -4,18 +4,18 @@ internal import Net
 
 /// Answers from static hosts and settings; no source is queried for them, and they are not cached.
 ///
-/// Workers answer from the cache, without the resolver. Therefore no cache entry may contradict the
-/// static hosts or the settings. This includes entries of a snapshot, and results of queries that
-/// were in flight when the hosts changed.
+/// Workers answer from the cache, without the resolver. Therefore, no cache entry may contradict
+/// the static hosts or the settings. This rule also applies to entries of a snapshot, and to
+/// results of queries that were in flight when the hosts changed.
 @ServiceLoop
 final class LocalAnswers {
     var hosts = HostsTable() {
         didSet { lengths = hosts.lengths }
     }
 
-    /// Copy of `hosts.lengths`, which can be read without a copy of `hosts`.
+    /// Copy of `hosts.lengths`; avoids a copy of `hosts` at each access.
     ///
-    /// Swift 6.3 copies a stored struct before a nonmutating call.
+    /// Swift 6.3 copies a stored struct, such as `hosts`, before it calls a nonmutating method.
     private var lengths: UInt64 = 0
 
     let suppressed: Set<RecordType>
@@ -36,14 +36,15 @@ final class LocalAnswers {
             || mayBeStatic(question.name) && hosts.covers(question)
     }
 
-    /// False if `hosts` contains no name of this length, and thus not `name`.
+    /// False if `hosts` contains no name with the length of `name`, and so does not contain `name`.
     func mayBeStatic(_ name: Name) -> Bool { lengths & HostsTable.bit(of: name) != 0 }
 
     /// Prevents the caching of results that contradict the static hosts or `suppressed`.
     func guardCache(against finding: inout ResolvedAnswer, _ query: Query) {
         if !finding.siblings.isEmpty { finding.siblings.removeAll { cover($0.question) } }
         if cover(query.question) {
-            // Not cached. The static hosts changed while the query was in flight.
+            // The static hosts changed while the query was in flight, so the answer must not be
+            // cached.
             finding.resolution.lifetime = 0
         }
         if finding.resolution.rcode == .nxDomain, hosts.contains(query.question.name) {

@@ -80,8 +80,8 @@ extension [Record] {
 extension Record {
     /// True only if this record is in the RRset of `other`.
     ///
-    /// False does not prove the contrary, because the result is always false for RRSIG records.
-    /// After false, the caller must compare `setKey`.
+    /// The result can be false although the records are in the same RRset: it is always false for
+    /// RRSIG records. After false, the caller must compare `setKey`.
     fileprivate func isInSet(of other: Record) -> Bool {
         type == other.type && type != .rrsig && recordClass == other.recordClass
             && name == other.name

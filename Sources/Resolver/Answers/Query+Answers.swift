@@ -3,7 +3,8 @@ internal import DNSCache
 internal import DNSWire
 
 extension Query {
-    /// DO and CD bits of the query; a cached answer must be valid for these bits.
+    /// DO and CD bits of the query. Only a cached answer that is valid for these bits can answer
+    /// the query.
     var variant: AnswerVariant {
         AnswerVariant(dnssecOK: dnssecOK, checkingDisabled: checkingDisabled)
     }

@@ -7,8 +7,8 @@ internal import Upstream
 
 /// Decides for each cached answer if it is still valid after a reload (``AnswerValidity``).
 ///
-/// The caller removes invalid answers. It does not only mark them stale, because clients can get
-/// stale answers.
+/// The caller removes invalid answers from the cache. To mark them stale would not be sufficient,
+/// because clients can get stale answers.
 @ServiceLoop
 final class ReloadInvalidation {
     /// Settings of a resolver that determine its answers.
@@ -18,8 +18,8 @@ final class ReloadInvalidation {
         let answers: AnswerPolicy
     }
 
-    /// Values of `RouteTable.Match.sources` for a name in the old and in the new settings; nil if
-    /// the name has no route in these settings.
+    /// Values of `RouteTable.Match.sources` for a name: under the old settings and under the new
+    /// settings. A value is nil if the name has no route.
     private struct Pair: Hashable {
         let old: Int?
         let new: Int?

@@ -15,7 +15,8 @@ extension Resolution {
         sections = answer.sections
         isAuthentic = answer.isAuthentic
         // `CacheWriter` stores a substitute without a stale window and without a refresh time.
-        // Other answers can also lack both; for them, `isSubstitute` has no effect.
+        // Other answers can also have no stale window and no refresh time; `isSubstitute` has no
+        // effect on these answers.
         isSubstitute = answer.staleWindow == 0 && answer.refreshAfter == 0
     }
 
@@ -73,7 +74,8 @@ extension Resolution {
             message.answers.filter { record in
                 guard record.recordClass == question.recordClass else { return false }
                 switch record.type {
-                // This case precedes `question.type`, because the queried type can be DNAME.
+                // This case is before the case `question.type`, because the queried type can be
+                // DNAME.
                 case .dname: return chain.contains { $0.isEqualOrBelow(record.name) }
                 case question.type, .cname: return chain.contains(record.name)
                 case .rrsig where query.dnssecOK: return chain.contains(record.name)

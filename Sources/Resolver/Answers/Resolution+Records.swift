@@ -28,7 +28,8 @@ extension Resolution {
         sections.message(to: question)?.answers ?? []
     }
 
-    /// Returns a copy with these records and without AD; nil if they exceed the size of a message.
+    /// Returns a copy with these records and without AD; nil if these records do not fit into a
+    /// message.
     func replacing(
         answers: [Record],
         of question: Question,

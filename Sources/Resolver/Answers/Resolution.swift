@@ -6,7 +6,7 @@ package import DNSWire
 package struct Resolution: Sendable {
     package var rcode: RCode
 
-    /// Records after the question, in wire form.
+    /// Records of the sections after the question section, in wire form.
     package var sections: AnswerSections
 
     /// Seconds for which the answer can be cached; 0 if it must not be cached.
@@ -21,7 +21,7 @@ package struct Resolution: Sendable {
 
     /// AD flag: true if a trusted upstream validated all records (RFC 4035 §3.2.3).
     ///
-    /// False for all answers that are neither an upstream's reply nor its cached copy.
+    /// Can be true only for an upstream's reply and for the cached copy of such a reply.
     package var isAuthentic = false
 
     /// True if the query was not accepted, because its client had reached a limit.
@@ -36,18 +36,19 @@ package struct Resolution: Sendable {
     /// upstream, except the part that is reserved for proven clients.
     package var isCrowded = false
 
-    /// True if the client's own queries used up the limit that `isCrowded` reports.
+    /// True if the limit that `isCrowded` reports was used up by queries of the client itself.
     var isClientCrowded = false
 
-    /// True for a failure after which the daemon did not repeat the query at an upstream.
+    /// True for a failure if the daemon did not repeat the query at an upstream.
     ///
-    /// The only reason is the high load of the client that began the query.
+    /// The daemon omits the repetition only if the client that began the query has a high load.
     var lacksRepetition = false
 
     /// True if no server answered in time.
     var isUnanswered = false
 
-    /// True if the answer replaces an answer of a better source for a short time.
+    /// True for a substitute: an answer of a fallback or of an unprotected source, cached only for
+    /// a short time.
     var isSubstitute = false
 
     /// Creates an answer with these records and unchanged TTLs.
@@ -147,7 +148,7 @@ package struct Explanation: Sendable, Equatable {
     }
 }
 
-/// Source of an answer, and the reason for this source.
+/// Source of an answer, and the reason why this source answered.
 package struct Provenance: Sendable, Equatable {
     package var source: AnswerSource
 
@@ -162,8 +163,8 @@ package struct Provenance: Sendable, Equatable {
     /// True if another machine of the fleet shared the vendor's answer.
     package var isShared = false
 
-    /// Reason why an upstream answered for a name with vendors; nil if an upstream did not answer,
-    /// or if the name has no vendors.
+    /// Reason why an upstream answered for a name with vendors; nil if another source answered, or
+    /// if the name has no vendors.
     package var fallback: Fallback?
 
     package enum Fallback: UInt8, CaseIterable, Sendable {

@@ -7,7 +7,7 @@ package struct ResolvedAnswer: Sendable {
 
     /// Answers to other questions, such as for the other address family.
     ///
-    /// They are added to the cache, but not sent to the client.
+    /// The resolver adds these answers to the cache, but does not send them to the client.
     package var siblings: [(question: Question, resolution: Resolution)]
 
     package init(

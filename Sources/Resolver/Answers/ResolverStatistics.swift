@@ -11,7 +11,7 @@ package final class ResolverStatistics {
 
     package nonisolated let vendorLatency = LatencyHistogram()
 
-    /// Time until an upstream answered, including the time of failed attempts before the answer.
+    /// Times from a query until an upstream answered, including failed attempts before the answer.
     package nonisolated let upstreamLatency = LatencyHistogram()
 
     package internal(set) var vendors = VendorStageNumbers()
@@ -31,7 +31,8 @@ package final class ResolverStatistics {
     /// Queries that got the result of an equal query in flight.
     package internal(set) var merged: UInt64 = 0
 
-    /// Counts as in `merged`, by the number of the source in `AnswerSourceRegistry`.
+    /// The count `merged`, separately for each source. The key identifies the source in
+    /// `AnswerSourceRegistry`.
     package internal(set) var mergedByOrigin: [UInt16: UInt64] = [:]
 
     package nonisolated init() {}

@@ -5,13 +5,14 @@ internal import HTTPDNS
 
 /// Decides which answers of a snapshot are still valid after a restart; thread-safe.
 ///
-/// A snapshot contains digests of the settings at the time of writing. If all digests equal those
-/// of the current settings, all answers are valid, except answers that depend on the network, and
-/// answers for which a local answer now exists. Otherwise `AnswerValidity` checks each answer.
+/// A snapshot contains digests of the settings with which it was written. If these digests equal
+/// the digests of the current settings, all answers are valid, with two exceptions: answers that
+/// depend on the network, and answers for which a local answer now exists. Otherwise,
+/// `AnswerValidity` checks each answer.
 ///
 /// A snapshot contains the source of each answer, but not the other sources that the old settings
-/// had for the name. If routes or upstreams differ, an answer that also depends on another source
-/// is therefore invalid.
+/// had for the name. Therefore, if routes or upstreams have changed, an answer is invalid if it
+/// also depends on another source.
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 

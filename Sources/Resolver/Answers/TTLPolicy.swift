@@ -3,10 +3,11 @@ internal import DNSWire
 
 /// TTL bounds of the settings, which determine how long answers are cached.
 package struct TTLPolicy: Sendable, Equatable {
-    /// Bounds of positive TTLs in seconds; RFC 2181 §8 limits a TTL to 2³¹ - 1.
+    /// Bounds, in seconds, of the TTLs of positive answers; RFC 2181 §8 limits a TTL to 2³¹ - 1.
     package var positive: ClosedRange<UInt32> = 0...86_400
 
-    /// Bounds of negative TTLs in seconds; RFC 2308 §5 suggests a maximum of one to three hours.
+    /// Bounds, in seconds, of the TTLs of negative answers; RFC 2308 §5 suggests a maximum of one
+    /// to three hours.
     package var negative: ClosedRange<UInt32> = 5...300
 
     package init() {}

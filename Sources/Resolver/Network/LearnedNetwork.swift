@@ -68,7 +68,8 @@ package final class LearnedNetwork {
 
     /// True if `routes` is not empty.
     ///
-    /// Reading this variable needs no run-time exclusivity check, unlike `routes.isEmpty`.
+    /// Access to this variable needs no run-time exclusivity check, unlike access to
+    /// `routes.isEmpty`.
     private var hasRoutes = false
 
     /// Upstream of the settings with `from: network`.
@@ -83,7 +84,7 @@ package final class LearnedNetwork {
     /// Called at the start and end of the captive portal mode.
     package var onPortal: (@ServiceLoop (_ isOn: Bool) -> Void)?
 
-    /// Upstream that stores the network's servers while ``upstream`` is nil.
+    /// Stores the network's servers while ``upstream`` is nil.
     let unused = LearnedUpstream(name: "network", url: "network", timeout: .seconds(2))
 
     private var make: Make?
@@ -114,7 +115,7 @@ package final class LearnedNetwork {
 
     // MARK: - Reading
 
-    /// Servers for names outside all routing domains, without spares.
+    /// Servers for names outside all routing domains, without ``NetworkPlan/spares``.
     package var servers: [any Forwarding] {
         let upstream = upstream ?? unused
         return upstream.servers.dropLast(upstream.spareCount)
@@ -160,7 +161,8 @@ package final class LearnedNetwork {
         self.health = health
         self.make = make
         guard !isSame else { return }
-        // Ends the portal mode, because its route uses the replaced upstream.
+        // Ends the captive portal mode, because the route of this mode uses the upstream that is
+        // replaced.
         endPortal()
         let former = Array(forwarders.values)
         forwarders = [:]
@@ -197,8 +199,8 @@ package final class LearnedNetwork {
         changed(outcome, since: before, ended: outcome.domains)
     }
 
-    /// Applies the new `plan`, withdraws the servers that it no longer has, and calls `onChange` if
-    /// something has changed since `before`.
+    /// Applies the new `plan`: withdraws the servers that are no longer in `plan`, and calls
+    /// `onChange` if `plan` differs from `before`.
     ///
     /// - Parameter ended: domains whose hold has ended (``NetworkPlan``).
     private func changed(

@@ -43,29 +43,31 @@ struct NetworkPlan: Sendable, Hashable {
     /// Servers for names outside all routing domains.
     private(set) var servers: [Server] = []
 
-    /// Servers of the network under a split-tunnel VPN, while ``servers`` are the VPN's servers.
+    /// Servers of the physical network, while ``servers`` are the servers of a split-tunnel VPN.
     ///
     /// A spare is queried for a name only after all ``servers`` have returned an error.
     private(set) var spares: [Server] = []
 
     /// First link with the domain `~.` (all names); nil if no link has this domain.
     ///
-    /// While it is set, only links with `~.` provide ``servers``. During a hold, it is the link
-    /// that went down.
+    /// While this variable is not nil, only links with `~.` provide ``servers``. During a hold, the
+    /// variable names the link that went down.
     private var taker: String?
     private var isTakerTunnel = false
 
     /// Routes of other links for held domains of a VPN; used when the hold ends.
     private var successors: [Name: Route] = [:]
 
-    /// End of the hold of all names outside the routing domains; nil while they are not held.
+    /// End of the hold of all names outside the routing domains; nil while these names are not
+    /// held.
     private var heldUntil: Instant?
 
-    /// Values that ``servers`` and ``spares`` get at `heldUntil`.
+    /// Servers that become ``servers`` and ``spares`` when the hold ends at `heldUntil`.
     private var laterServers: [Server] = []
     private var laterSpares: [Server] = []
 
-    /// Reason why ``servers`` is empty, for error messages; nil if no link with `~.` is the reason.
+    /// Reason for error messages, if ``servers`` is empty because of a link with `~.`; otherwise
+    /// nil.
     var absence: String? {
         guard servers.isEmpty, let taker else { return nil }
         return heldUntil == nil
@@ -111,8 +113,8 @@ struct NetworkPlan: Sendable, Hashable {
                     outcome.rejected.append(text)
                     continue
                 }
-                // If two links have the domain, a VPN gets it. If both or none are VPNs, the link
-                // that already has the domain keeps it.
+                // If two links have the domain, the VPN gets the domain. If both links are VPNs, or
+                // neither is, the link that already has the domain keeps the domain.
                 let isPreferred = wanted[domain].map { other in
                     link.isTunnel != other.isTunnel
                         ? link.isTunnel
@@ -165,16 +167,16 @@ struct NetworkPlan: Sendable, Hashable {
     private mutating func selectServers(_ links: [LinkResolvers], now: Instant) {
         let tunnels = links.filter { $0.takesAll && $0.isTunnel }
         let takers = tunnels.isEmpty ? links.filter(\.takesAll) : tunnels
-        // While a VPN is up, only its servers are used. Otherwise, a faster server of the network
-        // under the VPN could get the queries.
+        // While a VPN is up, the daemon uses only the servers of the VPN. Otherwise, a faster
+        // server of the physical network could get the queries.
         let defaults = links.filter(\.isDefault)
         let vpns = defaults.filter { $0.isTunnel && !$0.servers.isEmpty }
         let ordinary = takers.isEmpty ? (vpns.isEmpty ? defaults : vpns) : takers
         let all = ordinary.flatMap(\.servers).uniqued()
-        // A split-tunnel VPN is not meant for all names: for other names, the VPN's server may
-        // return an error, such as REFUSED. Then `spares`, servers of the network under the VPN,
-        // get these names. If the VPN's server does not reply, `spares` do not get the names,
-        // because the network under the VPN could drop packets of the VPN on purpose.
+        // A split-tunnel VPN is not meant for all names: for some names, the VPN's server may
+        // return an error, such as REFUSED. Then the daemon queries `spares`, the servers of the
+        // physical network. It does not query `spares` if the VPN's server does not reply, because
+        // the physical network could drop packets of the VPN on purpose.
         let isSplit = takers.isEmpty && !vpns.isEmpty && !vpns.contains(where: \.isFullTunnel)
         let others = isSplit ? defaults.filter { !$0.isTunnel }.flatMap(\.servers).uniqued() : []
         let rest = others.filter { !all.contains($0) }
@@ -202,7 +204,7 @@ struct NetworkPlan: Sendable, Hashable {
         return Array(surplus)
     }
 
-    /// Ends the holds that are due; then other servers get queries for the names.
+    /// Ends the holds whose time is over. Queries for the names then go to other servers.
     mutating func expire(now: Instant) -> Outcome {
         var outcome = Outcome()
         func isDue(_ end: Instant?) -> Bool { end.map { $0 <= now } ?? false }

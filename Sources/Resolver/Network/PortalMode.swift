@@ -3,7 +3,8 @@ internal import DNSWire
 package import Net
 internal import Upstream
 
-/// Captive portal mode: the network's resolver answers, so that the user can log in to the portal.
+/// Captive portal mode: the resolver of the network answers clients, so that the user can log in to
+/// the portal.
 ///
 /// The mode is a route for all names except static hosts, special names, names in routing domains
 /// of links, and names of routes with `fallback: none`. Answers of this route have a short TTL, and

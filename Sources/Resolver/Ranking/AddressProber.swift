@@ -3,11 +3,11 @@ internal import DNSCache
 internal import DNSWire
 package import Net
 
-/// Measurement of the TCP connection times to addresses, by which cached addresses are ordered.
+/// Measures the TCP connection times to addresses, and orders cached addresses by these times.
 ///
 /// No answer waits for a measurement. The addresses of at most `concurrency` names are measured at
 /// the same time. A result for an address is valid for 5 minutes. If the queue of names is full,
-/// the answer for a further name keeps its order.
+/// the answer for a further name is not measured, and keeps its order.
 @ServiceLoop
 package final class AddressProber {
     /// Opens a connection to an address; returns true if it succeeds before `deadline`.
@@ -31,7 +31,7 @@ package final class AddressProber {
     /// Timeout of a connection attempt; a slower server counts as unreachable.
     static let timeout: Duration = .seconds(1)
 
-    /// Pause for each measured address of a name, before the next name is measured.
+    /// Pause before the next name is measured; multiplied by the number of measured addresses.
     ///
     /// With `concurrency` 4, at most 40 addresses are measured per second.
     static let pause: Duration = .milliseconds(100)
@@ -47,7 +47,7 @@ package final class AddressProber {
     /// Measurements in flight; names with the same address and port share a measurement.
     private var underWay: [AddressRanking.Target: Task<Void, Never>] = [:]
 
-    /// Count of network changes.
+    /// Count of network changes since the start.
     private var networksLeft: UInt64 = 0
 
     /// Count of names that were not measured, because the queue was full.
@@ -95,7 +95,8 @@ package final class AddressProber {
             .filter { !ranking.knows($0, now: now) }
     }
 
-    /// Measures the addresses of a name concurrently; waits for equal measurements in flight.
+    /// Measures the addresses of a name concurrently; joins measurements of the same addresses that
+    /// are already in flight.
     private func run(_ job: Job) async {
         let targets = unknown(job)
         let new = targets.filter { underWay[$0] == nil }

@@ -28,7 +28,8 @@ package struct AddressRanking {
 
     static let lifetime: Duration = .seconds(300)
 
-    /// Granularity of compared connection times, so that small variations do not change the order.
+    /// Unit in which connection times are compared, so that small variations do not change the
+    /// order.
     static let step: Duration = .milliseconds(10)
 
     init() {}
@@ -46,8 +47,8 @@ package struct AddressRanking {
 
     /// Returns the addresses, ordered by connection time.
     ///
-    /// Addresses without a result follow, and then unreachable addresses. Addresses of equal rank
-    /// keep their order.
+    /// After them come addresses without a result, and then unreachable addresses. Addresses with
+    /// the same connection time, in steps of ``step``, keep their order.
     func ordered(
         _ addresses: [IPAddress],
         port: UInt16,
@@ -61,9 +62,10 @@ package struct AddressRanking {
 
     mutating func removeAll() { results = [:] }
 
-    /// Returns the connection time in steps.
+    /// Returns the sort key of an address: the connection time in steps; the lowest is first.
     ///
-    /// An address without a result has a high rank, and an unreachable address the highest rank.
+    /// An address without a result has the second highest key, and an unreachable address the
+    /// highest.
     private func rank(
         _ address: IPAddress,
         _ port: UInt16,

@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-/// Routes of the settings, and routes for the routing domains of links.
+/// Selects the route of a name: a route of the settings, or a route for a routing domain of a link.
 ///
 /// The most specific pattern wins. If a pattern of the settings and a routing domain are equal, the
 /// pattern of the settings wins. A routing domain never overrides a route with vendors and
@@ -47,7 +47,7 @@ final class ActiveRoutes {
 }
 
 extension RouteTable {
-    /// True if `name` is in a domain of `domains`, and no route of the settings has precedence over
+    /// True if one of `domains` contains `name`, and no route of the settings has precedence over
     /// this domain.
     func areTaken(_ domains: Set<Name>, _ name: Name) -> Bool {
         guard !domains.isEmpty else { return false }

@@ -11,7 +11,8 @@ package struct Route: Sendable {
     /// Vendors for A and AAAA queries, in the order in which they are called; may be empty.
     package var vendors: [VendorClient]
 
-    /// Upstreams for the other types, and for all types as fallback; nil for the default group.
+    /// Upstreams for all types except A and AAAA, and for A and AAAA as fallback; nil for the
+    /// default group.
     package var upstreams: UpstreamGroup?
 
     /// True if upstreams are queried when vendors have no answer (`fallback: upstream`).
@@ -41,8 +42,9 @@ package struct Route: Sendable {
         /// Vendor parameters of the route; nil if the vendors' settings apply.
         package var parameters: RouteParameters?
 
-        /// Time after which the next vendor or the upstreams also get a query that the vendor has
-        /// not answered (`fallback-after`); nil if they get the query only after a failure.
+        /// If a vendor has not answered after this time, the next vendor or the upstreams also get
+        /// the query (`fallback-after`). If nil, they get the query only after a failure of the
+        /// vendor.
         package var fallbackAfter: Duration?
 
         /// False if answers are not stored.
@@ -85,7 +87,8 @@ extension DomainPattern {
 
 /// Map from names to routes; the most specific pattern wins.
 package struct RouteTable: Sendable {
-    /// Route and pattern that match a name; the table has one object per pattern.
+    /// Route, and the pattern of this route that matches a name; the table has one object per
+    /// pattern.
     ///
     /// This is a class, because copies of a struct for each stage would slow down each cache miss.
     package final class Match: Sendable {
@@ -123,7 +126,8 @@ package struct RouteTable: Sendable {
             hasVendors && query.asksForAddress && query.question.name.isHostname
         }
 
-        /// True if the route overrides ``SpecialNames``; false only for a route for `.`.
+        /// True if the route overrides ``SpecialNames``; false only if the pattern is for `.` (all
+        /// names).
         var claimsSpecialNames: Bool { !domain.isRoot }
     }
 
@@ -171,14 +175,16 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// One match for each route, in the order of the settings; their pattern is the root.
+    /// One match for each route, in the order of the settings. These matches have the root as
+    /// pattern.
     private(set) var matches: [Match] = []
     private var claims: [Name: Claims] = [:]
 
-    /// Index in ``examples`` of each distinct set of sources; many routes share a set.
+    /// Map from each distinct set of sources to its index in ``examples``; many routes share a set.
     private var sources: [Sources: Int] = [:]
 
-    /// One match for each distinct set of sources, at the index of the set in `sources`.
+    /// One match for each distinct set of sources; the index of the match is the value in
+    /// `sources`.
     private(set) var examples: [Match] = []
 
     package init() {}
@@ -244,11 +250,11 @@ package struct RouteTable: Sendable {
 
 extension RouteTable {
     package struct Comparison: Sendable {
-        /// True if every name maps to the same route index in both tables.
+        /// True if each name has the route with the same index in both tables.
         let claimsAreSame: Bool
 
-        /// Old and new route with the same index; only one of the routes with equal old sources and
-        /// equal new sources is included.
+        /// Pairs of an old and a new route with the same index. If several pairs have equal old
+        /// sources and equal new sources, only one of these pairs is included.
         let pairs: [(old: Match, new: Match)]
     }
 
@@ -289,7 +295,8 @@ extension RouteTable {
             for exception in match.exceptions { digest.add(exception) }
             return digest.value
         }
-        // The sum does not depend on the order of the dictionary, which differs between processes.
+        // Adds the digests, because a sum does not depend on the order of the dictionary, which
+        // differs between processes.
         return claims.reduce(into: 0) { sum, entry in
             let claims = entry.value
             for match in [claims.exact, claims.suffix, claims.below] {

@@ -41,7 +41,8 @@ final class AddressOrdering {
 
     private static let standardPort: UInt16 = 443
 
-    /// Orders the addresses by known connection times, and starts missing measurements.
+    /// Orders the addresses by known connection times, and starts measurements to addresses without
+    /// a known time.
     private func order(_ resolution: inout Resolution, of question: Question, _ port: UInt16) {
         guard question.type.isAddress, resolution.sections.answerCount > 1,
             let message = resolution.sections.message(to: question)
@@ -53,7 +54,8 @@ final class AddressOrdering {
         if ordered != addresses {
             var answers = message.answers
             for (place, address) in zip(places, ordered) {
-                // Each address keeps its TTL.
+                // Takes the TTL of the record that has this address, so that each address keeps its
+                // TTL.
                 let old = places.first { message.answers[$0].data.address == address } ?? place
                 answers[place] = message.answers[old]
             }

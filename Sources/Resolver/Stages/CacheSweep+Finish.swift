@@ -18,7 +18,7 @@ extension CacheSweep {
 extension Clocks {
     /// Suspends the task for 50 µs, so that other threads get the cache lock.
     ///
-    /// A step of a sweep takes about the same time.
+    /// A step of a sweep also takes about 50 µs.
     @ServiceLoop
     package func pause() async {
         do {

@@ -12,7 +12,7 @@ final class CacheWriter {
     private let snapshotWaiters: SnapshotWaiters
     private let clocks: Clocks
 
-    /// Count of network changes.
+    /// Count of network changes since the start.
     private(set) var networksLeft: UInt64 = 0
 
     /// Cache writer that has replaced this writer at a reload; nil before the reload.
@@ -21,7 +21,7 @@ final class CacheWriter {
     /// reloads in memory.
     private weak var successor: CacheWriter?
 
-    /// Decides which answers of this writer are valid under the settings of `successor`.
+    /// Decides which answers of this cache writer are valid under the settings of `successor`.
     private var succession: ReloadInvalidation?
 
     init(
@@ -47,7 +47,8 @@ final class CacheWriter {
             && routes.route(for: query.query.question.name) !== query.match
     }
 
-    /// Prevents the caching of failures of the queries that are in flight at this time.
+    /// Notes a change of the network: if a query that is now in flight fails, the failure is not
+    /// cached.
     func networkChanged() { networksLeft += 1 }
 
     /// Replaces this writer with `cacheWriter` at a reload.
@@ -90,7 +91,7 @@ final class CacheWriter {
         }
     }
 
-    /// Caches one answer from the result of `query`, if the settings allow.
+    /// Caches one of the answers in the result of `query`, if the settings allow this.
     ///
     /// - Parameter sibling: the answered question; nil for the question of `query`.
     private func keep(
@@ -133,7 +134,8 @@ final class CacheWriter {
         if resolution.isFailure {
             answer.options = Explanation.fromCache.option + answer.options
         } else if !resolution.isSubstitute {
-            // A substitute must not be used for long, so it is neither refreshed nor served stale.
+            // A substitute (answer of a fallback or an unprotected source) must not be used for
+            // long, so the cache neither refreshes it nor serves it stale.
             if match?.route.servesStale ?? true {
                 answer.staleWindow = freshness.stale?.window ?? 0
             }

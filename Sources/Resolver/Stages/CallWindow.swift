@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Limit on the events in any period of 60 s (exact sliding window).
+/// Limit on the number of calls in any period of 60 s (exact sliding window).
 ///
 /// A token bucket would allow up to twice the limit in one minute.
 struct CallWindow {
-    /// Ring buffer with the times of the latest events, at most `limit`; starts at index `oldest`.
+    /// Ring buffer with the times of the latest calls, at most `limit`; the oldest time is at index
+    /// `oldest`.
     private var times: [Instant] = []
     private var oldest = 0
     private let limit: Int
@@ -20,7 +21,7 @@ struct CallWindow {
         oldest = 0
     }
 
-    /// Counts an event and returns true; false if the limit is reached.
+    /// Counts a call and returns true; returns false if the limit is reached.
     mutating func take(_ now: Instant) -> Bool {
         guard limit > 0 else { return false }
         guard times.count == limit else {

@@ -7,7 +7,8 @@ internal import Net
 ///
 /// NXDOMAIN applies to all types of a name (RFC 8020 §2). If a name is registered only with a
 /// vendor, the upstream returns NXDOMAIN for TXT or HTTPS. A stub resolver would then discard the
-/// vendor's addresses of the name. NODATA is correct even if the name does not exist.
+/// addresses that the vendor returned for this name. NODATA is correct even if the name does not
+/// exist.
 @ServiceLoop
 struct DenialFilter {
     let cache: AnswerCache
@@ -18,9 +19,9 @@ struct DenialFilter {
 
     /// Returns an upstream's answer to `query`, with NODATA in place of NXDOMAIN if necessary.
     ///
-    /// NXDOMAIN stays if `isVendorEmpty` or a cached NXDOMAIN shows that the vendors have no
-    /// address of the name. If no vendor has answered, NXDOMAIN and NODATA stay, but are cached
-    /// only for ``unconfirmedLifetime``.
+    /// NXDOMAIN is not replaced if `isVendorEmpty` is true, or if a cached NXDOMAIN shows that the
+    /// vendors have no address of the name. If no vendor has answered, NXDOMAIN and NODATA are not
+    /// changed, but are cached only for ``unconfirmedLifetime``.
     ///
     /// - Parameters:
     ///   - match: the route of the name; if it has no vendors, the answer is not changed.
@@ -55,18 +56,19 @@ struct DenialFilter {
             cached.contains { !$0.isNegative }
             || siblings.contains { $0.resolution.sections.answerCount > 0 }
         let denied = cached.filter { $0.rcode == .nxDomain }.map(\.remaining).max() ?? 0
-        // For A and AAAA, the upstreams are queried only if the vendors have no address.
+        // An upstream answers A and AAAA queries only if the vendors have no address.
         let isDenied = query.asksForAddress || isVendorEmpty || denied > 0
         guard hasAddresses || !isDenied else {
             guard !query.asksForAddress, !isVendorEmpty else { return resolution }
-            // NXDOMAIN stays because of a cached NXDOMAIN, and therefore expires with it.
+            // A cached NXDOMAIN is the only reason to keep NXDOMAIN, so this answer expires at the
+            // same time as the cached NXDOMAIN.
             var denial = resolution
             denial.shorten(to: UInt32(clamping: denied), query.question)
             return denial
         }
         var noData = resolution
         noData.rcode = .noError
-        // The upstream has validated NXDOMAIN, not this NODATA.
+        // Clears AD, because the upstream has validated NXDOMAIN, and not this NODATA.
         noData.isAuthentic = false
         return noData
     }

@@ -14,7 +14,8 @@ struct EmptyReplies {
 
         var families: Families
 
-        /// True if a limit prevented a call to an earlier vendor, which may have an address.
+        /// True if a limit prevented a call to an earlier vendor of the route, which may have an
+        /// address.
         ///
         /// Then a further query skips only `vendor`, and goes to the earlier vendor.
         let isAfterLimit: Bool
@@ -22,13 +23,14 @@ struct EmptyReplies {
 
     private var replies = RecentNames<Reply>(limit: 4_096)
 
-    /// Returns the source of an empty reply because of which no vendor is called; nil for none.
+    /// Returns the source of a recent empty reply. Because of this reply, no vendor is called
+    /// again; nil if there is no such reply.
     func source(_ question: Question, now: Instant) -> Provenance? {
         reply(question, now).flatMap { $0.isAfterLimit ? nil : $0.source }
     }
 
-    /// Returns the source of an empty reply because of which only `vendor` is not called; nil for
-    /// none.
+    /// Returns the source of a recent empty reply of `vendor`. Because of this reply, `vendor` is
+    /// not called again, but other vendors are; nil if there is no such reply.
     func source(_ question: Question, of vendor: String, now: Instant) -> Provenance? {
         reply(question, now).flatMap { $0.isAfterLimit && $0.vendor == vendor ? $0.source : nil }
     }

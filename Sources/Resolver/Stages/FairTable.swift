@@ -30,9 +30,9 @@ package struct FairLimits: Sendable {
     /// If a client has more entries, a full table first evicts entries of this client.
     package let share: Int
 
-    /// Minimum age of an entry that a new entry of the same client can replace.
+    /// Minimum age at which an entry can be replaced by a new entry of the same client.
     ///
-    /// If answers are slow, the minimum age is higher (`LossWindow.grace`).
+    /// If answers for the client are slow, the minimum age is higher (`LossWindow.grace`).
     package let grace: Duration
 }
 
@@ -40,17 +40,17 @@ package struct FairLimits: Sendable {
 ///
 /// A *verified* client is a proven client, or the daemon itself.
 ///
-/// When the table is full, a new entry evicts the oldest entry of the client with the most entries,
-/// if this client has more than `FairLimits.share` entries. If no client has that many entries, the
-/// new entry evicts the oldest entry of all verified clients.
+/// When the table is full, a new entry evicts another entry. If a client has more than
+/// `FairLimits.share` entries, this is the oldest entry of the client with the most entries.
+/// Otherwise, it is the oldest entry of all verified clients.
 ///
-/// While unverified clients have at least half of the table, only entries of unverified clients are
-/// evicted, by the same rules. Therefore a flood from forged addresses, which uses many addresses
-/// with few entries each, evicts no queries of this machine or of TCP clients.
+/// While unverified clients have at least half of the table, the same rules apply, but only to
+/// entries of unverified clients. Therefore a flood from forged addresses, which uses many
+/// addresses with few entries each, evicts no queries of this machine or of TCP clients.
 ///
-/// If a client has reached its own limit, its new entry replaces its oldest entry. In a full table,
-/// this also applies to the client with the most entries. In both cases, the table does not accept
-/// the new entry if the client's oldest entry is younger than `LossWindow.grace`.
+/// If a client has reached its own limit, a new entry of this client replaces its oldest entry. In
+/// a full table, this also applies to the client with the most entries. In both cases, the table
+/// rejects the new entry if the client's oldest entry is younger than `LossWindow.grace`.
 ///
 /// The limit of a client shrinks while many queries of the client are lost (``LossWindow``).
 @ServiceLoop
@@ -62,7 +62,7 @@ struct FairTable<Entry: FairEntry> {
     enum Admission {
         case accepted
 
-        /// The caller must evict this entry, and then ask again.
+        /// The caller must evict this entry, and then call `admission` again.
         case replaces(Entry)
 
         case refused
@@ -94,14 +94,14 @@ struct FairTable<Entry: FairEntry> {
     private var lines: [Line] = []
     private var freeLines: [Int] = []
 
-    /// Ends of the lists of all entries of verified, and of unverified, clients.
+    /// Ends of two lists: all entries of verified clients, and all entries of unverified clients.
     private var (verified, unverified) = (Links(), Links())
     private var unverifiedCount = 0
 
     /// Index of each client's list in `lines`.
     private var places: [ClientNetwork?: Int] = [:]
 
-    /// Index in `lines` of the list that was used last; this list may be empty.
+    /// Index in `lines` of the list that was used last. Only this list may be empty.
     private var latest: Int?
 
     /// Indices in `lines` of the lists with more than `limits.share` entries.
@@ -109,16 +109,16 @@ struct FairTable<Entry: FairEntry> {
     /// There are at most `limits.all / limits.share` such lists.
     private var large: Set<Int> = []
 
-    /// Reduced limits of clients that have no entries now.
+    /// Reduced limits of clients that now have no entries in the table.
     private var reduced: [ClientNetwork?: LossWindow] = [:]
 
-    /// Client that used the table last; the daemon itself is ignored.
+    /// Client that used the table last; queries of the daemon itself do not change this variable.
     private var user: ClientNetwork?
 
     /// Time of the latest change of `user` from one client to another.
     private var sharedAt: Instant?
 
-    /// After a change of `user`, the table counts as used by several clients for this time.
+    /// For this time after a change of `user`, several clients count as users of the table.
     private static var sharedTime: Duration { .seconds(600) }
 
     private static var mostReduced: Int { 256 }
@@ -156,7 +156,7 @@ struct FairTable<Entry: FairEntry> {
 
     /// Counts the result of a client's query in the client's ``LossWindow``.
     ///
-    /// Removed entries and queries of the daemon itself are ignored.
+    /// Ignores entries that are no longer in the table, and queries of the daemon itself.
     mutating func note(_ entry: Entry, isLost: Bool, now: Instant) {
         guard let place = entry.place, entry.client != nil else { return }
         let line = slots[place].line
@@ -170,7 +170,7 @@ struct FairTable<Entry: FairEntry> {
         )
     }
 
-    /// Moves an entry to the list of `entry.client`, which has changed.
+    /// Moves an entry to the list of `entry.client`, after the caller has changed `entry.client`.
     mutating func move(_ entry: Entry) {
         guard let place = entry.place else { return }
         leave(place)
@@ -234,7 +234,8 @@ struct FairTable<Entry: FairEntry> {
         return line
     }
 
-    /// Removes the empty list of a client; stores the client's limit in `reduced` if it is reduced.
+    /// Removes the empty list of a client; if the client's limit is reduced, stores the limit in
+    /// `reduced`.
     private mutating func forget(_ line: Int) {
         let (client, window) = (lines[line].client, lines[line].window)
         places[client] = nil
@@ -246,7 +247,8 @@ struct FairTable<Entry: FairEntry> {
 
     // MARK: - Lists
 
-    /// Adds the entry at `place` to the lists; returns the index of the client's list.
+    /// Adds the entry at index `place` of `slots` to the lists; returns the index of the client's
+    /// list.
     @discardableResult
     private mutating func enter(_ place: Int, client: ClientNetwork?) -> Int {
         let line = line(of: client)

@@ -12,7 +12,8 @@ package final class FleetExchange {
     /// For each vendor name, the text of the settings that determine the vendor's answers.
     private let views: [String: String]
 
-    /// Setting `group`; if nil, views contain the network from which the vendor receives the calls.
+    /// Setting `group`; if nil, the views contain instead the network from which the vendor
+    /// receives this machine's calls.
     private let group: String?
 
     private let policy: TTLPolicy
@@ -44,14 +45,15 @@ package final class FleetExchange {
             let exit = group.map({ "group \($0)" }) ?? vendor.exit.map({ "\($0)" })
         else { return nil }
         var facts = [view, match.route.options.parameters?.text ?? "", exit]
-        // The minimum TTL is part of the view, because the machine that shares an answer applies
-        // its own minimum to the TTL.
+        // The minimum TTL is part of the view, because a machine that shares an answer has already
+        // applied its own minimum TTL.
         let minimum = policy.of(match).positive.lowerBound
         if minimum > 0 { facts.append("minimum-ttl \(minimum)") }
         return facts.joined(separator: "\n")
     }
 
-    /// Returns the question for the fleet; nil if the fleet is not used.
+    /// Returns the question that this machine sends to the fleet; nil if the fleet is not used for
+    /// the query.
     ///
     /// - Parameter patience: maximum time to wait for another machine; nil if no client waits.
     func question(
@@ -99,7 +101,8 @@ package final class FleetExchange {
 
     // MARK: - Values
 
-    /// Returns the part of a reply that other machines get, with TTLs bounded by `policy`.
+    /// Returns the part of a vendor's reply that this machine shares, with TTLs bounded by
+    /// `policy`.
     ///
     /// Nil if the reply is not shared.
     func value(of reply: VendorReply, _ policy: TTLPolicy) -> FleetValue? {
@@ -118,7 +121,8 @@ package final class FleetExchange {
         return value
     }
 
-    /// Converts a shared value to a reply; checks its addresses like those of a vendor's reply.
+    /// Converts a shared value to a vendor's reply; checks its addresses like the addresses in a
+    /// reply that came from the vendor.
     func reply(_ value: FleetValue, to name: Name) -> VendorReply? {
         guard
             let server = SocketAddress(octets: value.server.address, port: value.server.port)

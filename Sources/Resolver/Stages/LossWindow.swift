@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Limit of one client's queries in a table, which shrinks while an upstream drops many of these
-/// queries.
+/// Limit on the number of one client's queries in a table. The limit shrinks while an upstream
+/// drops many queries of this client.
 ///
-/// An upstream that limits the rate of this daemon drops queries of all its clients. So a client
-/// that sends too many queries makes the queries of other clients fail.
+/// An upstream that limits the rate of this daemon drops queries of all the daemon's clients. So a
+/// client that sends too many queries causes failures for other clients.
 ///
 /// Each second, the limit is halved if three conditions are met: more than `FairLimits.share` / 2
 /// queries of the client were lost in this second, the client has more than `FairLimits.share`
 /// entries, and other clients use the table. Otherwise, the limit grows by `FairLimits.share`.
 ///
-/// A query counts as lost if its upstreams drop queries (`UpstreamGroup.dropsQueries(now:)`), and
-/// did not answer the first copy of this query.
+/// A query counts as lost if two conditions are met: its upstreams drop queries
+/// (`UpstreamGroup.dropsQueries(now:)`), and they did not answer the first copy of this query.
 struct LossWindow {
     private var size: Int
     private var lost = 0
@@ -41,11 +41,11 @@ struct LossWindow {
         return min(limits.perClient, size + max(0, periods) * limits.share)
     }
 
-    /// Returns the minimum age of an entry that a new query of the same client can replace.
+    /// Returns the minimum age at which an entry can be replaced by a new query of the same client.
     ///
-    /// The minimum age is twice the usual time until an answer, so that a slow server can still
-    /// answer. The lower bound is `limits.grace`. The upper bound is the greater of
-    /// ``longestGrace`` and `limits.grace`.
+    /// The minimum age is twice the average time until an answer (`usual`), so that a slow server
+    /// can still answer the oldest query. The lower bound is `limits.grace`. The upper bound is the
+    /// greater of ``longestGrace`` and `limits.grace`.
     func grace(_ limits: FairLimits) -> Duration {
         min(max(limits.grace, usual * 2), max(limits.grace, Self.longestGrace))
     }

@@ -7,7 +7,7 @@ internal import Upstream
 ///
 /// ``SingleFlight`` owns the query. ``SharedResolution`` reports the answer with ``end(_:)``.
 ///
-/// The query is also the signal by which ``SingleFlight`` cancels the resolution.
+/// This object is also the signal by which ``SingleFlight`` cancels the resolution.
 @ServiceLoop
 final class PendingQuery: CancellationSignal, FairEntry {
     let query: Query
@@ -15,9 +15,9 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Cache's hash of the question; 0 if the query is not in a ``PendingTable``.
     let hash: UInt64
 
-    /// ``payer``, after a limit of this client prevented a vendor call; otherwise nil.
+    /// Copy of ``payer``, set after a limit of this client prevented a vendor call; otherwise nil.
     ///
-    /// If set, only queries of this client can join the query.
+    /// If not nil, only queries of this client can join the query.
     var refused: ClientNetwork?
 
     /// Next query in the same list of ``PendingTable``.
@@ -31,7 +31,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Recorder of the steps, if an operator requested a trace; otherwise nil.
     let trace: Trace?
 
-    /// Load of the client that started the query, at the start.
+    /// Load that the client of the query had when it started the query.
     var load: ClientLoad
 
     /// Client whose limits apply to the query; nil for a query of the daemon itself.
@@ -52,13 +52,14 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Group of upstreams that was queried last; nil if no upstream was queried.
     var group: UpstreamGroup?
 
-    /// Group of upstreams for the queried name; targets of its aliases can have other groups.
+    /// Group of upstreams for the queried name; the targets of aliases can have other groups.
     var firstGroup: UpstreamGroup?
 
-    /// Servers that returned an endless chain of aliases, and do not get the query again.
+    /// Servers that do not get the query again, because they returned a loop of aliases or too many
+    /// aliases.
     var avoided: [any Forwarding] = []
 
-    /// True if the upstream answered only a repetition of the query.
+    /// True if the upstream did not answer the first copy of the query, but a repetition.
     var wasRepeated = false
 
     /// True if a plain upstream answered instead of an encrypted upstream.
@@ -78,7 +79,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
 
     private var completion: Completion<(PendingQuery, ResolvedAnswer)>?
 
-    /// Handler of the upstreams' answer; nil while no upstream has the query.
+    /// Handler that gets the upstreams' answer; nil if no upstream is being queried.
     private var upstreams: Completion<Resolution>?
 
     private(set) var upstreamsAsked = Instant(nanoseconds: 0)
@@ -161,11 +162,12 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// True if the upstreams that were queried last drop queries.
     func isDropped(at now: Instant) -> Bool { group?.dropsQueries(now: now) ?? false }
 
-    /// True if the load of the client reduces the repetitions at upstreams, and a new query for the
-    /// other clients would cause no vendor call.
+    /// True if the daemon sends fewer repetitions of this query to upstreams, because of the load
+    /// of its client, and if a new query for the other clients would cause no vendor call.
     var lacksRepetitions: Bool { load != .normal && match?.asksVendors(query) != true }
 
-    /// Adds a waiting client; each time the list has doubled, also removes clients with an answer.
+    /// Adds a waiting client. Each time the list has doubled, also removes the clients that already
+    /// have an answer.
     func add(_ waiter: Waiter) {
         var waiters = takeWaiters()
         if waiters.count >= tidiedAt {
@@ -198,8 +200,8 @@ final class PendingQuery: CancellationSignal, FairEntry {
         upstreamsAsked = now
     }
 
-    /// Calls the handler with the upstreams' answer, without addresses and hints that the settings
-    /// forbid.
+    /// Removes addresses and hints that the settings forbid from the upstreams' answer, and calls
+    /// the handler with the result.
     func upstreamsAnswered(_ answer: Resolution) {
         guard let completion = upstreams.take() else { return }
         if let shaped = resolution?.addressGuard.shaped(answer, query, match) {

@@ -5,7 +5,7 @@ internal import Net
 /// Pending queries by question, as a hash table with lists.
 ///
 /// A dictionary would hash each query three times, and copy the query as a key. The lists and the
-/// limits are in one struct, so that a change of both needs only one run-time exclusivity check.
+/// limits are in one struct, so that one run-time exclusivity check is sufficient to change both.
 @ServiceLoop
 struct PendingTable {
     /// First query of each list, linked by ``PendingQuery/next``.
@@ -18,7 +18,7 @@ struct PendingTable {
     /// Hash function of the cache; its secret seed prevents attacks with names of equal hash.
     private let hash: NameHash
 
-    /// The same queries, grouped by client, with the limits per client.
+    /// The queries of this table, grouped by client, with the limits per client.
     var places: FairTable<PendingQuery>
 
     init(_ hash: NameHash, _ limits: FairLimits) {
@@ -32,7 +32,7 @@ struct PendingTable {
 
     /// Returns the pending query that is equal to `query`; nil if there is none.
     ///
-    /// Mutating, because Swift 6.3 copies a stored struct before a nonmutating call.
+    /// Mutating, because Swift 6.3 copies a stored struct before it calls a nonmutating method.
     ///
     /// - Parameter refused: value that ``PendingQuery/refused`` of the returned query must have.
     mutating func find(

@@ -4,7 +4,8 @@ package import DNSWire
 internal import HTTPDNS
 package import Net
 
-/// Stage that refreshes cached answers before they expire, so that no client waits for them.
+/// Stage that refreshes cached answers before they expire, so that no client waits for a new
+/// answer.
 ///
 /// The first cache hit after the refresh age (`prefetch.at`) requests a refresh. The refreshes that
 /// may call vendors are limited per minute. A name with vendors is not refreshed while none of its
@@ -107,8 +108,8 @@ package final class Prefetcher {
         alarm.set(nil)
     }
 
-    /// Continues the work of `old`, and takes over its failure counts and its calls of the last
-    /// minute.
+    /// Continues the work of `old` after a reload: takes over its failure counts, and its count of
+    /// calls in the last minute.
     func takeOver(from old: Prefetcher) {
         window.takeOver(from: old.window)
         failures = old.failures
@@ -121,7 +122,7 @@ package final class Prefetcher {
 
     /// Clears the failure counts, and checks all names in `prefetch.names` after 1 s.
     ///
-    /// An earlier check could fail, because the new network may not be usable yet.
+    /// An immediate check could fail, because the new network may not be usable yet.
     func networkChanged() {
         failures = [:]
         lookAtNames(clocks.now() + .seconds(1))
@@ -157,8 +158,8 @@ package final class Prefetcher {
         var hasFailed = false
         for type in [RecordType.a, .aaaa] {
             let query = Query(question: Question(name: name, type: type))
-            // A name in the static hosts is not queried now, but is checked again later, because
-            // the static hosts can change.
+            // Skips a name in the static hosts. The daemon checks the name again later, because the
+            // static hosts can change.
             guard !localAnswers.cover(query.question), isWanted(query) else { continue }
             if refreshTime(query) == nil, await attempt(query) == .failed { hasFailed = true }
             next = min(next, refreshTime(query) ?? clocks.now() + shortest)
@@ -209,8 +210,8 @@ package final class Prefetcher {
     private enum Outcome {
         case done, failed
 
-        /// The refresh was not started: an equal one is in flight, no vendor accepts calls, or the
-        /// limit per minute is reached.
+        /// The refresh was not started, because an equal query or refresh is in flight, no vendor
+        /// accepts calls, or the limit per minute is reached.
         case refrained
     }
 
@@ -260,7 +261,7 @@ package final class Prefetcher {
 }
 
 package struct RefreshNumbers: Sendable, Equatable {
-    /// Started refreshes; the end of each is later counted in `done` or `failed`.
+    /// Started refreshes. At its end, each refresh is also counted in `done` or `failed`.
     package var started: UInt64 = 0
 
     package var done: UInt64 = 0

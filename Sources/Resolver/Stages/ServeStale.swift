@@ -20,7 +20,7 @@ final class ServeStale {
     struct LastResort {
         let resolution: Resolution
 
-        /// Longest time that the client waits for a better answer; nil if it does not wait.
+        /// Longest time that the client waits for a better answer; nil if the client does not wait.
         let delay: Duration?
 
         /// Returns `found` if it has one of these RCODEs, otherwise the cached answer.
@@ -31,7 +31,7 @@ final class ServeStale {
         }
     }
 
-    /// Returns the cached answer to a query, stale or fresh; nil if the cache has none.
+    /// Returns the cached answer to a query, stale or fresh; nil if the cache has no such answer.
     ///
     /// - Parameter hash: the cache's hash of the question; nil if unknown.
     func lastResort(

@@ -8,8 +8,8 @@ internal import Upstream
 ///
 /// The filter removes private addresses of public names (`rebinding`). If vendors or the static
 /// hosts resolve the target of an SVCB or HTTPS record, the filter replaces the record's address
-/// hints with the cached or static addresses of the target. If there are none, the filter removes
-/// the hints (RFC 9460 §7.3). It calls no vendor for a hint.
+/// hints with the cached or static addresses of the target. If neither has addresses of the target,
+/// the filter removes the hints (RFC 9460 §7.3). It calls no vendor to get addresses for hints.
 @ServiceLoop
 final class ServiceBindingFilter {
     private let policy: AnswerPolicy
@@ -58,7 +58,8 @@ final class ServiceBindingFilter {
 
     // MARK: - Local answers
 
-    /// Returns the local answer to an SVCB or HTTPS query for a name with vendors; nil to forward.
+    /// Returns the local answer to an SVCB or HTTPS query for a name with vendors; nil if the query
+    /// must be forwarded.
     func refusal(_ query: Query, _ match: RouteTable.Match?) -> Resolution? {
         guard query.question.type.isServiceBinding, let match, match.hasVendors else {
             return nil
@@ -69,14 +70,15 @@ final class ServiceBindingFilter {
         case .block:
             return noData(query, match, .blocked, "this server blocks HTTPS and SVCB records", .any)
         case .align where query.dnssecOK:
-            // The client gets NODATA, because the daemon cannot change signed records.
+            // The client set DO, and gets NODATA: the hints cannot be replaced, because that would
+            // invalidate the record's signature.
             return noData(query, match, .synthesized, Self.misaligned, query.variant)
         case .align:
             return nil
         }
     }
 
-    private static let misaligned = "signed records cannot be changed to a vendor's addresses"
+    private static let misaligned = "cannot replace the addresses in signed records by a vendor's addresses"
 
     // MARK: - Filtering replies
 
@@ -132,7 +134,8 @@ final class ServiceBindingFilter {
     /// If the queried name has vendors, but `target` has none, the hints are removed, because
     /// clients must not get addresses from an upstream for a name with vendors.
     ///
-    /// - Parameter isSubstitute: set to true if a cached answer with the addresses is a substitute.
+    /// - Parameter isSubstitute: set to true if the addresses are from a cached answer that is a
+    ///   substitute.
     private func hints(
         _ target: Name,
         _ query: Query,

@@ -58,7 +58,8 @@ final class SharedResolution {
 
     /// True if the route `match` has an encrypted upstream.
     ///
-    /// Then its plain upstreams are queried only if all its encrypted upstreams are down.
+    /// Then plain upstreams of the route are queried only if all encrypted upstreams of the route
+    /// are down.
     func encrypts(_ match: RouteTable.Match) -> Bool {
         group(match)?.members.contains(where: \.isProtected) ?? false
     }
@@ -87,8 +88,8 @@ final class SharedResolution {
         return plan
     }
 
-    /// Registers `client` for the name of the pending `query` in the queues of the vendors, so that
-    /// the client's limits may permit a call.
+    /// Adds `client` to the clients for which the name of `query` waits in the queues of the
+    /// vendors. The limits of `client` may then permit a call.
     func join(_ query: Query, _ match: RouteTable.Match?, of client: ClientNetwork) {
         guard let match, match.asksVendors(query) else { return }
         vendors.join(query, match, of: client)
