@@ -18,9 +18,11 @@ extension AnswerCache {
         }
     }
 
-    /// Returns the newest NOERROR or NXDOMAIN entry, fresh or stale, for use if a resolution fails.
+    /// Returns the newest NOERROR or NXDOMAIN entry, fresh or stale. The caller uses it if a
+    /// resolution fails.
     ///
-    /// `isHeld` is true if a cached failure delays the next resolution.
+    /// `isHeld` is true if the cache also has a failure; until this failure expires, there is no
+    /// new resolution.
     package func lastResort(
         for question: Question,
         variant: AnswerVariant,
@@ -45,7 +47,7 @@ extension [CacheEntry] {
 /// The iteration ends after one pass over the ring buffer, and may miss entries that are added
 /// during the iteration.
 package struct CacheWalk {
-    /// Maximum number of entries that one step copies under the lock, in about 20 µs.
+    /// Maximum number of entries that one step copies under the lock; the copies take about 20 µs.
     static let copies = 16
 
     private let cache: AnswerCache

@@ -8,23 +8,25 @@ internal import Locks
 package final class AnswerCache: Sendable {
     private let table: Lock<AnswerTable>
 
-    /// Hash function with a secret key; other tables with names from clients also use it.
+    /// Hash function with a secret key; other tables whose keys are names from clients also use
+    /// this function.
     package let hash: NameHash
 
-    /// Time 0 of the cache: its times are milliseconds since this instant.
+    /// Start of the cache's clock: all times in the cache are milliseconds since this instant.
     package let origin: Instant
 
-    /// Smallest and default size of a cache in octets.
+    /// Minimum size and default size of a cache, in octets.
     package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
 
-    /// Maximum number of entries that one step examines under the lock, in about 20 µs.
+    /// Maximum number of entries that one step examines under the lock; this takes about 20 µs.
     static let stride = 256
 
-    /// Creates a cache of `limit` octets for entries and index, at least 256 KiB.
+    /// Creates a cache that uses `limit` octets, at least 256 KiB, for its entries and its index.
     ///
     /// - Parameters:
-    ///   - origin: time 0 of the cache; not later than `now` in any later call.
-    ///   - seed: secret hash key, so that clients cannot choose names with equal hashes.
+    ///   - origin: start of the cache's clock; must not be later than `now` in any later call.
+    ///   - seed: key of the hash function; secret, so that clients cannot choose names with equal
+    ///     hashes.
     package init(
         limit: Int,
         origin: Instant,
@@ -41,10 +43,11 @@ package final class AnswerCache: Sendable {
         self.table = Lock(table)
     }
 
-    /// Returns true if the system would now map the memory of a cache of `limit` octets.
+    /// Returns true if the system would now permit the memory mapping for a cache of `limit`
+    /// octets.
     package static func fits(limit: Int) -> Bool {
-        // The cache can be larger than `limit`, because `init` applies the minimum size, and
-        // rounds to pages.
+        // Adds the minimum size, because the cache can be larger than `limit`: `init` applies the
+        // minimum size, and rounds to pages.
         Pages.fits(octets: limit + sizes.smallest)
     }
 
@@ -92,8 +95,8 @@ package final class AnswerCache: Sendable {
     /// Returns false only if the cache has neither a fresh nor an expired entry with this hash.
     package func mayContain(_ hash: UInt64) -> Bool { table.withLock { $0.mayContain(hash) } }
 
-    /// Stores an answer; ignores it if its lifetime is 0, or if the cache rejects it because of its
-    /// size.
+    /// Stores an answer. Ignores an answer whose lifetime is 0, or which the cache rejects because
+    /// of its size.
     ///
     /// - Parameter hash: the hash of the question; nil if unknown.
     package func insert(_ answer: CachedAnswer, hash: UInt64? = nil, now: Instant) {
@@ -127,10 +130,9 @@ package final class AnswerCache: Sendable {
         withTable(now: now) { $0.freshAnswer(for: question, variant: variant, now: $1) }
     }
 
-    /// Returns the cached answer in a period in which the workers bypass the cache.
+    /// Returns the cached answer while the workers bypass the cache (``setBypassed(_:)``).
     ///
-    /// Outside such a period (``setBypassed(_:)``), returns nil, because the workers have already
-    /// searched the cache.
+    /// Otherwise returns nil, because a worker has already searched the cache for the query.
     package func bypassedAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -145,7 +147,8 @@ package final class AnswerCache: Sendable {
 
     /// Count of hits; the index is the source number (`CachedAnswer.server`).
     ///
-    /// `map` copies the array. Otherwise, the next hit would copy it (copy on write).
+    /// `map` copies the array here. Without `map`, the next hit would have to copy the array (copy
+    /// on write).
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing
@@ -167,7 +170,8 @@ package final class AnswerCache: Sendable {
         case servers(Set<UInt16>)
     }
 
-    /// Moves the records of `addresses` to the start of the fresh cached answer, in this order.
+    /// Moves the records of `addresses` to the start of the fresh cached answer, in the order of
+    /// `addresses`.
     package func reorder(
         _ question: Question,
         variant: AnswerVariant,
@@ -180,7 +184,7 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Snapshots
 
-    /// Position at which a pass over the ring buffer ends if the pass starts now.
+    /// Position at which a pass over the ring buffer, if started now, has seen all entries.
     var lapEnd: Int { table.withLock { $0.ring.head + $0.ring.capacity } }
 
     // MARK: - Walking and counting

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Store with copies of cache entries, from which for example the kernel answers queries.
+/// Store with copies of cache entries. For example, the kernel answers queries from these copies.
 ///
-/// The second hit on an entry stores a copy. The cache removes the copy before it changes the
-/// entry. The cache calls `store`, `remove` and `change` while it holds its lock: implementations
-/// must be fast, and must not call the cache.
+/// The second hit on an entry stores a copy in the mirror. The cache removes the copy before it
+/// changes the entry. The cache calls `store`, `remove` and `change` while it holds the cache lock.
+/// So these functions must be fast, and must not call the cache.
 package protocol AnswerMirror: AnyObject, Sendable {
     /// Stores a copy; returns false if the mirror has no space or is suspended.
     ///
@@ -17,19 +17,19 @@ package protocol AnswerMirror: AnyObject, Sendable {
         sections: RawSpan
     ) -> Bool
 
-    /// Removes a copy; no reply after this call uses the copy.
+    /// Removes a copy; after this call, the mirror sends no reply from the copy.
     func remove(name: RawSpan, type: UInt16, variant: AnswerVariant)
 
     /// Calls `changes`; the `store` and `remove` calls in `changes` take effect together.
     func change(_ changes: () -> Void)
 
-    /// Stops the replies of the mirror, until `resume` has been called once for each `suspend`.
+    /// Stops the replies of the mirror until the caller has called `resume` as often as `suspend`.
     func suspend()
 
     func resume()
 
-    /// Returns the hits on the next copies, at most `count`, since the previous pass over all
-    /// copies.
+    /// Returns the hits on the next copies, at most `count` copies. Counts the hits since the
+    /// previous pass over all copies.
     ///
     /// If the mirror is full, the result also contains some copies without hits (`idle`).
     ///
@@ -60,7 +60,7 @@ package struct MirroredAnswer: Sendable {
     package let variant: AnswerVariant
     package let rcode: UInt8
 
-    /// AD flag of the header, or 0.
+    /// AD flag of the reply header, or 0 if the flag is not set.
     package let flags: UInt16
     package let answerCount: UInt16
     package let authorityCount: UInt16
@@ -146,9 +146,10 @@ extension AnswerTable {
         offers.removeAll(keepingCapacity: true)
     }
 
-    /// Returns true if the table has another answer that matches the same queries.
+    /// Returns true if the table has another answer that matches some of the same queries.
     ///
-    /// The mirror cannot decide which of the two answers to use, and therefore gets neither.
+    /// The mirror cannot decide which of the two answers to use. So the table offers neither to the
+    /// mirror.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)
@@ -237,7 +238,8 @@ extension AnswerCache {
         withTable(now: now) { table, now in table.writeOffers(now: now) }
     }
 
-    /// Counts the hits on the next copies (at most 256) as cache hits, and returns these hits.
+    /// Gets the hits on the next copies (at most 256) from the mirror, counts them as cache hits,
+    /// and returns them.
     ///
     /// - Parameter position: 0 for the first call of a pass, then `next` of the previous result.
     package func collectMirroredHits(
@@ -252,7 +254,7 @@ extension AnswerCache {
             withTable { table in for copy in copies { table.drop(copy) } }
         }
         if stride.next == nil {
-            // The next call of `store` shows if the mirror has space again.
+            // Offers copies again: the next call of `store` shows if the mirror now has space.
             withTable { table in table.acceptsOffers = table.mirror != nil }
         }
         return (stride.hits, stride.next)

@@ -18,7 +18,7 @@ struct AddressBlock {
 
     /// Finds the address records in a reply of this daemon.
     ///
-    /// Nil if there are fewer than two, or if their sizes differ.
+    /// Nil if there are fewer than two address records, or if their sizes differ.
     init?(in reply: RawSpan, from questionEnd: Int, answerCount: Int, type: RecordType) {
         var position = questionEnd
         var start = questionEnd
@@ -48,7 +48,7 @@ struct AddressBlock {
         self.count = count
     }
 
-    /// Rotates the records, so that the record at index `first` comes first.
+    /// Rotates the records, so that the record at index `first` becomes the first record.
     func rotate(_ reply: inout MutableRawSpan, to first: Int) {
         guard first > 0 else { return }
         reverse(&reply, 0..<first)
@@ -90,7 +90,7 @@ struct AddressBlock {
             reply.storeBytes(of: octets, toByteOffset: right + offset, as: UInt64.self)
             offset += 8
         }
-        // An AAAA record of 28 octets has four octets after the last group of eight.
+        // Four octets are left after the last group of eight if the record has 28 octets (AAAA).
         guard offset < size else { return }
         let octets = reply.bytes.uint32(at: left + offset).bigEndian
         let others = reply.bytes.uint32(at: right + offset).bigEndian

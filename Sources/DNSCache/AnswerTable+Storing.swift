@@ -2,10 +2,11 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// Maximum total `price(_:)` of the entries that one insertion moves to the head of the ring.
+    /// Maximum sum of `price(_:)` over the entries that one insertion moves to the head of the
+    /// ring.
     private static var mostSpared: Int { 32 }
 
-    /// Maximum number of further bucket splits in one insertion; they take about 50 µs.
+    /// Maximum number of additional bucket splits in one insertion; 64 splits take about 50 µs.
     private static var mostSplits: Int { 64 }
 
     /// Stores an answer; returns false if the cache rejects the answer because of its size.
@@ -34,8 +35,9 @@ extension AnswerTable {
 
     /// Stores an answer of a snapshot; returns false if the cache rejects the answer.
     ///
-    /// The cache rejects an answer that is too large, too old, or not newer than a cached answer to
-    /// the same question; here, cached failures do not count. `age` is in seconds.
+    /// The cache rejects an answer that is too large or too old. It also rejects an answer if it
+    /// has a NOERROR or NXDOMAIN answer to the same question that is as new or newer. `age` is in
+    /// seconds.
     mutating func restore(
         _ answer: CachedAnswer,
         age: UInt32,
@@ -88,7 +90,8 @@ extension AnswerTable {
         numbers.insertions &+= 1
     }
 
-    /// Removes the entries that `header` replaces; returns half of their hits for the new entry.
+    /// Removes the entries that the entry with `header` replaces. Returns half of the hit count of
+    /// the removed entries.
     private mutating func removeReplaced(
         by header: EntryHeader,
         _ name: [UInt8],
@@ -121,8 +124,8 @@ extension AnswerTable {
         count(header, by: -1)
     }
 
-    /// Releases unused memory, but not between live entries; returns true if the caller must call
-    /// again.
+    /// Releases unused memory, except gaps between live entries; returns true if the caller must
+    /// call again.
     mutating func giveBack() -> Bool {
         let isMoreInRing = ring.giveBackDead(atMost: 1024)
         if numbers.entries == 0 { index.startAnew() }
@@ -133,7 +136,7 @@ extension AnswerTable {
 
     mutating func expire(_ reference: Int, now: UInt64) {
         withdraw(reference)
-        // Sets the lifetime to the current age; so the entry is stale now.
+        // Sets the lifetime to the current age, so that the entry is stale from now on.
         ring[reference].lifetime = UInt32(truncatingIfNeeded: ring[reference].age(now))
         numbers.markedStale &+= 1
     }
@@ -160,10 +163,11 @@ extension AnswerTable {
         }
     }
 
-    /// Removes one of `references`, and counts an eviction, or an expiry if the entry is not fresh.
+    /// Removes one of the entries `references`. Counts an eviction if this entry is fresh,
+    /// otherwise an expiry.
     ///
-    /// Evicts an entry without a recent hit; if there is none, a stale entry; if there is none, any
-    /// entry. If several entries qualify, evicts the one that is nearest to the tail of the ring.
+    /// First choice: an entry without a recent hit; second choice: a stale entry; third choice: any
+    /// entry. If several entries qualify, removes the entry nearest to the tail of the ring.
     private mutating func removeOne(of references: [Int], now: UInt64) {
         let order = references.map { reference in
             let worth = ring[reference].price(now).map { -$0 } ?? .min

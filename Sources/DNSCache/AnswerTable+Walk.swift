@@ -15,7 +15,8 @@ extension AnswerTable {
         case expire(now: UInt64)
     }
 
-    /// Calls `classify` for at most `count` entries; returns the next position, nil at the end.
+    /// Calls `classify` for at most `count` entries; returns the position for the next call, nil at
+    /// the end.
     mutating func walk(
         from position: Int,
         count: Int,

@@ -16,12 +16,14 @@ package struct AnswerTable: ~Copyable {
 
     var rotates: Bool
 
-    /// True if the workers answer no query from this table, although entries are still stored.
+    /// True if the workers must not answer queries from this table. The table still stores new
+    /// entries.
     var isBypassed = false
 
     var hitsByServer: [UInt64] = [0]
 
-    /// Mirror of the entries; the table calls `remove` only for entries with a copy.
+    /// Mirror of the entries; the table calls the mirror's `remove` only for entries that have a
+    /// copy there.
     var mirror: (any AnswerMirror)?
 
     /// True if the mirror may have space for more copies.
@@ -46,7 +48,7 @@ package struct AnswerTable: ~Copyable {
     /// Prefetches the bucket of `hash` into the processor cache.
     package func prefetchPlace(_ hash: UInt64) { index.prefetch(hash) }
 
-    /// Prefetches the entry of `hash`.
+    /// Prefetches the entry of `hash` into the processor cache.
     ///
     /// This function reads the bucket of `hash`, which ``prefetchPlace(_:)`` has prefetched.
     package func prefetchAnswer(_ hash: UInt64) {
@@ -85,7 +87,8 @@ package struct AnswerTable: ~Copyable {
         let wantsRefresh = entry.wantsRefresh(age: age)
         if wantsRefresh {
             ring[reference].noteRefresh()
-            // The copy in the mirror ends at the refresh age. A later hit stores a new copy.
+            // The entry has reached its refresh age, at which the copy in the mirror expires.
+            // Removes the copy, so that a later hit stores a new one.
             withdraw(reference)
         } else if wantsOffer(entry) {
             noteOffer(entry.hash)
@@ -130,7 +133,8 @@ package struct AnswerTable: ~Copyable {
         }
     }
 
-    /// Rotates the addresses; not inlined, so that replies without rotation are not slower.
+    /// Rotates the addresses. The function is not inlined, so that replies without rotation do not
+    /// become slower.
     @inline(never)
     private static func rotate(
         _ buffer: inout MutableRawSpan,
@@ -138,7 +142,7 @@ package struct AnswerTable: ~Copyable {
         _ type: UInt16,
         to turn: Int
     ) {
-        // A truncated reply has no answers, so ANCOUNT is 0.
+        // Reads ANCOUNT from the reply, because it is 0 in a truncated reply.
         let answerCount = Int(buffer.bytes.uint16(at: 6))
         let type = RecordType(rawValue: type)
         guard answerCount > 1, type.isAddress else { return }

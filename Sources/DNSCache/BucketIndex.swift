@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CLinux
 
-/// Hash index of buckets; a bucket is one cache line with eight slots.
+/// Hash index that consists of buckets; a bucket is one cache line with eight slots.
 ///
 /// An entry is in one of the two buckets of its hash. A slot has 8 octets:
 ///
@@ -30,7 +30,7 @@ struct BucketIndex: ~Copyable {
     /// Maximum number of buckets, a power of two.
     private let most: Int
 
-    /// Number of buckets that may use memory; buckets with a higher index use no memory.
+    /// Number of buckets that may use memory; buckets from this index on use no memory.
     private var touched = Self.fewest
 
     private static var slotsPerBucket: Int { 8 }
@@ -77,7 +77,8 @@ struct BucketIndex: ~Copyable {
         return Probe(hash: hash, slot: first, end: first + Self.slotsPerBucket)
     }
 
-    /// Returns the next reference whose slot has the upper half of the hash; nil at the end.
+    /// Returns the next reference whose slot contains the upper half of the searched hash; nil at
+    /// the end.
     func next(_ probe: inout Probe) -> Int? {
         while true {
             while probe.slot < probe.end {
@@ -136,9 +137,9 @@ struct BucketIndex: ~Copyable {
 
     /// Splits buckets if the load factor is high; the caller calls this once per insertion.
     mutating func grow(for entries: Int, in ring: borrowing EntryRing) {
-        // Above 70 % load, both buckets of a hash may be full. After the index has begun to double
-        // its size, each insertion continues the doubling, because a bucket that is not yet split
-        // has twice the load of the other buckets.
+        // Starts to double the index above 70 % load, because then both buckets of a hash may be
+        // full. Each insertion continues a doubling that has begun, because a bucket that is not
+        // yet split has twice the load of the other buckets.
         let isWhole = count == mask + 1
         guard count < most, !isWhole || entries * 10 > count * Self.slotsPerBucket * 7 else {
             return
@@ -147,7 +148,7 @@ struct BucketIndex: ~Copyable {
         touched = max(touched, count)
     }
 
-    /// Splits one bucket when both buckets of a new entry are full.
+    /// Splits one bucket; the caller calls this when both buckets of a new entry are full.
     ///
     /// Returns false if the index already has its maximum size.
     mutating func growMore(in ring: borrowing EntryRing) -> Bool {

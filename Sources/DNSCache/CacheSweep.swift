@@ -29,7 +29,8 @@ package struct CacheSweep {
     /// If nil, the sweep skips no entry because of its age.
     private let youngest: Int64?
 
-    /// Position in the ring buffer; nil if the sweep must only release unused memory.
+    /// Position in the ring buffer; nil after the pass, when the sweep only has to release unused
+    /// memory.
     private var position: Int? = 0
 
     private let lapEnd: Int

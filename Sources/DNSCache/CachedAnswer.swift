@@ -6,7 +6,8 @@ package struct CachedAnswer: Sendable {
     package var variant: AnswerVariant
     package var rcode: RCode
 
-    /// Records that follow the question in a reply, for any letter case of the question's name.
+    /// Records that follow the question in a reply. They are independent of the letter case of the
+    /// question's name.
     package var sections: AnswerSections
 
     /// Seconds for which the answer is fresh, at most the lowest TTL.
@@ -28,7 +29,7 @@ package struct CachedAnswer: Sendable {
 
     /// Extended DNS errors as EDNS options (RFC 8914).
     ///
-    /// The cache drops the options if they have more than 255 octets together.
+    /// If all options together exceed 255 octets, the cache stores the answer without options.
     package var options: [UInt8]
 
     package init(
@@ -64,9 +65,10 @@ package struct FreshAnswer: Sendable {
     package var age: UInt32
 }
 
-/// Newest NOERROR or NXDOMAIN answer, for a client if the resolution fails (RFC 8767).
+/// Newest NOERROR or NXDOMAIN answer. A client gets this answer if the resolution fails (RFC 8767).
 package struct StaleAnswer: Sendable {
-    /// Answer with the TTLs for the client; its lifetime is 0, so that the cache rejects a copy.
+    /// Answer with the TTLs for the client. Its lifetime is 0, so that the cache does not store
+    /// this answer again.
     package var answer: CachedAnswer
 
     package var age: UInt64
@@ -74,11 +76,12 @@ package struct StaleAnswer: Sendable {
     /// Seconds since the answer expired; nil if the answer is fresh.
     package var expiredFor: UInt64?
 
-    /// True if a cached failure delays the next resolution.
+    /// True if the cache also has a failure; until this failure expires, there is no new
+    /// resolution.
     package var isHeld: Bool
 }
 
-/// Queries for which an answer is valid: all queries, or those with certain DO and CD bits.
+/// Queries for which an answer is valid: all queries, or only queries with certain DO and CD bits.
 package struct AnswerVariant: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt8
 
@@ -105,7 +108,7 @@ package enum AnswerSource: UInt8, Sendable, CaseIterable {
     case local
 }
 
-/// Copy of an entry for the control verbs.
+/// Copy of an entry, for the verbs of the control socket.
 package struct CacheEntry: Sendable, Equatable {
     package var name: Name
     package var type: RecordType
@@ -126,7 +129,8 @@ package struct CacheEntry: Sendable, Equatable {
     /// Seconds until a hit requests a refresh; nil if no further hit requests a refresh.
     package var refreshIn: UInt64?
 
-    /// Count of hits, plus half of the value of `hits` of the entries that this entry replaced.
+    /// Count of hits on this entry, plus half of the `hits` of the entries that this entry
+    /// replaced.
     package var hits: UInt32
 
     /// True for NXDOMAIN and NODATA (RFC 2308).

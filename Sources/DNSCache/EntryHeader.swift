@@ -31,7 +31,8 @@ struct EntryHeader {
 
     var staleWindow: UInt32
 
-    /// Age in seconds from which on a hit requests a refresh; the request sets the top bit.
+    /// Age in seconds from which on a hit requests a refresh. The request sets the top bit, so that
+    /// no further hit requests a refresh.
     var refreshAt: UInt32
 
     var type: UInt16
@@ -162,12 +163,13 @@ extension EntryHeader {
 
     var isAuthentic: Bool { origin & Self.authentic != 0 }
 
-    /// Flag AD of the DNS header if the entry is authentic, otherwise 0.
+    /// AD flag of the DNS header if the entry is authentic; otherwise 0.
     ///
     /// The computation needs no branch.
     var flags: UInt16 { UInt16(origin & Self.authentic) >> 2 }
 
-    /// Returns the cost of moving the entry to the head of the ring, instead of evicting the entry.
+    /// Returns the cost, in points, of moving the entry to the head of the ring instead of evicting
+    /// it.
     ///
     /// The total cost of the moves in one insertion is limited. A stale entry costs more than a
     /// fresh entry, so that stale entries are evicted first. Nil if the entry must be evicted.

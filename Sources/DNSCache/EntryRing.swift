@@ -43,7 +43,8 @@ struct EntryRing: ~Copyable {
         nonmutating set { unsafe header(reference).pointee = newValue }
     }
 
-    /// Returns the number of octets from the tail of the ring, where eviction starts, to an entry.
+    /// Returns the number of octets between the tail of the ring, where eviction starts, and an
+    /// entry.
     func distanceFromTail(_ reference: Int) -> Int {
         (reference - 8 - tail % capacity + capacity) % capacity
     }
@@ -113,7 +114,7 @@ struct EntryRing: ~Copyable {
         body(&sections)
     }
 
-    /// Prefetches two cache lines, enough for most entries.
+    /// Prefetches the first two cache lines of an entry; most entries are not larger.
     func prefetch(_ reference: Int) {
         // SAFETY: the addresses are not dereferenced.
         let start = unsafe UnsafeRawPointer(base) + (reference - 8)
@@ -133,7 +134,8 @@ struct EntryRing: ~Copyable {
         head + bridge(for: length) + length - tail <= capacity
     }
 
-    /// Appends an entry, and returns its reference; ``hasRoom(for:)`` must be true for its length.
+    /// Appends an entry, and returns its reference. ``hasRoom(for:)`` must be true for the entry's
+    /// length.
     mutating func append(
         _ header: EntryHeader,
         name: [UInt8],
@@ -174,7 +176,8 @@ struct EntryRing: ~Copyable {
         tail += length(reference(at: tail))
     }
 
-    /// Maximum octets that one call of ``giveBackDead(atMost:)`` releases, in about 50 µs.
+    /// Maximum octets that one call of ``giveBackDead(atMost:)`` releases; the call then takes
+    /// about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
     /// Releases the memory of dead entries at the tail; returns true if more such entries remain.
@@ -201,7 +204,7 @@ struct EntryRing: ~Copyable {
     ///
     /// The ring always has space for the move, because the former place of the entry becomes free.
     /// If the entry does not fit between the head and the end of the block, the entry moves to the
-    /// start of the block. The octets that are then skipped after the head are already free.
+    /// start of the block. The move then skips the octets after the head, which are already free.
     mutating func renewOldest() -> Int {
         let old = reference(at: tail)
         let length = length(old)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limit on the share of large answers in the ring buffer.
+/// Limit on the part of the ring buffer that large answers can use.
 ///
 /// Without this limit, the owner of a domain could evict all other answers with a thousand queries
 /// for answers of 64 KiB. Then further queries for the evicted names would cause billed vendor
@@ -9,8 +9,8 @@ struct LargeAnswers: Equatable {
     /// Size in octets above which an entry counts as large.
     static let threshold = 2 << 10
 
-    /// Milliseconds after which large answers can use their whole share again, even if no other
-    /// answers are stored.
+    /// Milliseconds after which large answers can use their whole share again, even if the cache
+    /// stores no other answers in this time.
     static let period: UInt64 = 3_600_000
 
     private var used = 0
@@ -18,9 +18,9 @@ struct LargeAnswers: Equatable {
 
     /// Counts an entry, and returns true; returns false for a large entry that exceeds the share.
     ///
-    /// The share is an eighth of the ring buffer. Used octets of the share become free again within
-    /// one ``period``. They become free earlier if other entries are inserted: seven octets of
-    /// other entries free one octet.
+    /// The share is an eighth of the ring buffer. Within one ``period``, all used octets of the
+    /// share become free again. They become free earlier if the cache stores small answers: seven
+    /// octets of small answers free one octet of the share.
     ///
     /// - Parameters:
     ///   - length: octets of the entry.

@@ -51,9 +51,9 @@ struct Pages: ~Copyable {
     mutating func giveBack(_ first: Int, _ end: Int) {
         guard first < end else { return }
         precondition(first >= 0 && end <= octets, "pages outside the block")
-        // If the system's pages are larger than `size`, madvise may fail. Then the memory stays in
-        // use.
-        // SAFETY: the range is inside the block, and the owner guarantees that it is unused.
+        // Ignores errors: if the system's pages are larger than `size`, madvise may fail, and the
+        // memory stays in use. SAFETY: the range is inside the block, and the owner guarantees that
+        // it is unused.
         _ = unsafe madvise(start + first, end - first, MADV_DONTNEED)
     }
 }

@@ -152,7 +152,7 @@ package final class Resolver {
         dns64.resolver = self
     }
 
-    /// Answers `query` by `deadline`. If no source has answered until then, the answer is SERVFAIL.
+    /// Answers `query` by `deadline`; with SERVFAIL if no source has answered until then.
     ///
     /// - Parameters:
     ///   - hash: the cache's hash of the question; nil if unknown.
@@ -327,8 +327,7 @@ package final class Resolver {
 extension Resolver {
     package var hosts: HostsTable { localAnswers.hosts }
 
-    /// Replaces the static hosts; a sweep removes the cached answers that contradict the new static
-    /// hosts.
+    /// Replaces the static hosts; a sweep removes the cached answers that contradict the new hosts.
     ///
     /// The first step of the sweep runs before this function returns. The other steps run in a
     /// task.
@@ -374,8 +373,7 @@ extension Resolver {
         hosts: HostsTable,
         sameVendors: Set<String>
     ) -> CacheSweep? {
-        // Frees `comparison`, because it references the old vendor clients, and would keep their
-        // secrets in memory.
+        // Frees `comparison`, which would keep the secrets of the old vendor clients in memory.
         defer { comparison = nil }
         localAnswers.hosts = hosts
         let succession = ReloadInvalidation(

@@ -7,7 +7,7 @@ extension AnswerCache {
         let count = min(count, 65_536)
         guard count > 0 else { return [] }
         var hottest: [HotEntry] = []
-        // To limit the work per entry, `best` sorts only after every `count` further entries.
+        // To limit the work per entry, `best` is sorted only after each further `count` entries.
         var least: UInt32 = 0
         var position: Int? = 0
         while let next = position {
@@ -64,7 +64,8 @@ extension AnswerTable {
         return (found, next)
     }
 
-    /// Stores entries; returns how many entries the table stored, and how many of these are stale.
+    /// Stores entries; returns how many entries the table stored, and how many of the stored
+    /// entries are stale.
     mutating func restore(
         _ entries: [SnapshotEntry],
         now: UInt64

@@ -28,10 +28,11 @@ enum SnapshotFormat {
 
     static var blockHeaderOctets: Int { 9 }
 
-    /// A block ends when it has one of these sizes; its encoding takes about 50 µs under the lock.
+    /// A block ends when it reaches one of these sizes. To encode a block takes about 50 µs under
+    /// the lock.
     static let block: (octets: Int, entries: Int) = (64 << 10, 256)
 
-    /// Maximum octets of a payload: `block.octets`, and a further entry of the maximum size.
+    /// Maximum octets of a payload: `block.octets`, plus one entry of the maximum size.
     static let largestPayload = 160 << 10
 
     /// Maximum octets of the name of a server or setting; the writer truncates longer names.

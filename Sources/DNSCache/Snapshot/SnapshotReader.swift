@@ -3,8 +3,8 @@ internal import DNSWire
 
 /// Incremental parser of a snapshot file, whose content is not trusted.
 ///
-/// The parser needs memory for one block only, in addition to the cache. To store nothing from a
-/// damaged file, the caller first reads the whole file without a cache.
+/// In addition to the cache, the parser needs memory for only one block. So that no entry of a
+/// damaged file is stored, the caller first reads the whole file with a reader that has no cache.
 package struct SnapshotReader {
     package private(set) var summary = SnapshotSummary()
 
@@ -14,7 +14,8 @@ package struct SnapshotReader {
     private let selection: Selection
     private let believes: (String) -> Bool
 
-    /// Filter for the answers to store; `selection` returns it for the digests in the file.
+    /// Filter for the answers to store; `selection` creates this filter from the digests in the
+    /// file.
     private var isSelected: (CachedAnswer) -> Bool = { _ in true }
 
     private var pending: [UInt8] = []
@@ -35,7 +36,8 @@ package struct SnapshotReader {
 
     /// Seconds by which the wall clock may be behind the time of writing.
     ///
-    /// Up to this difference, the snapshot counts as just written. Beyond it, `passed` is nil.
+    /// Up to this difference, the snapshot counts as just written. If the difference is larger,
+    /// `passed` is nil.
     private static let clockStep: UInt64 = 60
 
     private enum Phase {
@@ -67,7 +69,8 @@ package struct SnapshotReader {
         self.believes = believes
     }
 
-    /// Parses the next octets of the file; after an error, earlier entries stay in the cache.
+    /// Parses the next octets of the file. After an error, the entries that are already stored stay
+    /// in the cache.
     ///
     /// `serverNumber` gets the name of a server, and returns its source number in this process.
     package mutating func read(

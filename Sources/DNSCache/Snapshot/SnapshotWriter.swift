@@ -3,8 +3,8 @@ internal import DNSWire
 
 /// Incremental encoder of a snapshot; each call encodes one block.
 ///
-/// If the cache moves an entry between two calls, the file may have the entry twice or not at all.
-/// If the file has two entries for a question, the reader stores the newer one.
+/// If the cache moves an entry between two calls, the file may contain the entry twice or not at
+/// all. If the file has two entries for a question, the reader stores the newer entry.
 package struct SnapshotWriter {
     package private(set) var entries: UInt64 = 0
 
@@ -19,9 +19,10 @@ package struct SnapshotWriter {
     private enum Phase {
         case header
 
-        /// The entries up to position `end` are written; entries inserted later are not.
+        /// The writer writes the entries up to position `end`, but not entries that are inserted
+        /// later.
         ///
-        /// Without this end, fast insertions could make the snapshot endless.
+        /// Without `end`, a snapshot would not end while entries are inserted faster than written.
         case entries(from: Int, end: Int)
         case end
         case nothing
@@ -111,7 +112,7 @@ struct SnapshotStride {
 }
 
 extension AnswerTable {
-    /// Encodes the next entries, but no failures and no local answers.
+    /// Encodes the next entries, except failures and local answers.
     mutating func snapshotStride(from position: Int, now: UInt64) -> SnapshotStride {
         var stride = SnapshotStride()
         stride.octets.reserveCapacity(SnapshotFormat.block.octets / 2)

@@ -78,7 +78,7 @@ final class ServiceBindingFilter {
         }
     }
 
-    private static let misaligned = "cannot replace the addresses in signed records by a vendor's addresses"
+    private static let misaligned = "the address hints in signed records cannot be replaced"
 
     // MARK: - Filtering replies
 

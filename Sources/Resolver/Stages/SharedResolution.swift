@@ -19,7 +19,8 @@ final class SharedResolution {
     /// Default upstreams; nil if there are none.
     private let standard: UpstreamGroup?
 
-    /// Default upstreams without those that get their servers from the network or a file (`from`).
+    /// Default upstreams, except upstreams that get their servers from the network or a file
+    /// (`from`).
     ///
     /// Names of routes with `fallback: none` go only to these upstreams.
     private let chosen: UpstreamGroup?
@@ -154,7 +155,8 @@ final class SharedResolution {
         if let changed { query.end(changed) } else { query.end(answer) }
     }
 
-    /// Replaces an upstream's early answer in the cache with a vendor's answer.
+    /// Replaces the cached answer of an upstream, which was faster than the vendor, with the
+    /// vendor's answer.
     func replace(_ query: PendingQuery, _ answer: ResolvedAnswer) {
         let completion = Completion<ResolvedAnswer> { _ = query.resolution?.cache($0, query) }
         dns64.complete(answer, query, completion)
@@ -175,7 +177,8 @@ final class SharedResolution {
         query.end(answer)
     }
 
-    /// Caches an answer, and returns the answer for the clients if it differs; otherwise nil.
+    /// Caches an answer. Returns the answer for the clients if it differs from `answer`; otherwise
+    /// nil.
     private func cache(_ answer: ResolvedAnswer, _ query: PendingQuery) -> ResolvedAnswer? {
         guard addressOrdering != nil || localAnswers.mayChange(answer, query.query) else {
             cacheWriter.keep(answer, query)

@@ -3,11 +3,11 @@ internal import DNSWire
 internal import Net
 
 extension SingleFlight {
-    /// Moves the other waiting clients to a new query, after a limit of `query.payer` has prevented
-    /// a vendor call.
+    /// Moves the waiting clients other than `query.payer` to a new query, after a limit of
+    /// `query.payer` has prevented a vendor call.
     ///
-    /// Vendor calls of the new query are charged to the first of the moved clients. From now on, no
-    /// other client joins `query`.
+    /// Vendor calls of the new query count against the limits of the first moved client. From now
+    /// on, only queries of `query.payer` join `query`.
     ///
     /// - Parameter start: moves only clients that began to wait after this time; nil moves all.
     func separate(_ query: PendingQuery, since start: Instant? = nil) {
@@ -21,7 +21,7 @@ extension SingleFlight {
         resolveAgain(query, for: others)
     }
 
-    /// Sets `query.refused`, so that other clients cannot join `query`.
+    /// Sets `query.refused`, so that only queries of `payer` can join `query`.
     ///
     /// Returns false if the table already has an equal query with the same value of `refused`.
     private func refuse(_ query: PendingQuery, _ payer: ClientNetwork) -> Bool {
@@ -35,7 +35,8 @@ extension SingleFlight {
         return true
     }
 
-    /// Starts a new query, equal to `query`, for the first of `waiters`; the others join it.
+    /// Starts a new query, equal to `query`, for the first of `waiters`; the other waiters join the
+    /// new query.
     ///
     /// The caller has removed `waiters` from `query`, so that they do not get its result. A client
     /// that has reached a limit of ``pending`` gets SERVFAIL.
@@ -49,8 +50,8 @@ extension SingleFlight {
             refused.insert($0.client)
             return false
         }
-        // Evicts clients at the end of this function, because their completion handlers may start
-        // queries.
+        // Evicts clients only at the end of this function, because their completion handlers may
+        // start queries.
         defer { evict(waiters.filter { refused.contains($0.client) }) }
         guard let first else { return }
         // `makePlace` may have called the completion handler of another client, which may have
@@ -70,9 +71,9 @@ extension SingleFlight {
         for waiter in waiters where !waiter.isOver && !refused.contains(waiter.client) {
             next.add(waiter)
         }
-        // Calls `begin` in a later iteration of the service loop. If called directly, `begin` could
-        // call this function recursively, because a limit may also prevent the vendor call of
-        // `next`.
+        // Calls `begin` in a later iteration of the service loop. A direct call could cause
+        // recursion: a limit may also prevent the vendor call of `next`, and `begin` would then
+        // call this function.
         if started == nil { ServiceLoop.task { [self] in begin(next) } }
     }
 }
@@ -80,7 +81,7 @@ extension SingleFlight {
 extension PendingQuery {
     /// Removes and returns the waiting clients whose own queries can succeed, except `client`.
     ///
-    /// - Parameter includesUnproven: false if all clients without a proven address together have
+    /// - Parameter includesUnproven: false if the clients without a proven address have together
     ///   reached a limit, so that their queries cannot succeed.
     func takeOtherWaiters(includesUnproven: Bool) -> [Waiter] {
         func isTaken(_ waiter: Waiter) -> Bool {

@@ -4,18 +4,18 @@ internal import DNSWire
 package import Net
 internal import Upstream
 
-/// Query deduplication: a table of pending queries, their waiting clients and all deadlines.
+/// Query deduplication: a table of pending queries with their waiting clients and deadlines.
 ///
-/// A query is resolved once for all clients. The resolution continues when clients stop waiting,
-/// unless ``FairTable`` evicts the query. After the time `limit`, a query is cancelled, so that no
-/// fault can occupy an entry of the table permanently.
+/// A query is resolved once for all its clients. The resolution continues when clients stop
+/// waiting, unless ``FairTable`` evicts the query. After the time `limit`, this object cancels a
+/// query, so that a query that never ends cannot occupy an entry of the table permanently.
 ///
 /// The limits of the client that started a query apply to the query. If ``FairTable`` evicts the
 /// query, this client gets SERVFAIL. If other clients also wait, the resolution continues, and the
 /// limits of the first other client apply.
 ///
-/// Without deduplication, a forger could cause many queries in flight for one name, and would guess
-/// the fields of one of them more easily (RFC 5452 §5).
+/// Without deduplication, an attacker could cause many upstream queries in flight for one name. A
+/// forged reply would then more probably match one of these queries (RFC 5452 §5).
 @ServiceLoop
 package final class SingleFlight {
     typealias Waiter = PendingQuery.Waiter
@@ -34,7 +34,7 @@ package final class SingleFlight {
 
     var pending: PendingTable
 
-    /// Number of queries in `pending` with a non-nil `refused`.
+    /// Number of queries in `pending` whose `refused` is not nil.
     var separations = 0
 
     /// Waiting clients of all queries, with the limits per client.
@@ -42,9 +42,10 @@ package final class SingleFlight {
 
     private var evictions: UInt64 = 0
 
-    /// Clients that get a known answer in later iterations of the service loop.
+    /// Lists of clients that get an answer, which is already known, in later iterations of the
+    /// service loop.
     ///
-    /// A task that calls `completeNext` is queued if and only if the array is not empty.
+    /// If the array is not empty, one task is queued that calls `completeNext`; otherwise none.
     private var unfinished: [(waiters: ArraySlice<Waiter>, ending: Ending)] = []
 
     private let alarm: Alarm
@@ -120,7 +121,8 @@ package final class SingleFlight {
             completion(.refused)
             return false
         }
-        // An evicted client's completion handler, called above, may have started an equal query.
+        // The calls above may have evicted a client, and its completion handler may have started an
+        // equal query.
         if evictions != before { joined = pendingQuery(query, hash, of: payer) }
         let isAwaited = isAwaited && client != nil
         let current =
@@ -216,7 +218,8 @@ package final class SingleFlight {
     /// Thousands of waiters, possibly of one client, would otherwise block the service loop.
     static var completedTogether: Int { 64 }
 
-    /// Completes the first waiting clients now, and the remaining clients in later iterations.
+    /// Answers the first ``completedTogether`` waiters now, and the other waiters in later
+    /// iterations of the service loop.
     func complete(_ waiters: some RandomAccessCollection<Waiter>, _ ending: Ending) {
         completeFirst(of: waiters, ending)
         guard waiters.count > Self.completedTogether else { return }
@@ -224,8 +227,9 @@ package final class SingleFlight {
         if unfinished.count == 1 { ServiceLoop.task { [self] in completeNext() } }
     }
 
-    /// Completes the first clients of the first list in `unfinished`; its remaining clients become
-    /// the last list.
+    /// Answers up to ``completedTogether`` clients of the first list in `unfinished`. If this list
+    /// has more clients, moves them to the end of `unfinished`, so that no list waits for a long
+    /// list.
     private func completeNext() {
         let (waiters, ending) = unfinished.removeFirst()
         let rest = waiters.dropFirst(Self.completedTogether)
@@ -294,8 +298,8 @@ package final class SingleFlight {
         }
     }
 
-    /// Answers the waiters of `query.client` with SERVFAIL; if no other client waits, ends the
-    /// query.
+    /// Answers the waiters of `query.client` with SERVFAIL. If no other client waits for `query`,
+    /// ends `query`.
     private func evict(_ query: PendingQuery) {
         let former = query.client
         let losers = query.waiters.filter { $0.client == former && !$0.isOver }
@@ -343,7 +347,8 @@ package final class SingleFlight {
             finish(query, query.isDropped(at: now) ? (isLost: true, now: now) : nil)
         }
         for waiter in late { seats.remove(waiter) }
-        // The next timer fires after `grain` at the earliest, so that it serves several deadlines.
+        // The next timer fires after `grain` at the earliest, so that one timer is sufficient for
+        // several deadlines.
         alarm.set(next.map { max($0, now + ResolverLimits.grain) })
         for query in endless { query.cancel() }
         complete(late, .late)

@@ -3,12 +3,12 @@ internal import DNSCache
 internal import DNSWire
 package import Net
 
-/// Clients that wait while the cache is loaded from its snapshot.
+/// Clients that wait while the daemon loads the snapshot into the cache.
 ///
-/// A client gets the snapshot's answer when this answer is loaded; if the answer is stale, the
-/// client gets it after the serve-stale delay. A client gets a failure only at its deadline, or if
-/// the snapshot has no answer. ``ResolverLimits/waiting`` limits the clients here too, because they
-/// wait here longer than in ``SingleFlight``.
+/// A client gets the snapshot's answer when this answer is loaded, or, if this answer is stale,
+/// after the serve-stale delay. If the resolution failed, the client gets the failure only at its
+/// deadline, or if the snapshot has no answer. ``ResolverLimits/waiting`` limits these clients
+/// separately, because they wait longer than clients in ``SingleFlight``.
 @ServiceLoop
 package final class SnapshotWaiters {
     final class Waiting: FairEntry {
@@ -18,7 +18,7 @@ package final class SnapshotWaiters {
 
         let began: Instant
 
-        /// Start of the first query for the name; the serve-stale delay begins at this time.
+        /// Time of the first query for the name; the serve-stale delay begins at this time.
         fileprivate let firstBegan: Instant
         fileprivate let deadline: Instant
 
@@ -49,7 +49,7 @@ package final class SnapshotWaiters {
             self.completion = consume completion
         }
 
-        /// Time at which the client gets `restored` or `failure`; nil without either.
+        /// Time at which the client gets `restored` or `failure`; nil if both are nil.
         fileprivate var due: Instant? { restored?.due ?? (failure == nil ? nil : deadline) }
 
         fileprivate func complete(_ resolution: Resolution) {
@@ -64,7 +64,7 @@ package final class SnapshotWaiters {
     /// Waiting clients in order of arrival; clients with an answer are removed later.
     private var clients: [Waiting] = []
 
-    /// Clients that the current pass has not checked yet; empty between passes.
+    /// Clients that the current check of all clients has not reached yet; empty if no check runs.
     private var unchecked: ArraySlice<Waiting> = []
 
     private var checksAgain = false
@@ -77,7 +77,8 @@ package final class SnapshotWaiters {
     /// Interval between two checks of the cache.
     static let interval: Duration = .milliseconds(250)
 
-    /// Minimum time until the next check; one check serves all deadlines within this time.
+    /// Minimum time until the next check; one check is sufficient for all deadlines within this
+    /// time.
     static let grain: Duration = .milliseconds(20)
 
     /// Maximum number of clients that one iteration of the service loop checks.
@@ -99,8 +100,8 @@ package final class SnapshotWaiters {
 
     /// True if failures can be cached.
     ///
-    /// False in the first ``ResolverLimits/total`` of the load, because a cached failure would hide
-    /// the snapshot's answer.
+    /// False during the time ``ResolverLimits/total`` after the load began, because a cached
+    /// failure would hide the snapshot's answer.
     var cachesFailures: Bool {
         began.map { clocks.now() >= $0 + ResolverLimits.total } ?? true
     }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Names and types that are answered locally and never forwarded.
+/// Names and types that the daemon answers locally, and never forwards.
 ///
 /// A route for a special name overrides the local answer, because networks can have their own
-/// `home.arpa`. A route for `.` overrides no local answer, because names below `localhost` or
-/// `onion` must not be sent to the vendors of this route.
+/// `home.arpa`. A route for `.` does not override the local answers, because the vendors of this
+/// route must not get names below `localhost` or `onion`.
 package enum SpecialNames {
     // MARK: - Types
 
     /// Returns the local answer if the type is never forwarded; nil for other types.
     static func refusal(_ question: Question) -> Resolution? {
-        // Most queries are for addresses, and need not take the 130 instructions below.
+        // Returns early for addresses, because most queries are for addresses, and the code below
+        // takes 130 instructions.
         guard !question.type.isAddress else { return nil }
         switch question.type {
         case .any:
@@ -67,7 +68,8 @@ package enum SpecialNames {
             if question.type == .ptr, name == loopbackPointer || name == loopbackPointer6 {
                 return local(question, .ptr(.localhost))
             }
-            // An ancestor of an existing name also exists, and therefore gets NODATA (RFC 8020 §2).
+            // If a name exists, the names above it also exist. So these names get NODATA, and not
+            // NXDOMAIN (RFC 8020 §2).
             let leadsToPointer = name != zone && loopbackPointer.isEqualOrBelow(name)
             return leadsToPointer
                 ? denial(question, zone: zone, rcode: .noError) : emptyZone(question, zone: zone)
@@ -78,7 +80,8 @@ package enum SpecialNames {
             return denial(question, zone: resolverZone, rcode: .noError)
         }
         if name.labelCount == 1, question.type.isAddress || question.type.isServiceBinding {
-            // Not forwarded: names with one label belong to hosts files and search lists.
+            // Names with one label are not forwarded, because they belong to hosts files and search
+            // lists.
             return denial(question, zone: .root)
         }
         return nil
@@ -151,8 +154,8 @@ package enum SpecialNames {
         Name(literal: "local"), Name(literal: "alt"),
     ]
 
-    /// Top-level labels of the special names that have a special parent; names with one label are
-    /// always special.
+    /// Top-level labels of all special names that have at least two labels. All names with one
+    /// label are special.
     private static let topLabels = ([.localhost, arpa] + neverForwarded).map(\.topLabel)
 
     /// Reverse zones of addresses that are not used on the Internet.

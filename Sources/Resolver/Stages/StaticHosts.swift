@@ -6,8 +6,8 @@ internal import Net
 /// Answers from the static hosts: hosts files and the `hosts` settings.
 ///
 /// Static hosts override special names and routes, as `/etc/hosts` overrides DNS in libc. Queries
-/// for types that the table does not cover (such as MX) are forwarded. Exception: for special names
-/// and names with one label, these queries get NODATA.
+/// for types that the table does not cover (such as MX) are forwarded. Exception: if the name is a
+/// special name or has one label, these queries get NODATA.
 @ServiceLoop
 final class StaticHosts {
     private let localAnswers: LocalAnswers

@@ -14,7 +14,7 @@ package final class UpstreamStage {
 
     private(set) var numbers: [ObjectIdentifier: (server: any Forwarding, number: UInt16)] = [:]
 
-    /// Last used element of `numbers`; avoids a lookup, because most answers are from one server.
+    /// Last used element of `numbers`; avoids lookups, because most answers are from one server.
     private var latest: (server: any Forwarding, number: UInt16)?
 
     /// Upstreams for the target of an alias.
@@ -99,8 +99,8 @@ package final class UpstreamStage {
 
     /// Ends the query with an error.
     ///
-    /// If an earlier upstream returned an endless chain of aliases, the client gets the error of
-    /// this chain. But if a limit or a missing server caused `error`, the client gets `error`.
+    /// If an earlier upstream returned an alias loop or too many aliases, the client gets the error
+    /// for this chain. But if a limit or a missing server caused `error`, the client gets `error`.
     private func fail(_ query: PendingQuery, _ error: UpstreamError) {
         let isOfServer =
             switch error {
@@ -170,10 +170,10 @@ package final class UpstreamStage {
         var message: Message
         let upstream: any Forwarding
 
-        /// Source of the answer, determined when the first reply arrives.
+        /// Source of the answer; set when the first reply arrives.
         ///
-        /// The network may remove the upstream before the last reply arrives; then a lookup would
-        /// undo ``forget(_:)``.
+        /// A later lookup of the source would undo ``forget(_:)`` if the network has removed the
+        /// upstream before the last reply.
         let provenance: Provenance
 
         /// Upstreams that sent the replies for alias targets.
@@ -195,7 +195,7 @@ package final class UpstreamStage {
         }
     }
 
-    /// Completes the answer: queries the target if the reply ends with an alias.
+    /// Completes the answer: if the reply ends with an alias, queries the target of the alias.
     ///
     /// Each target is queried once. If the reply for the target has neither records of the queried
     /// type nor an SOA, it is NODATA (RFC 2308 §2.2).
@@ -246,7 +246,7 @@ package final class UpstreamStage {
         forward(target, of: pending, through: group, now: clocks.now(), completion)
     }
 
-    /// Queries other upstreams after a chain of CNAMEs that loops or is too long, but only once.
+    /// Queries other upstreams after a CNAME chain that loops or is too long; only once per query.
     ///
     /// If there is no other upstream, the query ends with `failure`.
     ///
@@ -267,8 +267,8 @@ package final class UpstreamStage {
 
     /// CNAME chain of a reply while the target of its last alias is queried.
     ///
-    /// The query can take seconds. So only the chain is stored, with at most
-    /// ``ResolverLimits/chainOctets`` octets.
+    /// The query for the target can take seconds. So only the chain is stored, with at most
+    /// ``ResolverLimits/chainOctets`` octets, and not the whole reply.
     private struct PendingAlias {
         private let records: AnswerSections
         private let isAuthentic: Bool

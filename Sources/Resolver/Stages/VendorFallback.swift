@@ -9,7 +9,7 @@ internal import Net
 /// If a vendor does not answer within `Route.Options.fallbackAfter`, the next vendor also gets the
 /// query. The upstreams are queried at most once:
 /// - after all vendors have failed, or have replied without an address, or
-/// - as an *early fallback*, if the last vendor does not answer within the same time. The client
+/// - as an *early fallback*, if the last vendor also does not answer within this time. The client
 ///   gets an early answer immediately, with a short TTL. A later answer of a vendor replaces the
 ///   early answer in the cache.
 ///
@@ -28,13 +28,14 @@ final class VendorFallback {
 
     private let vendorsLeft: VendorStage.RemainingVendors
 
-    /// Number of vendors that have the query and have not finished.
+    /// Number of vendors that got the query and have not finished.
     private var vendorsAsked = 0
 
     /// Combined result of all vendors; nil while a vendor may still answer.
     private var vendorResult: VendorStage.Result?
 
-    /// Result of the vendors that finished without an answer, while another vendor has the query.
+    /// Result of the vendors that finished without an answer, while another vendor may still
+    /// answer.
     private var partialResult: VendorStage.Result?
     private var upstreamAnswer: Resolution?
     private var hasAskedUpstreams = false
@@ -63,7 +64,8 @@ final class VendorFallback {
 
     private var query: Query { pending.query }
 
-    /// Limit that prevented a vendor call which could have changed the result; nil for none.
+    /// Limit that prevented a vendor call; nil if no limit did, or if the call could not have
+    /// changed the result.
     private var limit: VendorStage.Limit? {
         if case .empty? = vendorResult { vendorsLeft.callLimit } else { vendorsLeft.limit }
     }
@@ -86,7 +88,8 @@ final class VendorFallback {
 
     func begin() {
         let start = denials.clocks.now()
-        // If the cache has an answer for the client, the query does not wait for another machine.
+        // If the cache has an answer for the client, the query does not wait for the answer of
+        // another machine of the fleet.
         let isCovered =
             resolution.vendors.fleet != nil && match.route.servesStale
             && denials.cache.lastResort(
@@ -143,13 +146,13 @@ final class VendorFallback {
                 }
             }
         }
-        // Without an early fallback, the vendors that have the query complete it.
+        // If the upstreams must not get the query, the vendors that have the query complete it.
         guard !staysEncrypted else { return }
         pending.trace?.note("no vendor has answered yet: querying upstreams")
         isEarlyOfClient = isOfClient || resolution.vendors.waitsForShare(query.question, match)
         if isEarlyOfClient, let delay = match.route.options.fallbackAfter {
-            // Clients that joined within the last `delay` get a new query, because their own shares
-            // of the vendor's calls may permit a call.
+            // Moves the clients that joined within the last `delay` to a new query, because their
+            // own shares of the vendor's calls may permit a call.
             pending.table?.separate(pending, since: denials.clocks.now() - delay)
         }
         askUpstreams()
@@ -173,7 +176,8 @@ final class VendorFallback {
         complete(ResolvedAnswer(early))
     }
 
-    /// Uses `result` if it is the first answer of a vendor; otherwise, waits for the other vendors.
+    /// Uses `result` if it is the first answer of a vendor. If `result` is no answer, waits for the
+    /// other vendors.
     private func vendorFinished(_ result: VendorStage.Result) {
         vendorsAsked -= 1
         if case .answered? = vendorResult { return }
@@ -260,7 +264,8 @@ final class VendorFallback {
         if upstreamAnswer != nil { combine() } else { askUpstreams() }
     }
 
-    /// Completes the query with the upstreams' answer when the vendors have finished without one.
+    /// Completes the query with the upstreams' answer, after the vendors have finished without an
+    /// answer.
     private func combine() {
         guard !isOver, let answer = upstreamAnswer, let result = vendorResult else {
             return
@@ -306,8 +311,8 @@ final class VendorFallback {
 
     /// True if the upstreams must not be queried, because none of them is encrypted.
     ///
-    /// The reason is that other clients' calls prevented a call to an encrypted vendor. The query
-    /// then fails with ``Resolution/isCrowded``.
+    /// True if other clients' calls prevented a call to an encrypted vendor, so that only encrypted
+    /// sources may get the name. The query then fails with ``Resolution/isCrowded``.
     private var staysEncrypted: Bool {
         vendorsLeft.isCrowded && !hasAskedUpstreams && !resolution.encrypts(match)
     }
@@ -337,20 +342,21 @@ final class VendorFallback {
     private func complete(_ answer: ResolvedAnswer) {
         guard !isOver else { return }
         isOver = true
-        // Frees the answer, because a vendor call in flight may retain this object for seconds.
+        // Frees the upstream's answer early, because a vendor call in flight may retain this object
+        // for seconds.
         upstreamAnswer = nil
         resolution.end(pending, answer)
     }
 }
 
 extension VendorStage.Result {
-    /// Answers for the other address family, if no vendor had an address of the requested family.
+    /// Answers for the other address family, from a vendor that had no address of the requested
+    /// family.
     fileprivate var siblings: [(question: Question, resolution: Resolution)] {
         if case .empty(_, let siblings) = self { siblings } else { [] }
     }
 
-    /// Combines the results of two vendors that did not answer; `empty` has precedence over
-    /// `failed`.
+    /// Combines the results of two vendors without an answer; `empty` has precedence over `failed`.
     fileprivate func merged(with other: VendorStage.Result) -> VendorStage.Result {
         if case .failed = self { other } else { self }
     }

@@ -5,9 +5,10 @@ internal import HTTPDNS
 /// Interpretation of a vendor's reply to a question.
 ///
 /// If the reply has no address, the name may exist in the DNS, but not be registered with the
-/// vendor. Then `resolution` is nil, and the fallback is queried.
+/// vendor. Then `resolution` is nil, and the resolver queries the fallback.
 struct VendorReplyPolicy {
-    /// Answer to the question, possibly NODATA or NXDOMAIN; nil if the fallback is queried.
+    /// Answer to the question, possibly NODATA or NXDOMAIN; nil if the resolver must query the
+    /// fallback.
     private(set) var resolution: Resolution?
 
     /// Answer for the other address family, if the reply has one.
@@ -51,7 +52,8 @@ struct VendorReplyPolicy {
             if !set.addresses.isEmpty {
                 return .vendorAddresses(set, family, policy, provenance, age)
             }
-            // If all addresses of the family are unusable, the reply is not NODATA.
+            // If the reply has addresses of the family, but all of them are unusable, the reply is
+            // not NODATA.
             guard set.dropped == 0 else { return nil }
             let seconds = policy.clamp(other, to: policy.negative)
             return .noData(family, zone: match.domain, seconds: seconds, provenance: provenance)

@@ -7,9 +7,9 @@ internal import Net
 // MARK: - Answers of other machines
 
 extension VendorStage {
-    /// Uses an answer of the first of `vendors` that another machine shared.
+    /// Uses an answer of the first of `vendors` that another machine of the fleet shared.
     ///
-    /// If there is no such answer, calls this vendor.
+    /// If there is no such answer, calls the first of `vendors`.
     func askFleet(
         _ vendors: ArraySlice<VendorClient>,
         _ work: Work,
@@ -63,8 +63,8 @@ extension VendorStage {
         return { reply in
             let value = reply.flatMap { fleet.value(of: $0, policy) }
             if let ticket { return fleet.fleet.end(ticket, value) }
-            // `ticket` is nil if `vendor.exit` was unknown, or the fleet failed, before the call.
-            // The reply is still shared if `vendor.exit` is known now.
+            // `ticket` is nil if, before the call, `vendor.exit` was unknown or the fleet failed.
+            // The reply is nevertheless shared if `vendor.exit` is known now.
             guard let value, let reply, !reply.wasMerged,
                 let question = question
                     ?? fleet.question(
@@ -103,7 +103,8 @@ extension VendorStage {
         work.query.sharedStale = stale
     }
 
-    /// Converts an answer that another machine sent, because this machine recently used the name.
+    /// Converts an answer that another machine of the fleet pushed to this machine, because this
+    /// machine recently used the name.
     ///
     /// - Returns: the answer to cache, and its question; nil if the answer cannot be used, for
     ///   example because no vendor of the route has `view`.

@@ -23,10 +23,10 @@ extension VendorStage {
         /// billed call to the later vendor.
         private(set) var callLimit: Limit?
 
-        /// True if an unprotected vendor replied because a protected vendor could not be called.
+        /// True if the reply is from an unprotected vendor, because a protected vendor could not be
+        /// called.
         ///
-        /// A limit of the client, on the queue or the calls in flight, prevented the call to the
-        /// protected vendor.
+        /// The reason is a limit of the client, on the queue or on the calls in flight.
         private(set) var isLessProtected = false
 
         /// True if other clients' calls prevented a call to a protected vendor.
@@ -75,7 +75,8 @@ extension VendorStage {
         let waitEnd: Instant?
     }
 
-    /// Returns the vendor that also gets a query if the earlier vendors are slow; nil for none.
+    /// Returns the next vendor, which also gets the query if the earlier vendors are slow; nil for
+    /// none.
     ///
     /// - Parameter isProtected: true if the route has an encrypted upstream. Then an unencrypted
     ///   vendor is not returned; the upstreams get the query instead.
@@ -86,8 +87,8 @@ extension VendorStage {
         return next
     }
 
-    /// True if a name waits in a vendor's queue, because its clients have used up their shares of
-    /// the calls.
+    /// True if a name waits in a vendor's queue because each client that queried this name has used
+    /// up its share of the vendor's calls.
     func waitsForShare(_ question: Question, _ match: RouteTable.Match) -> Bool {
         let parameters = match.route.options.parameters
         return match.route.vendors.contains {
@@ -95,10 +96,11 @@ extension VendorStage {
         }
     }
 
-    /// Returns the time until which an early fallback must wait; nil if it can start now.
+    /// Returns the time before which the early fallback must not start (``VendorFallback``); nil if
+    /// it can start now.
     ///
-    /// Also removes the name from a vendor's queue if it has waited there too long for a call. Then
-    /// the next vendor gets the query.
+    /// Also removes the name from a vendor's queue if the name has waited too long in this queue.
+    /// Then the next vendor gets the query.
     func waitEnd(
         _ question: Question,
         _ match: RouteTable.Match,

@@ -24,14 +24,14 @@ package final class VendorStage {
     /// For each name, the vendor that recently returned an address, and the TTL of the address in
     /// seconds.
     ///
-    /// Contains only vendors that can return both families. After an address, an empty reply of the
-    /// same vendor for one family of this name means NODATA.
+    /// Contains only vendors that can return both families. If such a vendor has returned an
+    /// address of a name, its later empty reply for one family of the name means NODATA.
     private var knownNames = RecentNames<(vendor: String, ttl: UInt32)>(limit: 4_096)
 
     private var numbersByServer: [Server: UInt16] = [:]
     private var latestServer: (server: Server, number: UInt16)?
 
-    /// Source numbers in `origins` of shared answers.
+    /// Identifiers, in `origins`, of the sources of shared answers.
     ///
     /// The outer key is the vendor; the inner key is the machine that shared an answer.
     private var numbersByMachine: [String: [String: UInt16]] = [:]
@@ -75,7 +75,8 @@ package final class VendorStage {
         case ofVendor
     }
 
-    /// Queries one vendor after the other, each with an equal share of the remaining time.
+    /// Queries one vendor after the other. The vendors that are left share the remaining time
+    /// equally.
     ///
     /// A cancellation does not stop a call that was sent.
     ///
@@ -102,7 +103,7 @@ package final class VendorStage {
         ask(work, completion)
     }
 
-    /// If the name of `query` is in a vendor's queue for another client, also queues it for
+    /// If the name of `query` is in a vendor's queue for another client, also queues the name for
     /// `client`.
     func join(_ query: Query, _ match: RouteTable.Match, of client: ClientNetwork) {
         let families = query.question.families
@@ -182,15 +183,15 @@ package final class VendorStage {
             cancellation: query,
             found
         )
-        // Also queues the name for the clients that joined the query before this call, because
-        // their shares of the vendor's calls may permit the call.
+        // Also queues the name for the clients that have joined the query, because their shares of
+        // the vendor's calls may permit this call.
         for waiter in query.waiters where waiter.payer != query.payer && !waiter.isOver {
             if let client = waiter.payer { join(query.query, match, of: client) }
         }
     }
 
-    /// True if the first of `vendors` does not respond, and is skipped, because another source
-    /// exists.
+    /// True if the resolver skips the first of `vendors`, because this vendor does not respond, and
+    /// another source exists.
     private func passesOver(
         _ vendors: ArraySlice<VendorClient>,
         _ match: RouteTable.Match
@@ -228,13 +229,14 @@ package final class VendorStage {
         return .empty(empty)
     }
 
-    /// Removes the records of the names for which vendors had, or did not have, addresses.
+    /// Forgets for which names vendors recently had addresses, and for which names they had none.
     package func forget() {
         emptyReplies.removeAll()
         knownNames.removeAll()
     }
 
-    /// Sets the source of an upstream's answer to "fallback of the vendor that had no address".
+    /// Notes in an upstream's answer that the upstream is the fallback of a vendor without an
+    /// address.
     ///
     /// Cache hits on this answer then count as avoided calls to the vendor.
     func note(_ resolution: inout Resolution, after empty: Provenance) {
@@ -298,8 +300,8 @@ package final class VendorStage {
             provenance,
             age: shared?.age ?? 0
         )
-        // If queries share a call, only the query that started the call counts dropped addresses
-        // and returns the siblings.
+        // If several queries share a call, only the query that started the call counts dropped
+        // addresses and returns siblings.
         if reply.wasMerged {
             judgement.siblings = []
         } else {
@@ -376,7 +378,7 @@ package final class VendorStage {
 
     private func origin(_ address: SocketAddress, of vendor: VendorClient) -> UInt16 {
         let server = Server(vendor: vendor.name, address: address)
-        // A comparison is faster than a hash.
+        // Compares with the latest server first, because this is faster than a lookup by hash.
         if let latestServer, latestServer.server == server { return latestServer.number }
         let number =
             numbersByServer[server]

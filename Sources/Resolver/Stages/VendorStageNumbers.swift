@@ -2,9 +2,10 @@
 
 /// Counters of a ``VendorStage``.
 package struct VendorStageNumbers: Sendable, Equatable {
-    /// Queries, by vendor, that needed no call because a recent call had found no address.
+    /// Queries, by vendor, that needed no call, because the vendor recently replied without an
+    /// address of the name.
     ///
-    /// For example, the recent call was for both address families.
+    /// For example, the recent call requested both address families.
     package var pairedByVendor: [String: UInt64] = [:]
 
     package var paired: UInt64 { pairedByVendor.values.reduce(0, +) }

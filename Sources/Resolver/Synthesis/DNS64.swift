@@ -46,8 +46,8 @@ final class DNS64 {
 
     /// Returns the route for `query`: `match`, or nil (the default upstreams) for `ipv4only.arpa`.
     ///
-    /// Only the network's resolver answers `ipv4only.arpa` correctly (RFC 8880 §7.1). Exception:
-    /// `match` is returned if it is not a route for `.`, because such a route overrides the name.
+    /// Only the network's resolver answers `ipv4only.arpa` correctly (RFC 8880 §7.1). Exception: a
+    /// route that is not for `.` overrides this name, and is returned.
     func match(_ query: Query, _ match: RouteTable.Match?) -> RouteTable.Match? {
         guard let match, !match.claimsSpecialNames else { return match }
         return query.question.name.isEqualOrBelow(.ipv4only) ? nil : match
@@ -86,8 +86,8 @@ final class DNS64 {
         let client = pending.client
         let synthesize = completion.after {
             [self, found] (answer: Resolution, completion) in
-            // The A query failed because of a limit of `client`. After an eviction, the limits of
-            // another client apply, and may permit the A query.
+            // The A query failed because of a limit of `client`. Meanwhile, an eviction has put
+            // another client in its place, whose limits may permit the A query.
             if answer.isLimited, pending.client != client {
                 return self.complete(found, pending, completion)
             }
@@ -126,7 +126,7 @@ final class DNS64 {
 
     /// Replaces the AAAA NODATA of a vendor's reply with AAAA records from the reply's A records.
     ///
-    /// Clients that set DO still get NODATA. A later AAAA query then needs no vendor call.
+    /// So a later AAAA query needs no vendor call. Clients that set DO still get NODATA.
     private func replaceSibling(
         of found: inout ResolvedAnswer,
         _ query: Query,
@@ -196,8 +196,8 @@ extension DNS64 {
         let inner = Query(question: question, checkingDisabled: query.checkingDisabled)
         let client = pending.client
         let alias = completion.after { [self] (answer: Resolution, completion) in
-            // The query failed because of a limit of `client`. After an eviction, the limits of
-            // another client apply, and may permit the query.
+            // The query failed because of a limit of `client`. Meanwhile, an eviction has put
+            // another client in its place, whose limits may permit the query.
             if answer.isLimited, pending.client != client {
                 return pointer(pending, target, completion)
             }
@@ -236,8 +236,8 @@ extension DNS64 {
 extension ResolvedAnswer {
     /// Replaces an answer without AAAA records by AAAA records synthesized from A records.
     ///
-    /// If the name has no A records, the answer stays. If the A query failed, this failure replaces
-    /// a NODATA answer (RFC 6147 §5.1.6).
+    /// If the name has no A records, the answer does not change. If the A query failed, the failure
+    /// of the A query replaces a NODATA answer (RFC 6147 §5.1.6).
     @ServiceLoop
     fileprivate mutating func synthesize(
         from addresses: Resolution,
@@ -264,9 +264,10 @@ extension ResolvedAnswer {
 }
 
 extension Resolution {
-    /// Failure of an A or PTR query of DNS64 itself, as the answer to the clients' original query.
+    /// Converts the failure of an A or PTR query of DNS64 itself to the answer to the clients'
+    /// original query.
     ///
-    /// If a limit of one client caused the failure, the other clients can get an answer.
+    /// If a limit of one client caused the failure, other clients can still get an answer.
     fileprivate var ofInner: Self {
         var answer = self
         if isLimited { answer.isCrowded = true }

@@ -6,7 +6,7 @@ package import Upstream
 
 /// NAT64 prefix from the settings, router advertisements (RFC 8781) or discovery (RFC 7050).
 ///
-/// The prefix is nil unless IPv6 works on this machine, but IPv4 does not.
+/// The prefix is not nil only while IPv6 works on this machine and IPv4 does not.
 @ServiceLoop
 package final class NAT64 {
     /// The setting `nat64`.
@@ -30,7 +30,8 @@ package final class NAT64 {
     package var finding: Finding? { current }
     private var current: Finding?
 
-    /// Address families that work, according to routes and to test connections (``StackProbe``).
+    /// Address families that work. ``StackProbe`` checks this with the routing table and with test
+    /// connections.
     package private(set) var stack = NetworkStack.none {
         didSet { detected.current = stack }
     }
@@ -81,7 +82,7 @@ package final class NAT64 {
 
     private var pace = NetworkWatch.Pace()
 
-    /// Time until which a discovered prefix does not replace a different current prefix.
+    /// Time before which a discovered prefix must not replace a different current prefix.
     private var nextChange: Instant?
 
     /// Time of the latest change of `announced`.
@@ -118,7 +119,8 @@ package final class NAT64 {
     package func networkChanged() {
         stop()
         isUnconfirmed = true
-        // Keeps a recent advertisement, because it belongs to the new network.
+        // Discards an old advertisement. A recent advertisement is kept, because it belongs to the
+        // new network.
         if let known = announced, clocks.now() - known.at > ResolverLimits.announcement {
             announced = nil
         }
@@ -228,8 +230,8 @@ extension NAT64 {
     }
 
     private func tested(_ families: NetworkStack) {
-        // The next query repeats the test. There is no timer, so that the daemon sends no packets
-        // while no client sends queries.
+        // The first query after this time repeats the test. No timer starts the test, so that the
+        // daemon sends no packets while no client sends queries.
         testDue = families == .dual ? nil : clocks.now() + ResolverLimits.stackTest
         guard families != stack else { return }
         stopDiscovery()
@@ -296,8 +298,8 @@ extension NAT64 {
     private func found(_ prefix: NAT64Prefix, _ server: any Forwarding, _ ttl: UInt32) {
         signal = nil
         failures = 0
-        // Servers can return different prefixes. The prefix must not change often, because each
-        // change removes cached answers.
+        // Keeps the current prefix for some time, because servers can return different prefixes,
+        // and each change of the prefix removes cached answers.
         let now = clocks.now()
         if prefix != current?.prefix {
             if let earliest = nextChange, now < earliest {
@@ -311,8 +313,8 @@ extension NAT64 {
 
     /// Ends a discovery without a prefix.
     ///
-    /// If a server failed, this server may still have the prefix. Then the current prefix stays,
-    /// except after a change of the network.
+    /// If a server failed, this server might have returned the prefix. Then the current prefix
+    /// stays in use, except after a change of the network.
     private func end(_ results: Results) {
         signal = nil
         if isUnconfirmed || !results.hasFailure { use(nil) }

@@ -41,8 +41,8 @@ extension Resolver {
     /// Returns a sweep that removes the cached answers that depend on the NAT64 prefix.
     ///
     /// AAAA records and address hints (RFC 9460) may embed a private address under the new prefix.
-    /// An answer of a vendor is removed only if it embeds a private address, because the next call
-    /// may be billed.
+    /// The sweep removes a vendor's answer only if the answer embeds a private address, because the
+    /// vendor may bill the next call.
     ///
     /// - Parameters:
     ///   - prefix: the new prefix; nil if there is none.
