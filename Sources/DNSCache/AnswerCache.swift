@@ -95,8 +95,9 @@ package final class AnswerCache: Sendable {
     /// Returns false only if the cache has neither a fresh nor an expired entry with this hash.
     package func mayContain(_ hash: UInt64) -> Bool { table.withLock { $0.mayContain(hash) } }
 
-    /// Stores an answer. Ignores an answer whose lifetime is 0, or which the cache rejects because
-    /// of its size.
+    /// Stores an answer.
+    ///
+    /// Ignores an answer whose lifetime is 0, or which the cache rejects because of its size.
     ///
     /// - Parameter hash: the hash of the question; nil if unknown.
     package func insert(_ answer: CachedAnswer, hash: UInt64? = nil, now: Instant) {

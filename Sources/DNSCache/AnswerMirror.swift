@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Store with copies of cache entries. For example, the kernel answers queries from these copies.
+/// Store with copies of cache entries.
+///
+/// For example, the kernel answers queries from these copies.
 ///
 /// The second hit on an entry stores a copy in the mirror. The cache removes the copy before it
 /// changes the entry. The cache calls `store`, `remove` and `change` while it holds the cache lock.

@@ -35,9 +35,8 @@ extension AnswerTable {
 
     /// Stores an answer of a snapshot; returns false if the cache rejects the answer.
     ///
-    /// The cache rejects an answer that is too large or too old. It also rejects an answer if it
-    /// has a NOERROR or NXDOMAIN answer to the same question that is as new or newer. `age` is in
-    /// seconds.
+    /// The cache rejects an answer that is too large or too old. It also rejects the answer if the
+    /// cached NOERROR or NXDOMAIN answer to the same question is not older. `age` is in seconds.
     mutating func restore(
         _ answer: CachedAnswer,
         age: UInt32,
@@ -90,8 +89,9 @@ extension AnswerTable {
         numbers.insertions &+= 1
     }
 
-    /// Removes the entries that the entry with `header` replaces. Returns half of the hit count of
-    /// the removed entries.
+    /// Removes the entries that the entry with `header` replaces.
+    ///
+    /// Returns half of the hit count of the removed entries.
     private mutating func removeReplaced(
         by header: EntryHeader,
         _ name: [UInt8],
@@ -163,8 +163,9 @@ extension AnswerTable {
         }
     }
 
-    /// Removes one of the entries `references`. Counts an eviction if this entry is fresh,
-    /// otherwise an expiry.
+    /// Removes one of the entries `references`.
+    ///
+    /// Counts an eviction if this entry is fresh, otherwise an expiry.
     ///
     /// First choice: an entry without a recent hit; second choice: a stale entry; third choice: any
     /// entry. If several entries qualify, removes the entry nearest to the tail of the ring.

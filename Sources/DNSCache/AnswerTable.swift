@@ -16,8 +16,9 @@ package struct AnswerTable: ~Copyable {
 
     var rotates: Bool
 
-    /// True if the workers must not answer queries from this table. The table still stores new
-    /// entries.
+    /// True if the workers must not answer queries from this table.
+    ///
+    /// The table still stores new entries.
     var isBypassed = false
 
     var hitsByServer: [UInt64] = [0]
@@ -133,8 +134,9 @@ package struct AnswerTable: ~Copyable {
         }
     }
 
-    /// Rotates the addresses. The function is not inlined, so that replies without rotation do not
-    /// become slower.
+    /// Rotates the addresses.
+    ///
+    /// The function is not inlined, so that replies without rotation do not become slower.
     @inline(never)
     private static func rotate(
         _ buffer: inout MutableRawSpan,

@@ -6,8 +6,9 @@ package struct CachedAnswer: Sendable {
     package var variant: AnswerVariant
     package var rcode: RCode
 
-    /// Records that follow the question in a reply. They are independent of the letter case of the
-    /// question's name.
+    /// Records that follow the question in a reply.
+    ///
+    /// They are independent of the letter case of the question's name.
     package var sections: AnswerSections
 
     /// Seconds for which the answer is fresh, at most the lowest TTL.
@@ -65,10 +66,13 @@ package struct FreshAnswer: Sendable {
     package var age: UInt32
 }
 
-/// Newest NOERROR or NXDOMAIN answer. A client gets this answer if the resolution fails (RFC 8767).
+/// Newest NOERROR or NXDOMAIN answer.
+///
+/// A client gets this answer if the resolution fails (RFC 8767).
 package struct StaleAnswer: Sendable {
-    /// Answer with the TTLs for the client. Its lifetime is 0, so that the cache does not store
-    /// this answer again.
+    /// Answer with the TTLs for the client.
+    ///
+    /// Its lifetime is 0, so that the cache does not store this answer again.
     package var answer: CachedAnswer
 
     package var age: UInt64

@@ -31,8 +31,9 @@ struct EntryHeader {
 
     var staleWindow: UInt32
 
-    /// Age in seconds from which on a hit requests a refresh. The request sets the top bit, so that
-    /// no further hit requests a refresh.
+    /// Age in seconds from which on a hit requests a refresh.
+    ///
+    /// The request sets the top bit, so that no further hit requests a refresh.
     var refreshAt: UInt32
 
     var type: UInt16

@@ -134,8 +134,9 @@ struct EntryRing: ~Copyable {
         head + bridge(for: length) + length - tail <= capacity
     }
 
-    /// Appends an entry, and returns its reference. ``hasRoom(for:)`` must be true for the entry's
-    /// length.
+    /// Appends an entry, and returns its reference.
+    ///
+    /// ``hasRoom(for:)`` must be true for the entry's length.
     mutating func append(
         _ header: EntryHeader,
         name: [UInt8],

@@ -37,7 +37,7 @@ struct EvictionTests {
         func large(_ name: Name, _ source: AnswerSource) throws -> CachedAnswer {
             try .addresses(name, Array(0..<UInt32(500)), source: source)
         }
-        // The limit for large answers does not apply to free space.
+        // The limit for large answers does not apply while the cache has free space.
         let isFirst = table.insert(try large("first.example.org", .upstream), now: 0)
         #expect(isFirst)
         for index in 0..<20_000 where table.ring.hasRoom(for: 1_000) {
@@ -87,8 +87,8 @@ struct EvictionTests {
                 }
             }
         }
-        // One insertion can spare 32 fresh entries with hits, so that eviction removes at least one
-        // entry in 33.
+        // One insertion can move at most 32 fresh entries with hits to the head of the ring. So
+        // eviction removes at least one entry in 33.
         #expect(lost < 400)
         #expect(table.faults() == [])
         #expect(table.numbers.evictions > 90_000)
@@ -243,8 +243,8 @@ struct EvictionTests {
 
     @Test
     func `questions that would collide in an XOR hash all fit in an empty cache`() throws {
-        // With a hash that begins with `seed ^ type * K ^ (first 8 octets of the name)`, all these
-        // questions would share two buckets.
+        // If the cache used the hash `seed ^ type * K ^ (first 8 octets of the name)`, all these
+        // questions would be in the same two buckets.
         var table = AnswerTable(limit: 64 << 20, seed: .random(in: .min ... .max))
         let chosen = try Self.cancelling(120)
         for (name, type) in chosen {

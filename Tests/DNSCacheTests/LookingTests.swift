@@ -70,7 +70,7 @@ struct LookingTests {
         #expect(fresh.count == news)
     }
 
-    @Test("a sweep finds all entries, even entries that insertions move during the sweep")
+    @Test("a sweep finds all entries, even if insertions move some of them during the sweep")
     func overtaken() throws {
         let cache = AnswerCache(limit: 256 << 10, origin: origin, seed: 9)
         let old = try (0..<300).map { try Name("n\($0).example.com") }
@@ -96,7 +96,7 @@ struct LookingTests {
         for name in old { #expect(cache.entries(named: name, type: nil, now: later).isEmpty) }
     }
 
-    @Test("a sweep ends after one pass over the cache, even if entries are inserted meanwhile")
+    @Test("a sweep ends after one pass over the cache, even if other threads insert entries")
     func lap() throws {
         let cache = AnswerCache(limit: 256 << 10, origin: origin, seed: 9)
         for index in 0..<1_000 {

@@ -89,7 +89,7 @@ struct MirrorTests {
         #expect(mirror.copies == [www: 61_000])
     }
 
-    @Test("failures, answers with EDE or too many TTLs, and rotated answers are not copied")
+    @Test("failures, rotated answers, and answers with an EDE or 17 records are not copied")
     func refused() throws {
         store(.failure("failed.example.com", ttl: 10))
         var explained = try CachedAnswer.denial("explained.example.com")
@@ -106,7 +106,7 @@ struct MirrorTests {
         #expect(mirror.copies.isEmpty)
     }
 
-    @Test("if two cached answers match the same query, neither is copied to the kernel")
+    @Test("if two cached answers match the same query, the kernel gets a copy of neither")
     func rivals() throws {
         store(try .addresses("www.example.com", variant: .any))
         try ask("www.example.com", times: 2)
@@ -150,7 +150,7 @@ struct MirrorTests {
         #expect(mirror.suspensions == (0, 2))
     }
 
-    @Test("a copy ends when its entry is due for a refresh; later hits store a new copy")
+    @Test("if an entry is due for a refresh, its copy is removed; later hits store a new copy")
     func refreshed() throws {
         store(try .addresses("www.example.com", ttl: 100, refreshAfter: 75))
         try ask("www.example.com", times: 2)
@@ -161,7 +161,7 @@ struct MirrorTests {
         #expect(mirror.copies == [www: 100_000])
     }
 
-    @Test("if the cache evicts an entry, it removes the copy in the kernel")
+    @Test("if the cache evicts an entry, it also removes the copy of this entry in the kernel")
     func evicted() throws {
         let cache = AnswerCache(limit: AnswerCache.sizes.smallest, origin: origin, seed: 5)
         cache.setMirror(mirror)
@@ -196,7 +196,7 @@ struct MirrorTests {
         #expect(cache.hitsByServer[3] == 42)
     }
 
-    @Test("if the kernel has no space for a copy, the cache tries again after it collected hits")
+    @Test("if the kernel has no space for a copy, the cache tries again after collecting hits")
     func roomAgain() throws {
         mirror.room = 0
         store(try .addresses("www.example.com"))
@@ -209,7 +209,7 @@ struct MirrorTests {
         #expect(mirror.copies.count == 1)
     }
 
-    @Test("if the kernel has no space for a copy, the cache removes copies without hits")
+    @Test("if the kernel has no space for a copy, the cache removes other copies without hits")
     func full() throws {
         mirror.room = 1
         store(try .addresses("www.example.com"))

@@ -11,7 +11,9 @@ import Testing
     )
 )
 struct DifferentialTests {
-    /// Directory with `*.bin` files of packets; two octets before each packet have its length.
+    /// Directory with `*.bin` files.
+    ///
+    /// Each file contains packets; the length of each packet precedes the packet, in two octets.
     private static let corpora = ProcessInfo.processInfo.environment["HTTPDNSD_CORPORA"]
 
     @Test
@@ -106,24 +108,26 @@ extension DifferentialTests {
             // dnspython accepts pointers into the header (RFC 1035 §4.1.4).
             notes.contains("pointer-into-header")
         case .badOption:
-            // dnspython checks neither the lengths of options nor the bits after the prefix of
-            // a subnet.
+            // dnspython checks neither the lengths of EDNS options nor the bits after the prefix of
+            // a client subnet.
             notes.contains { $0.hasPrefix("option-") }
         case .compressedName:
             // dnspython accepts a compressed target of SVCB (RFC 9460 §2.2).
             notes.contains("svcb")
         case .badRDATA:
-            // dnspython accepts TXT without a string (RFC 1035 §3.3.14), and SVCB with a key twice.
+            // dnspython accepts a TXT record without a string (RFC 1035 §3.3.14), and an SVCB
+            // record with a duplicate key.
             notes.contains("empty-txt") || notes.contains("svcb")
         default:
-            // If the labels at a pointer's target reach beyond the pointer, dnspython continues at
-            // another octet than DNSWire.
+            // If the labels at the target of a pointer overlap the pointer, dnspython and DNSWire
+            // continue at different octets.
             notes.contains("labels-over-pointer")
         }
     }
 
     private static func explainsAcceptance(_ notes: Set<String>) -> Bool {
-        // dnspython rejects TSIG without its key, unknown families of subnets, and bad SVCB values.
+        // dnspython rejects a TSIG record if the key is unknown, unknown address families of client
+        // subnets, and invalid SVCB values.
         !notes.isDisjoint(with: ["tsig", "family", "svcb", "labels-over-pointer"])
     }
 

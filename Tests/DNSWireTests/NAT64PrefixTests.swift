@@ -30,7 +30,7 @@ struct NAT64PrefixTests {
         #expect("\(prefix)" == text)
     }
 
-    @Test("no IPv4 address is extracted if the prefix differs, or a reserved octet is not zero")
+    @Test("an address with another prefix or a non-zero reserved octet contains no IPv4 address")
     func foreign() throws {
         let prefix = try Self.prefix("2001:db8:122:344::/64")
         for text in [
@@ -43,7 +43,7 @@ struct NAT64PrefixTests {
     }
 
     @Test(
-        "a private address that is embedded under the prefix is found at any offset",
+        "a private address that is embedded under the prefix is found at any offset of the data",
         arguments: ["2001:db8:64::/96", "2001:db8::/32", "2001:db8:122:344::/64"]
     )
     func embedded(_ text: String) throws {
@@ -112,7 +112,7 @@ struct NAT64PrefixTests {
     }
 
     @Test(
-        "the prefix of a DNS64 is found in the AAAA records of ipv4only.arpa",
+        "the prefix is found in the AAAA records that a DNS64 creates for ipv4only.arpa",
         arguments: vectors.map(\.0)
     )
     func discovery(_ text: String) throws {
@@ -123,7 +123,7 @@ struct NAT64PrefixTests {
     }
 
     @Test(
-        "the prefix of both well-known addresses is preferred to a prefix that matches by chance"
+        "a prefix that embeds both well-known addresses wins over a prefix that matches by chance"
     )
     func ambiguity() throws {
         // The prefix itself contains the octets of 192.0.0.170.

@@ -69,8 +69,9 @@ struct NameHashTests {
             let word = base ^ UInt64(type) &* golden
             var octets = (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
             let hasUpper = octets.dropFirst().contains { (0x41...0x5A).contains($0) }
-            // The name is valid only if the first label has an odd length. Then the octets 1 after
-            // this label are pairs of a length and an octet: labels of one octet.
+            // The name is valid only if the first label has an odd length. Then the octets with the
+            // value 1 after this label are read as labels of one octet: each pair is a length and
+            // its octet.
             guard (7...63).contains(octets[0]), octets[0] & 1 == 1, !hasUpper else { return nil }
             octets += [UInt8](repeating: 1, count: 58) + [0]
             return Chosen(name: octets, type: type)
@@ -93,7 +94,7 @@ struct NameHashTests {
 
     @Test
     func `chosen questions spread over buckets like random questions`() {
-        // With a random hash, no bucket has more than 16 plus four times the mean.
+        // With a random hash, no bucket would have more entries than 16 plus four times the mean.
         for (label, questions) in Self.families {
             let distinct = Set(questions)
             for seed in Self.seeds {

@@ -17,7 +17,8 @@ struct NameTests {
 
     @Test
     func `octets next to the letters have no case`() {
-        // Octets next to the ASCII letters, and 0xC1, which is `A` with the top bit.
+        // These octets are not letters: the neighbours of the ASCII letters, and 0xC1, which is `A`
+        // with the top bit set.
         #expect(Name("\\@a") != Name("`a"))
         #expect(Name("[a") != Name("{a"))
         #expect(Name("\\193") != Name("\\225"))

@@ -160,7 +160,8 @@ struct PlainReplyTests {
     func `a name of another section has at most 127 pointers`(_ pointers: Int, _ isCopied: Bool) {
         var octets = Self.reply([Self.address()]) { $0.edns = nil }
         octets[9] = 2
-        // The data of the first record consists of pointers; each leads to the previous pointer.
+        // The data of the first record consists of pointers. Each of them leads to the previous
+        // pointer.
         octets += [
             0, 0, 16, 0, 1, 0, 0, 0, 1, UInt8(pointers * 2 >> 8), UInt8(pointers * 2 & 0xFF),
         ]
@@ -191,7 +192,8 @@ struct PlainReplyTests {
         #expect(Self.copy(Self.aliased(pointer: 12)) != nil)
         #expect(Self.copy(Self.aliased(pointer: 16)) != nil)
         #expect(Self.copy(Self.aliased(pointer: 28)) != nil)
-        // The pointers lead into a label, to a type, and to a TTL that can be read as a name.
+        // Pointer targets that are not names: the middle of a label, a type field, and a TTL whose
+        // octets have the form of a name.
         #expect(Self.copy(Self.aliased(pointer: 27)) == nil)
         #expect(Self.copy(Self.aliased(pointer: 29)) == nil)
         let place = Self.questionEnd + 6

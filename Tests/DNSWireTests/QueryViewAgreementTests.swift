@@ -36,8 +36,8 @@ struct QueryViewAgreementTests {
                 if let message {
                     Self.compare(facts, mutant, with: message)
                 } else {
-                    // In-place parsing ignores the contents of options, so the comparison omits the
-                    // options.
+                    // In-place parsing ignores the contents of EDNS options, so the comparison uses
+                    // a message without options.
                     let bare = Array(mutant[..<(facts.questionEnd + 9)]) + [0, 0]
                     #expect(facts.edns != nil, "\(mutant)")
                     Self.compare(facts, bare, with: try? Message(parsing: bare))

@@ -106,7 +106,7 @@ struct QueryViewReplyTests {
         var same = validated
         same.header.authenticData = false
         #expect(same == plain)
-        // A truncated answer has no records, so no AD.
+        // A truncated answer has no records, so it also has no AD flag.
         let cut = try Made(query, Self.addresses(60), flags: ad, limit: 512).message
         #expect(cut.header.isTruncated && !cut.header.authenticData)
     }

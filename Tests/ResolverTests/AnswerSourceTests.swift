@@ -17,8 +17,8 @@ struct AnswerSourceTests {
         #expect(origins.isLearned(last) && origins.isUnprotected(last))
         #expect(origins.number("network/udp://192.0.2.1") == first)
         #expect(origins.number(labelled: origins.label(last)) == last)
-        // `numbers(named:)` always includes the shared number. So each change of the network
-        // removes the cached answers of the sources that share this number.
+        // `numbers(named:)` always includes the shared number. Therefore, each change of the
+        // network removes the cached answers of all sources that share this number.
         #expect(origins.numbers(named: []) == [last])
     }
 }

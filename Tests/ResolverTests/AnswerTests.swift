@@ -36,7 +36,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "NODATA for a family without addresses has the other family's TTL, within `negative-ttl`",
+        "NODATA for one family has the TTL of the other family's addresses, within `negative-ttl`",
         arguments: [(1, 5), (200, 200), (86_400, 300)] as [(UInt32, UInt32)]
     )
     @ServiceLoop
@@ -57,7 +57,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "if a vendor has no address, the fallback is queried",
+        "if a vendor has no address of a name, the daemon queries the fallback",
         arguments: pairing,
         ["none.example.com", "unregistered.example.com"]
     )
@@ -75,7 +75,7 @@ struct AnswerTests {
         )
     }
 
-    @Test("after a vendor call found no address, a query with other DO and CD bits needs no call")
+    @Test("if a call found no address, a query with other DO and CD bits causes no further call")
     @ServiceLoop
     func rememberedOfOneFamily() async throws {
         let harness = try ResolverHarness(.alibaba) { $0.families = .v4 }
@@ -93,7 +93,7 @@ struct AnswerTests {
         #expect(harness.asked.count { $0.whom.hasPrefix("alibaba") } == 2)
     }
 
-    @Test("for AAAA, a vendor that had no addresses for A is skipped, but not a vendor that failed")
+    @Test("an AAAA query skips a vendor without A addresses, but not a vendor that failed for A")
     @ServiceLoop
     func rememberedOfTheSecond() async throws {
         let harness = try ResolverHarness(.tencent, .alibaba)

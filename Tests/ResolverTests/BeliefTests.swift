@@ -8,7 +8,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Addresses that a vendor may return, and names that a vendor may get")
+@Suite("Addresses that the daemon accepts from a vendor, and names that it sends to a vendor")
 struct BeliefTests {
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
@@ -72,7 +72,7 @@ struct BeliefTests {
     ]
 
     @Test(
-        "a vendor's private addresses are removed; if no others remain, the fallback is queried",
+        "the daemon removes a vendor's private addresses; if none remain, it queries the fallback",
         arguments: cases
     )
     @ServiceLoop
@@ -83,7 +83,7 @@ struct BeliefTests {
         #expect(harness.resolver.statistics.vendors.droppedAddresses == example.dropped)
     }
 
-    @Test("if several queries share a vendor call, each removed address is counted once")
+    @Test("if several queries share a vendor call, the daemon counts each removed address once")
     @ServiceLoop
     func countedOnce() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -136,7 +136,7 @@ struct BeliefTests {
     }
 
     @Test(
-        "queries that vendors cannot resolve go to the upstream, not to the vendor",
+        "a query that vendors cannot resolve goes to the upstream, and not to the vendor",
         arguments: [
             ("www.example.com", RecordType.https), ("www.example.com", .mx),
             ("www.example.com", .txt), ("www.example.com", .ptr),

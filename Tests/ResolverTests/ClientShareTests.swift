@@ -19,7 +19,7 @@ struct ClientShareTests {
     /// The client 192.0.2.2.
     private let other: UInt32 = 2
 
-    /// Returns a resolver whose vendors may each have two calls in flight.
+    /// Returns a resolver that has at most two calls in flight to each vendor.
     ///
     /// The first vendor answers after 200 ms.
     private func harness(
@@ -95,7 +95,7 @@ struct ClientShareTests {
 
     private func server(_ origin: String) -> String { String(origin.prefix { $0 != "/" }) }
 
-    @Test("if a limit prevents the vendor call, an upstream's answer for the name is not cached")
+    @Test("if a client's limit prevents the vendor call, the upstream's answer is not cached")
     func expired() async throws {
         let harness = try harness(fallbackAfter: .milliseconds(400))
         harness.begin(Self.target, of: other)
@@ -119,14 +119,14 @@ struct ClientShareTests {
         await expectVendor(harness)
     }
 
-    @Test("if a client's limit prevents the call, an upstream's early answer is not cached")
+    @Test("if a client's limit prevents the vendor call, the upstream's early answer is not cached")
     func early() async throws {
         let harness = try harness(.sealed, fallbackAfter: .milliseconds(400))
         #expect(try await attack(harness, for: .milliseconds(850)) == ["upstream"])
         await expectVendor(harness)
     }
 
-    @Test("a client that queries the name after the early fallback began gets a vendor's answer")
+    @Test("a client that sends its query after the early fallback began gets a vendor's answer")
     func joinsEarlyFallback() async throws {
         let upstream = ScriptedUpstream(after: .milliseconds(150))
         let harness = try harness(.sealed, upstream: upstream, fallbackAfter: .milliseconds(400))
@@ -143,7 +143,7 @@ struct ClientShareTests {
     }
 
     @Test(
-        "the next vendor's answer is cached, except a plain answer after an encrypted vendor",
+        "the next vendor's answer is cached, unless only the first vendor is encrypted",
         arguments: [(.tencent, true), (.sealed, false)] as [(Account, Bool)]
     )
     func nextVendor(_ next: Account, isCached: Bool) async throws {
@@ -153,7 +153,7 @@ struct ClientShareTests {
         if !isCached { await expectVendor(harness) }
     }
 
-    @Test("after a prevented call and an empty reply, the upstream's answer is not cached")
+    @Test("if one vendor is not called and the next has no address, the fallback is not cached")
     func emptyNextVendor() async throws {
         let harness = try harness(next: .tencent)
         harness.zone["www.example.com"] = Known()

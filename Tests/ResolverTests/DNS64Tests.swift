@@ -15,8 +15,8 @@ struct DNS64Tests {
     func payer() async throws {
         var answers = AnswerPolicy()
         answers.synthesis = .vendors
-        // After another client's call, one client may spend three quarters of the remaining budget
-        // of 8 calls: 6 calls.
+        // If another client also calls, one client may use at most three quarters of the remaining
+        // budget: 6 of 8 calls.
         let harness = try ResolverHarness(
             .json,
             answers: answers,

@@ -134,8 +134,8 @@ struct FailoverTests {
         ("429", .status(429), 40, 0),
         ("rubbish", .says("rubbish"), 40, 2),
         ("another name", .otherName, 40, 2),
-        // The first of two vendors gets half of the 3 s for all vendors. A request without a reply
-        // fails only after 2 s.
+        // The first of two vendors gets half of the 3 s for all vendors, so the next vendor is
+        // called at 1.5 s. A request without a reply would fail only after 2 s.
         ("silence", .silent(), 1_500, 0),
     ]
 
@@ -204,7 +204,7 @@ struct FailoverTests {
     }
 
     @Test(
-        "if two clients query a name, the limit of either client may permit the vendor call"
+        "if two clients query a name, the limit of only one of them must permit the vendor call"
     )
     @ServiceLoop
     func joined() async throws {
@@ -226,7 +226,7 @@ struct FailoverTests {
         #expect(harness.asked.filter { $0.whom.hasPrefix("tencent") }.count == 3)
     }
 
-    @Test("if a vendor fails a call while another call is in flight, the next vendor is called")
+    @Test("if a call fails while the vendor has another call in flight, the next vendor is called")
     @ServiceLoop
     func refusedName() async throws {
         let harness = try ResolverHarness(.tencent, .alibaba, servers: 1)
@@ -261,7 +261,7 @@ struct FailoverTests {
         #expect(sources.isEmpty)
         await harness.world.advance(by: .milliseconds(500))
         #expect(sources == ["alibaba/192.0.2.31:443"])
-        // The upstreams get no name: the next vendor also gets `four.example.com`.
+        // The upstreams get no name, because the next vendor gets `four.example.com`, too.
         #expect(!harness.asked.contains { $0.whom.hasPrefix("upstream") })
     }
 

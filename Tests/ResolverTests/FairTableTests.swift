@@ -60,7 +60,7 @@ struct FairTableTests {
         private(set) var cancelled: Set<String> = []
         private var pending: [String: PendingQuery] = [:]
 
-        /// Upstreams that get all queries; nil if the queries go to no upstream.
+        /// Group of upstreams that gets all queries; nil if no upstream gets queries.
         private(set) var group: UpstreamGroup?
 
         private lazy var table = SingleFlight(
@@ -83,9 +83,11 @@ struct FairTableTests {
             func cancel() {}
         }
 
-        /// Creates the upstream that gets all queries, and sends 60 queries with samples to it.
+        /// Creates the upstream that gets all queries.
         ///
-        /// The upstream drops every `interval`th sample; if nil, it drops none.
+        /// Then sends 60 queries, and samples, to this upstream.
+        ///
+        /// The upstream drops every `interval`th sample; if `interval` is nil, it drops no sample.
         func useUpstream(dropping interval: Int?) async {
             let world = Simulation()
             let server = DroppingUpstream(interval)
@@ -112,7 +114,8 @@ struct FairTableTests {
 
         func payer(_ key: String) -> ClientNetwork? { pending[key]?.payer }
 
-        /// True if upstreams may get the query again after a loss; nil for an unknown query.
+        /// True if the daemon may repeat the query at upstreams after a loss; nil if the query is
+        /// not pending.
         func isRepeated(_ key: String) -> Bool? { pending[key].map { $0.load != .excessive } }
 
         /// Sends a query of `client`; records its outcome under `label` (if nil, under `key`).
@@ -144,7 +147,9 @@ struct FairTableTests {
             )
         }
 
-        /// Ends a query with the text `value`; with "failure", as if no upstream had answered.
+        /// Ends a query with an answer that contains `value`.
+        ///
+        /// If `value` is "failure", ends the query as if no upstream had answered.
         func end(_ key: String, _ value: String, isOfVendor: Bool = false) {
             FairTableTests.end(pending[key], value, isOfVendor ? nil : group)
         }
@@ -215,8 +220,8 @@ struct FairTableTests {
         questions.ask("b", by: 2)
         #expect(questions.isRepeated("b") == true)
         Self.loseQueries(questions, value)
-        // The table has reduced the client's limit from six queries to three: a7 to a9 evict older
-        // queries. The queries that remain are too young to be evicted by a10.
+        // The table has reduced the client's limit from six queries to three, so a7 to a9 evict
+        // older queries. Then all queries in the table are too young to be evicted by a10.
         for number in 7...10 { questions.ask("a\(number)", by: 1) }
         #expect(questions.outcomes["a6"] == "evicted")
         #expect(questions.outcomes["a9"] == nil)
@@ -237,7 +242,7 @@ struct FairTableTests {
     ) async {
         let questions = Questions()
         await questions.useUpstream(dropping: nil)
-        // The upstream answers the names of another client only after a repetition, too.
+        // The queries of another client also get an answer only after a repetition.
         Self.endQueries(questions, "repetition")
         Self.loseQueries(questions, value)
         for number in 7...8 { questions.ask("a\(number)", by: 1) }
@@ -361,7 +366,7 @@ struct FairTableTests {
         for number in 1...5 { questions.ask("a", by: UInt32(number), as: "a\(number)") }
         for number in 1...7 { questions.ask("n\(number)", by: UInt32(20 + number)) }
         // The table is full, and no client exceeds its share. So each new query evicts the oldest
-        // query of all clients.
+        // query in the table.
         for number in 1...3 { questions.ask("m\(number)", by: UInt32(30 + number)) }
         #expect(questions.outcomes["a1"] == "evicted")
         #expect(questions.outcomes["a2"] == nil)
@@ -377,7 +382,7 @@ struct FairTableTests {
         for number in 1...2 { questions.ask("b\(number)", by: 3) }
         questions.ask("c", by: 4)
         // The eviction of `a1` freed no place, because client 2 also waits for `a1`. So the table
-        // evicted `a2`, too.
+        // also evicted `a2`.
         #expect(questions.outcomes == ["a1": "evicted", "a2": "evicted"])
         #expect(questions.cancelled == ["a2"])
         questions.end("a1", "answer")

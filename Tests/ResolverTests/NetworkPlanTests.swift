@@ -46,7 +46,7 @@ struct NetworkPlanTests {
         #expect(plan.wake == nil)
     }
 
-    @Test("if a link has the routing domain `~.`, ordinary names go only to this link's servers")
+    @Test("a link with the routing domain `~.` gets all names outside the domains of other links")
     func takesAll() throws {
         var plan = NetworkPlan()
         var vpn = try Self.link("tun0", "198.51.100.1")
@@ -55,7 +55,7 @@ struct NetworkPlanTests {
         #expect(Self.hosts(plan.servers) == ["198.51.100.1"])
     }
 
-    @Test("for 5 s after a VPN with `~.` went down, its names go to no other link")
+    @Test("for 5 s after a VPN with `~.` went down, other links get no names outside their domains")
     func heldNames() throws {
         var plan = NetworkPlan()
         let ether = try Self.link("eth0", "192.0.2.1")
@@ -106,7 +106,7 @@ struct NetworkPlanTests {
         #expect(plan.wake == nil)
     }
 
-    @Test("at most 1,024 domains are held; domains of VPNs do not count, and stay held")
+    @Test("at most 1,024 domains are held; domains of VPNs do not count against this limit")
     func heldTotal() throws {
         var plan = NetworkPlan()
         let vpn = try Self.link("tun0", "198.51.100.1", ["corp.example.com"])
@@ -116,7 +116,8 @@ struct NetworkPlanTests {
             let outcome = plan.use([ether, vpn], now: Self.start + .milliseconds(change))
             let held = plan.routes.filter { $0.heldUntil != nil }
             #expect(held.count == min(600 * change, ResolverLimits.heldDomains))
-            // Of these domains, the hold has ended, so that other servers get their names.
+            // Domains whose hold has ended because of the limit, so that other servers get their
+            // names.
             let ended = outcome.domains.filter {
                 $0 != Self.corp && !$0.text.hasPrefix("n\(change)-")
             }
@@ -195,7 +196,7 @@ struct NetworkPlanTests {
         _ = plan.use([ether, vpn], now: Self.start)
         #expect(Self.hosts(plan.servers) == ["198.51.100.1"])
         #expect(Self.hosts(plan.spares) == ["192.0.2.1"])
-        // The server of the network becomes a spare, so its cached answers become invalid.
+        // The server of `ether` becomes a spare, so cached answers of this server become invalid.
         _ = plan.use([ether, vpn], now: Self.start + .seconds(1))
         #expect(Self.hosts(plan.expire(now: Self.start + .seconds(5)).servers) == ["192.0.2.1"])
         #expect(plan.allServers == Set(ether.servers + vpn.servers))
@@ -204,7 +205,7 @@ struct NetworkPlanTests {
         #expect(Self.hosts(plan.spares) == ["192.0.2.7"])
         #expect(Self.hosts(plan.expire(now: Self.start + .seconds(11)).servers) == ["192.0.2.1"])
         #expect(plan.wake == nil)
-        // A full-tunnel VPN, and a VPN with `~.`, have no spares.
+        // If the VPN is a full-tunnel VPN or has `~.`, there are no spares.
         vpn.isFullTunnel = true
         _ = plan.use([ether, vpn], now: Self.start)
         #expect(plan.spares.isEmpty)
@@ -219,7 +220,7 @@ struct NetworkPlanTests {
         #expect(Self.hosts(plan.servers) == ["192.0.2.1"] && plan.spares.isEmpty)
     }
 
-    @Test("a link cannot take over a domain of a VPN, or a domain that another link already has")
+    @Test("a link does not get a domain that a VPN or another link already has")
     func takeover() throws {
         for (first, second, owner) in [
             ("eth0", "wg0", "wg0"), ("wg0", "eth0", "wg0"), ("eth1", "eth0", "eth1"),

@@ -75,7 +75,8 @@ private final class OverloadHarness {
     let dot: ClosingUpstream
     let plain: ClosingUpstream
 
-    /// Queries of client 2, which sends no queries for dead names: time of sending, and source.
+    /// Results of client 2, which sends no queries for dead names: time of each query, and source
+    /// of its answer.
     ///
     /// `source` is the upstream that answered; empty for SERVFAIL.
     private(set) var results: [(sent: Instant, source: String)] = []
@@ -104,7 +105,8 @@ private final class OverloadHarness {
 
     /// Sends queries of client 1 for dead names, and queries of client 2 for other names.
     ///
-    /// A *dead name* is a name for which a recursive resolver gets no answer.
+    /// A *dead name* is a name that no authoritative server answers, so that the upstream does not
+    /// answer.
     ///
     /// - Parameters:
     ///   - deadNames: queries of client 1 per second.
@@ -156,10 +158,11 @@ private final class OverloadHarness {
     }
 }
 
-/// Upstream that closes all its connections if it gets a query while it resolves 512 dead names.
+/// Upstream that closes all its connections when it gets a query while it is resolving 512 dead
+/// names.
 ///
-/// The upstream resolves each dead name for 5 s. As in Unbound, the queries of closed connections
-/// still count, because Unbound continues to resolve them.
+/// The upstream tries to resolve each dead name for 5 s. Queries of closed connections still count,
+/// because the upstream continues to resolve them, like Unbound.
 private final class ClosingUpstream: Forwarding {
     enum State { case answering, closing, silent }
 
@@ -173,7 +176,7 @@ private final class ClosingUpstream: Forwarding {
 
     var state = State.answering
 
-    /// Names queried by client 2 that were sent to this upstream.
+    /// Names that client 2 queried, and that the daemon sent to this upstream.
     private(set) var names: [String] = []
 
     /// Number of queries whose connection the upstream has closed.

@@ -38,7 +38,7 @@ struct PreviewTests {
     }
 
     @Test(
-        "a preview predicts the source that the same query is then sent to",
+        "a preview predicts the source to which the same query is sent afterwards",
         arguments: [
             ("www.example.com", RecordType.a), ("www.example.com", .aaaa),
             ("four.example.com", .aaaa), ("none.example.com", .a), ("www.example.com", .mx),
@@ -130,7 +130,7 @@ struct PreviewTests {
         #expect(!decision.asks)
     }
 
-    @Test("a preview predicts no vendor call for a pending query, or after an empty vendor reply")
+    @Test("a preview predicts no call while an equal query is pending, or after an empty reply")
     @ServiceLoop
     func underWay() async throws {
         let harness = try harness()

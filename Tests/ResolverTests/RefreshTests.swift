@@ -45,7 +45,7 @@ struct RefreshTests {
         #expect(harness.resolver.statistics.refreshes.started == (ttl < 10 ? 0 : 1))
     }
 
-    @Test("a name has at most one refresh at a time, and no refresh while a client waits for it")
+    @Test("a name has at most one refresh at a time, and none while a client waits for an answer")
     @ServiceLoop
     func oneAtATime() async throws {
         let harness = try await harness("www.example.com")
@@ -68,7 +68,7 @@ struct RefreshTests {
     }
 
     @Test(
-        "after a failed refresh, the cached answer stays until it expires, without a retry",
+        "if a refresh fails, it is not repeated, and the cached answer stays until its expiry",
         arguments: [false, true]
     )
     @ServiceLoop
@@ -180,7 +180,7 @@ struct RefreshTests {
         return try ResolverHarness(.tencent, upstream: ScriptedUpstream(), freshness: freshness)
     }
 
-    @Test("if a refresh of a name in `prefetch.names` fails, it is retried after 10 s to 5 min")
+    @Test("if a refresh of a name in `prefetch.names` fails, it is repeated after 10 s to 5 min")
     @ServiceLoop
     func retries() async throws {
         let harness = try ResolverHarness(

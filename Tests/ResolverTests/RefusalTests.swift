@@ -8,7 +8,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Vendors that refuse calls, or that must not be called")
+@Suite("Vendors that reject calls, and vendors that the daemon must not call")
 struct RefusalTests {
     @ServiceLoop
     private func expect(
@@ -27,7 +27,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "a call that is refused because of a wrong clock is repeated once, with the reply's `Date`",
+        "a call that a vendor rejects for a wrong clock is repeated once, with the reply's `Date`",
         arguments: [
             (.alibaba, 3_600), (.alibaba, -3_600), (.alibaba, 700),
             // Without TLS, the client corrects a clock error of at most 10 min.

@@ -166,12 +166,13 @@ struct ReloadInvalidationTests {
             return left
         }
 
-        /// Returns a text of settings for each vendor; only vendors in `same` have the old text.
+        /// Returns the settings of each vendor as a text; only for vendors in `same`, this is the
+        /// text before the reload.
         func vendors(_ same: Set<String> = ["a", "b"]) -> [String: String] {
             Dictionary(uniqueKeysWithValues: ["a", "b"].map { ($0, "\(same.contains($0))") })
         }
 
-        /// Cache entries, such as `www.example.com A`.
+        /// Entries that remain in the cache, such as `www.example.com A`.
         var left: Set<String> {
             var left: Set<String> = []
             cache.remove(now: world.now) { name, type, _, _ in
@@ -194,7 +195,7 @@ struct ReloadInvalidationTests {
 
     /// Cached answers of the vendors `a` and `b`, and of the upstream `one`.
     ///
-    /// The answer for `fallback.example.com` is from `one` as the fallback of `a`.
+    /// The answer for `fallback.example.com` is from `one`, which was the fallback of `a`.
     private static let all: Set<String> = [
         "a.example.com A", "b.example.com A", "fallback.example.com AAAA", "mx.example.com MX",
         "svc.example.com HTTPS", "www.example.org A",
@@ -403,7 +404,7 @@ struct ReloadInvalidationTests {
 
     private static let inside = IPv4Address(value: 0xC0A8_0107)
 
-    @Test("if a route loses its own upstreams, a restart does not restore private addresses")
+    @Test("after a route lost its own upstreams, a restart does not restore private addresses")
     @ServiceLoop
     func privateRoute() throws {
         let fixture = Fixture()
@@ -461,7 +462,7 @@ struct ReloadInvalidationTests {
 
     // MARK: - NAT64
 
-    @Test("a new NAT64 prefix removes the answers that depend on it, fewer if calls must be saved")
+    @Test("a new NAT64 prefix removes answers that depend on it; fewer if calls must be saved")
     @ServiceLoop
     func prefix() throws {
         let prefix = try #require(IPPrefix("2001:db8:64::/96").flatMap { NAT64Prefix($0) })
@@ -499,7 +500,7 @@ struct ReloadInvalidationTests {
         }
     }
 
-    @Test("if a reload removes an upstream with a query in flight, its answer is not cached")
+    @Test("if a reload removes an upstream with a query in flight, the answer is not cached")
     @ServiceLoop
     func underWay() async throws {
         let world = Simulation()
@@ -573,7 +574,7 @@ struct ReloadInvalidationTests {
         }
     }
 
-    @Test("after two reloads, the first resolver does not keep the second one in memory")
+    @Test("after two reloads, the first resolver does not keep the second resolver in memory")
     @ServiceLoop
     func released() throws {
         let fixture = Fixture()
@@ -589,7 +590,7 @@ struct ReloadInvalidationTests {
         withExtendedLifetime((first, third)) {}
     }
 
-    @Test("after a reload, earlier refreshes count against the new limit per minute")
+    @Test("after a reload, refreshes from before the reload count against the new limit per minute")
     func window() {
         let start = Clock.now
         /// Returns the elements of `seconds` at which the new `limit` allows a refresh.

@@ -51,7 +51,7 @@ struct SnapshotWaitersTests {
         )
     }
 
-    @Test("if a stale answer is loaded within 300 ms, the client gets it after 300 ms")
+    @Test("if a stale answer is loaded within 300 ms, the client gets this answer after 300 ms")
     @ServiceLoop
     func loadedSoon() async throws {
         let harness = try await harness()
@@ -132,7 +132,7 @@ struct SnapshotWaitersTests {
         #expect(!story.contains("EDE 3"))
     }
 
-    @Test("the queries of a client that wait for the snapshot are limited")
+    @Test("the number of a client's queries that wait for the snapshot is limited")
     @ServiceLoop
     func limits() async throws {
         let harness = try await harness()

@@ -104,7 +104,7 @@ struct StaleAnswerTests {
         }
     }
 
-    @Test("each client that waits for the same query has its own deadline")
+    @Test("clients that wait for the same result have different deadlines")
     @ServiceLoop
     func ownDeadlines() async throws {
         let harness = try ResolverHarness(

@@ -8,7 +8,10 @@ import Testing
 
 @testable import Resolver
 
-/// Plays sequences of up to eight events, each from the start, because a resolver cannot be copied.
+/// Plays sequences of up to eight events.
+///
+/// Each sequence is played from its first event, because a resolver in an intermediate state cannot
+/// be copied.
 ///
 /// If a sequence ends in a state that an earlier sequence has reached, the test does not extend it.
 /// The test does not play a sequence whose last event changes the servers, because such a change
@@ -18,7 +21,8 @@ struct StaleExplorationTests {
     private enum Event: CaseIterable {
         case ask
 
-        /// From now on, servers reply after 20 ms, do not reply, or reply with status 500.
+        /// From now on, the servers reply after 20 ms (`good`), do not reply (`silent`), or reply
+        /// with status 500 (`failing`).
         case good, silent, failing
 
         /// 300 ms pass, after which a client gets a stale answer (`wait`).
@@ -125,7 +129,8 @@ struct StaleExplorationTests {
 
         /// Text of the state that determines the effect of later events.
         ///
-        /// The text does not contain the behaviour of the servers (`End.servers`).
+        /// The text does not contain the current behaviour of the servers, which is in
+        /// `End.servers`.
         var look: String {
             let now = harness.world.now
             let waiting = clients.filter { $0.asked.operation.value == nil }

@@ -9,7 +9,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Answers of a less trusted source (substitutes), and names that must stay encrypted")
+@Suite("Answers of less trusted sources (substitutes), and names only for encrypted sources")
 @ServiceLoop
 struct SubstituteTests {
     nonisolated private static let target: Name = "www.example.com"
@@ -113,7 +113,7 @@ struct SubstituteTests {
         }
     }
 
-    @Test("if the next vendor has no address, a repeated query is also not sent to plain upstreams")
+    @Test("if the next vendor has no address, plain upstreams do not get a repeated query either")
     func repeatedQuery() async throws {
         let harness = try ResolverHarness(.json, .tencent) { $0.concurrentCalls = 2 }
         harness.zone["www.example.com"] = Known()
@@ -320,7 +320,7 @@ struct SubstituteTests {
     // MARK: - Queries
 
     @Test(
-        "without a fallback, an unproven client gets a failure that is sent as a truncated reply",
+        "without a fallback, an unproven client gets a failure, in the form of a truncated reply",
         arguments: [Account.json, .sealed],
         [false, true]
     )
@@ -340,7 +340,7 @@ struct SubstituteTests {
         #expect(harness.kept(Self.target).isEmpty)
     }
 
-    @Test("if an A query fails because its name must stay encrypted, the AAAA answer is cached")
+    @Test("if an A query fails because its name must not go to plain sources, AAAA is still cached")
     func otherFamily() async throws {
         let harness = try ResolverHarness(.json, .tencent) { $0.concurrentCalls = 2 }
         harness.zone["www.example.com"] = Known(v4: ["192.168.0.1"], v6: ["2001:db8::101"])

@@ -19,7 +19,7 @@ struct TimeTests {
         }
     }
 
-    @Test("if a vendor does not respond, the upstream is queried after the timeouts of its servers")
+    @Test("if a vendor's servers do not respond, the upstream is queried after their timeouts")
     @ServiceLoop
     func oneVendor() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -36,7 +36,7 @@ struct TimeTests {
         )
     }
 
-    @Test("if retries would take longer, the upstream is queried after 3 s")
+    @Test("if a vendor has not answered after 3 s, the upstream is queried instead of more retries")
     @ServiceLoop
     func threeSeconds() async throws {
         let harness = try ResolverHarness(.tencent)

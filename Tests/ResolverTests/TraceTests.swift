@@ -121,7 +121,7 @@ struct TraceTests {
         #expect(story.contains("tencent: no answer ("))
     }
 
-    @Test("a trace has no values of URL parameters", arguments: [Account.tencent, .alibaba])
+    @Test("a trace omits the values of URL parameters", arguments: [Account.tencent, .alibaba])
     @ServiceLoop
     func secrets(_ account: Account) async throws {
         let harness = try ResolverHarness(account)

@@ -87,8 +87,8 @@ struct UpstreamStageTests {
             )
         }
         await harness.world.advance(by: .seconds(1))
-        // One query for client 1, which has too many queries in flight for repetitions, and three
-        // for client 2.
+        // The upstream gets one query for client 1: the daemon does not repeat it, because client 1
+        // has too many queries in flight. It gets three queries for client 2.
         #expect(upstream.asked.count { $0.question.name == "www.example.org" } == 1 + 3)
         #expect(harness.cached("www.example.org").count == 1)
     }
@@ -212,7 +212,7 @@ struct UpstreamStageTests {
     }
 
     @Test(
-        "after a CNAME loop, the EDE names the loop, except after a limit or a missing server",
+        "after a CNAME loop, the EDE reports the loop, except after a limit or a missing server",
         arguments: [
             (.exhausted("no socket"), "too many queries in flight", false),
             (.noServer("no server"), "no server", false),
@@ -250,7 +250,7 @@ struct UpstreamStageTests {
         #expect(harness.cached(name).isEmpty == !isCached)
     }
 
-    @Test("the stage releases a server that the network removes while an alias target is queried")
+    @Test("the stage releases a server that the network removes during a query for an alias target")
     @ServiceLoop
     func forgottenServer() async throws {
         let upstream = Self.alias(with: [])

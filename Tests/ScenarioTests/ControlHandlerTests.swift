@@ -98,7 +98,7 @@ struct ControlHandlerTests {
         withExtendedLifetime(harness) {}
     }
 
-    @Test("`pause` and `status` report that plain upstreams do not replace a paused encrypted one")
+    @Test("`pause` and `status` report that no plain upstream replaces a paused encrypted upstream")
     @ServiceLoop
     func pausedEncryptedUpstream() async throws {
         let harness = try ScenarioHarness(try Files.scenario("pause-encrypted-upstream.rpl"))
@@ -185,7 +185,7 @@ struct ControlHandlerTests {
         #expect(try await harness.operator.status().problems == ["upstream network: \(fault)"])
     }
 
-    @Test("`status` reports CA certificates that cannot be reloaded, until a reload succeeds")
+    @Test("if CA certificates cannot be reloaded, `status` reports this until a reload succeeds")
     @ServiceLoop
     func certificates() async throws {
         let harness = try harness()

@@ -51,7 +51,7 @@ struct ReaderTests {
     }
 
     @Test(
-        "for an invalid line of an entry, the error has the line number and the invalid word",
+        "if a line of an entry is invalid, the error has the line number and the invalid word",
         arguments: [
             ("MATCH allthing", "`allthing`"),
             ("ADJUST copy", "`copy`"),
@@ -70,7 +70,7 @@ struct ReaderTests {
     }
 
     @Test(
-        "for an invalid record, the error has the line number and the invalid part",
+        "if a record is invalid, the error has the line number and the invalid part",
         arguments: [
             ("www.example.com.", "name and a type"),
             ("www.example.com. 60 IN A 192.0.2", "`192.0.2`"),
@@ -87,7 +87,7 @@ struct ReaderTests {
     }
 
     @Test(
-        "for an error in the structure of the file, the error has the line number",
+        "if the structure of the file is invalid, the error has the line number",
         arguments: [
             ("STEP 2 CHECK_ASKED", "STEP 1 CHECK_ASKED", 16, "rising"),
             ("STEP 2 CHECK_ASKED", "STEP 2 DANCE", 16, "`DANCE`"),

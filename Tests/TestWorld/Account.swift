@@ -17,7 +17,8 @@ package struct Known: Sendable {
 }
 
 package enum Fault: Sendable {
-    /// The server does not reply; if `onOldConnection` is true, only on a reused connection.
+    /// The server does not reply. If `onOldConnection` is true, this applies only to reused
+    /// connections.
     case silent(onOldConnection: Bool = false)
 
     case slow(Duration)
@@ -42,8 +43,8 @@ package enum Fault: Sendable {
 
 /// Simulated vendor account.
 ///
-/// The servers of the first account have addresses from 192.0.2.11 on, those of the second from
-/// 192.0.2.21 on.
+/// The servers of the first account have addresses from 192.0.2.11 on; the servers of the second
+/// account have addresses from 192.0.2.21 on.
 package enum Account: String, Sendable, CaseIterable {
     /// Tencent over HTTPS, with a token.
     case tencent

@@ -5,8 +5,8 @@ package import Glibc
 
 /// Simulated control socket of the daemon, with scripted replies and a thread for each connection.
 ///
-/// The test must call `stop()` at its end. The object cannot do this when it is released, because
-/// `httpdnsctl` may still be running then.
+/// The test must call `stop()` at its end. The object cannot call `stop()` itself when it is
+/// released, because `httpdnsctl` may still be running then.
 package struct ScriptedDaemon: Sendable {
     package enum Answer: Sendable {
         case results(any Encodable & Sendable)

@@ -5,7 +5,8 @@ package import Net
 /// Simulated Redis server that replies to the commands of a fleet, without a network.
 @ServiceLoop
 package final class ScriptedRedis {
-    /// While true, the server does not send its replies; it sends them afterwards.
+    /// While true, the server holds its replies back; it sends them when this variable becomes
+    /// false.
     package var isSilent = false {
         didSet { if !isSilent { for stream in streams { stream.deliver() } } }
     }
@@ -85,7 +86,7 @@ private final class ScriptedStream: OctetStream {
         return input
     }
 
-    /// Parses the commands, and stores the replies to them.
+    /// Parses the commands, and stores a reply to each command.
     private func take(_ octets: [UInt8]) {
         var rest = octets[...]
         func number() -> Int {

@@ -3,7 +3,7 @@ package import Net
 
 /// Simulated network and clock.
 ///
-/// The time stands still while code can run, and then jumps to the next event.
+/// The time stands still while code is ready to run. Then the time jumps to the next event.
 @ServiceLoop
 package final class Simulation: HTTPTransport {
     package enum Step: Sendable {

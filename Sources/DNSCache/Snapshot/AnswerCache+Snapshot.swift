@@ -7,7 +7,8 @@ extension AnswerCache {
         let count = min(count, 65_536)
         guard count > 0 else { return [] }
         var hottest: [HotEntry] = []
-        // To limit the work per entry, `best` is sorted only after each further `count` entries.
+        // Calls `best`, which sorts, only after each further `count` entries, to limit the work per
+        // entry.
         var least: UInt32 = 0
         var position: Int? = 0
         while let next = position {

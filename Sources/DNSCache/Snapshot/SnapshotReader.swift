@@ -69,8 +69,9 @@ package struct SnapshotReader {
         self.believes = believes
     }
 
-    /// Parses the next octets of the file. After an error, the entries that are already stored stay
-    /// in the cache.
+    /// Parses the next octets of the file.
+    ///
+    /// After an error, the entries that are already stored stay in the cache.
     ///
     /// `serverNumber` gets the name of a server, and returns its source number in this process.
     package mutating func read(

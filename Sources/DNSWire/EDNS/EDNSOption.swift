@@ -8,7 +8,8 @@ package enum EDNSOption: Hashable, Sendable {
     /// Idle timeout in units of 100 ms; nil in queries (RFC 7828 §3.1).
     case keepalive(timeout: UInt16?)
 
-    /// Extended error (RFC 8914 §2); the untrusted text must be escaped for display.
+    /// Extended error (RFC 8914 §2). Before display, the text must be escaped, because it is not
+    /// trusted.
     case extendedError(code: ExtendedError, text: String)
 
     /// Other option, or an extended error with invalid UTF-8.
@@ -19,7 +20,7 @@ package enum EDNSOption: Hashable, Sendable {
         package static let cookie: UInt16 = 10
         package static let keepalive: UInt16 = 11
 
-        /// Padding (RFC 7830); the parser does not check its content.
+        /// Padding (RFC 7830); the parser does not check the padding octets.
         package static let padding: UInt16 = 12
 
         package static let extendedError: UInt16 = 15
@@ -83,7 +84,7 @@ extension EDNSOption {
 
     /// Returns true for a valid client subnet; otherwise the daemon replies FORMERR (RFC 7871 §6).
     ///
-    /// Family 0 has no address (`dig +subnet=0`).
+    /// An option with family 0 contains no address (`dig +subnet=0`).
     private static func isClientSubnet(_ octets: [UInt8]) -> Bool {
         guard octets.count >= 4, octets[0] == 0, octets[1] <= 2 else { return false }
         let (width, source, scope) = ([0, 32, 128][Int(octets[1])], Int(octets[2]), Int(octets[3]))

@@ -8,7 +8,7 @@ package struct ServerCookie: Hashable, Sendable {
     /// SipHash-2-4 of the client cookie, `head` and the client address, with the server's secret.
     package let hash: UInt64
 
-    /// Size of a server cookie in this format; RFC 7873 §4.2 allows 8 to 32 octets.
+    /// Size in octets of a server cookie in this format; RFC 7873 §4.2 allows 8 to 32 octets.
     package static let octetCount = 16
 
     /// Seconds since 1970 modulo 2³², compared as a serial number (RFC 1982, RFC 9018 §4.3).
@@ -126,11 +126,11 @@ package enum CookieLimits {
     /// Accepted ages in seconds; because of clock skew, a cookie may be five minutes in the future.
     static let ages: ClosedRange<Int32> = -300...3600
 
-    /// Age in seconds at which the client gets a new cookie.
+    /// Age of a cookie, in seconds, at which the client gets a new cookie.
     static let renewal: Int32 = 1800
 
     /// Time until a new secret replaces the current secret (RFC 9018 §5).
     ///
-    /// The replaced secret stays valid for the same time.
+    /// The replaced secret stays valid for the same time after the replacement.
     package static let secretLifetime: Duration = .seconds(86_400)
 }

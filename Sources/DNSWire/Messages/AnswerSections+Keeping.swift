@@ -26,7 +26,7 @@ extension AnswerSections {
     ///
     /// The offset in an error counts from the start of a message with `question`. Throws
     /// `reservedLabel` if a compression pointer leads into a TTL, because the name would change
-    /// with the TTL.
+    /// whenever the TTL changes.
     package init(
         checking octets: [UInt8],
         of question: Question,

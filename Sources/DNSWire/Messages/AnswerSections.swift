@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Part of a reply after the question, as the cache stores it.
+/// Part of a reply after the question, in the form that the cache stores.
 ///
-/// Compression pointers count from the start of a message whose question is not compressed. Each
-/// reply repeats this question, so the pointers are valid in the replies to all clients.
+/// Compression pointers are offsets from the start of a message whose question is not compressed.
+/// Each reply has a question of the same length there, so the pointers are valid in the replies to
+/// all clients.
 package struct AnswerSections: Hashable, Sendable {
     package let octets: [UInt8]
     package let answerCount: UInt16

@@ -37,8 +37,9 @@ package struct Message: Hashable, Sendable {
 extension Message {
     /// Response code of twelve bits (RFC 6891 §6.1.3).
     ///
-    /// Without EDNS, the setter stores SERVFAIL in place of a code above 15. In contrast, the
-    /// encoder of workers, `QueryFacts.reply`, sends only the low 4 bits of such a code.
+    /// If the message has no EDNS, the setter stores SERVFAIL in place of a code above 15. In
+    /// contrast, `QueryFacts.reply`, the encoder of the workers, sends only the low 4 bits of such
+    /// a code.
     package var rcode: RCode {
         get { RCode(rawValue: UInt16(edns?.extendedRCode ?? 0) << 4 | header.flags & 0xF) }
         set {

@@ -9,13 +9,14 @@ struct NameCompressor {
         var offset: UInt16
         /// Uncompressed octets from the target to the end of the name, 2...255.
         var octets: UInt8
-        /// Index plus one of the previous target that has the same value of `octets`; 0 for none.
+        /// Index of the previous target with the same value of `octets`, plus one; 0 for none.
         var previous: UInt8
     }
 
     private var targets: [Target] = []
 
-    /// Index plus one of the newest target, for each value of `octets`; 0 for none.
+    /// For each value of `octets`: index of the newest target with this value, plus one; 0 for
+    /// none.
     private var newest = InlineArray<256, UInt8>(repeating: 0)
 }
 

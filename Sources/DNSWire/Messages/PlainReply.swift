@@ -47,14 +47,16 @@ private struct Walk: ~Escapable {
     private let type: UInt16
     private let questionEnd: Int
 
-    /// Offset of the next octet to check; finally the end of the answer section.
+    /// Offset of the next octet to check; after the last check, the end of the answer section.
     private(set) var end: Int
 
     private(set) var offsets = TTLOffsets()
     private(set) var lowestTTL = UInt32.max
     private(set) var highestTTL: UInt32 = 0
 
-    /// Offsets of QNAME and of each CNAME target, in a chain of at most six names.
+    /// Offsets of QNAME and of each CNAME target.
+    ///
+    /// A chain can have at most six names.
     private var names = InlineArray<6, Int>(repeating: WireLimits.headerOctets)
     private var nameCount = 1
     private var addresses: (start: Int, ttl: UInt32)?
@@ -62,7 +64,8 @@ private struct Walk: ~Escapable {
     /// Octets before RDATA: a pointer (2) and the fixed fields (10).
     private static let prologue = 12
 
-    /// Maximum number of answer records; the search for duplicates takes quadratic time.
+    /// Maximum number of answer records; low, because the search for duplicates takes quadratic
+    /// time.
     private static let mostRecords = 24
 
     private static let mostOthers = 48
@@ -77,7 +80,7 @@ private struct Walk: ~Escapable {
 
     mutating func run() -> Bool {
         let count = Int(message.uint16(at: 6))
-        // RCODE 0, and TC not set.
+        // Accepts only replies with RCODE 0 and without TC.
         guard message.byteCount >= questionEnd, message.uint16(at: 2) & 0x020F == 0,
             type == RecordType.a.rawValue || type == RecordType.aaaa.rawValue,
             (1...Self.mostRecords).contains(count)
@@ -108,7 +111,8 @@ private struct Walk: ~Escapable {
 
     /// Checks an address record.
     ///
-    /// Returns false for a duplicate, a wrong size, or a TTL that the first address does not have.
+    /// Returns false for a duplicate, for a wrong size, or if the TTL differs from the TTL of the
+    /// first address.
     private mutating func takeAddress(_ start: Int, _ ttl: UInt32) -> Bool {
         let size = Self.prologue + (type == RecordType.a.rawValue ? 4 : 16)
         guard end - start == size else { return false }
@@ -131,8 +135,8 @@ private struct Walk: ~Escapable {
         guard let (nameEnd, pointer) = extent(ofNameAt: start), nameEnd == end,
             nameCount < names.count
         else { return false }
-        // A pointer must lead to a label of an earlier name, because other octets, such as a TTL,
-        // can change later.
+        // Accepts a pointer only to a label of an earlier name, because other octets, such as a
+        // TTL, can change later.
         if let pointer {
             guard (0..<nameCount).contains(where: { hasLabel(at: pointer, name: names[$0]) })
             else { return false }
@@ -158,8 +162,8 @@ private struct Walk: ~Escapable {
 
     /// Checks the authority and additional sections; returns false if a section is malformed.
     ///
-    /// Returns false also for more than 48 records, for an OPT with an extended RCODE, and for an
-    /// OPT with an option other than padding.
+    /// Also returns false for more than 48 records, and for an OPT record with an extended RCODE or
+    /// with an option other than padding.
     private func skipOthers() -> Bool {
         let authorities = Int(message.uint16(at: 8))
         let count = authorities + Int(message.uint16(at: 10))
@@ -176,7 +180,8 @@ private struct Walk: ~Escapable {
             position = data + count
             guard position <= message.byteCount else { return false }
             guard message.uint16(at: fields) == RecordType.opt.rawValue else { continue }
-            // In OPT, the upper 8 bits of the TTL field are the upper 8 bits of the RCODE.
+            // Checks that the upper 8 bits of the RCODE are 0; they are the upper 8 bits of the TTL
+            // field of OPT.
             guard isRoot, !hasOPT, index >= authorities, message.uint8(at: fields + 4) == 0 else {
                 return false
             }
@@ -192,7 +197,8 @@ private struct Walk: ~Escapable {
 
     /// Returns the end of a name, and the target of its first pointer; nil for a malformed name.
     ///
-    /// Applies the rules of ``WireReader/name()``, but throws no errors: throwing is slower.
+    /// Applies the rules of ``WireReader/name()``, but returns nil instead of throwing an error,
+    /// because throwing is slower.
     private func extent(ofNameAt start: Int) -> (end: Int, target: Int?)? {
         var (position, runStart) = (start, start)
         var (octets, hops) = (1, 0)

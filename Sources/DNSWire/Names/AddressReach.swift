@@ -8,7 +8,7 @@ package enum AddressReach: Int, Sendable, Comparable {
     /// Reachable in a network outside the Internet, possibly the network of the client.
     case local
 
-    /// Reachable at most on the client, in its subnet or in a multicast group.
+    /// Not reachable outside the client itself, its subnet or a multicast group.
     ///
     /// Such an address is never a valid answer.
     case none

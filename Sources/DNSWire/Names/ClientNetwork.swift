@@ -8,7 +8,7 @@
 /// Public, because Swift 6.3 inlines no `package` function into another module.
 @frozen
 public struct ClientNetwork: Hashable, Sendable {
-    /// IPv4 address or /56 prefix; flags in the lower 8 bits.
+    /// IPv4 address or /56 prefix; the lower 8 bits are flags.
     @usableFromInline let bits: UInt64
 
     private static let proven: UInt64 = 1

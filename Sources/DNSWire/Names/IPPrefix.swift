@@ -28,7 +28,8 @@ package struct IPPrefix: Hashable, Sendable {
 
     /// Parses `192.0.2.0/24`, `2001:db8::/32`, or a single address.
     ///
-    /// Host bits must be zero. For example, `192.0.2.1/24` is rejected as a probable mistake.
+    /// Host bits must be zero. For example, the initializer rejects `192.0.2.1/24`, which is
+    /// probably a mistake.
     ///
     /// Not generic, because unspecialised generic code looks up conformances, which takes 0.3 ms.
     package init?(_ text: String) {

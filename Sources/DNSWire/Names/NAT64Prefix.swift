@@ -7,7 +7,9 @@ package struct NAT64Prefix: Hashable, Sendable {
     /// 32, 40, 48, 56, 64 or 96 bits.
     package let length: Int
 
-    /// 64:ff9b::/96, which must embed only global IPv4 addresses (RFC 6052 §3.1).
+    /// 64:ff9b::/96.
+    ///
+    /// Addresses under this prefix must embed only global IPv4 addresses (RFC 6052 §3.1).
     package static let wellKnown = NAT64Prefix(
         checked: IPv6Address(high: 0x0064_FF9B_0000_0000, low: 0),
         length: 96
@@ -98,7 +100,9 @@ extension NAT64Prefix {
 }
 
 extension IPAddress {
-    /// Returns the scope; in one of `prefixes`, the embedded IPv4 address can reduce the scope.
+    /// Returns the scope of this address.
+    ///
+    /// If the address is under one of `prefixes`, the embedded IPv4 address can reduce the scope.
     package func reach(through prefixes: [NAT64Prefix]) -> AddressReach {
         guard case .v6(let address) = self else { return reach }
         return prefixes.compactMap { $0.destination(of: address) }
@@ -116,10 +120,10 @@ extension NAT64Prefix {
 
     /// Finds the prefix in the AAAA records of `ipv4only.arpa` (RFC 7050 §3); nil for none.
     ///
-    /// By chance, a record can contain a well-known IPv4 address also at the place of another
-    /// prefix length. Therefore, the result is the prefix that occurs most often. If several
-    /// prefixes occur equally often, the result is `current` if `current` is one of these prefixes,
-    /// otherwise the first of them.
+    /// By chance, a record can also contain a well-known IPv4 address at the position that belongs
+    /// to another prefix length. Therefore, the result is the prefix that occurs most often. If
+    /// several prefixes occur equally often, the result is `current`, or, if `current` is not among
+    /// these prefixes, the first of these prefixes.
     package init?(discoveredIn addresses: [IPv6Address], current: NAT64Prefix? = nil) {
         let candidates = addresses.flatMap(Self.candidates)
         let counts = candidates.reduce(into: [:]) { $0[$1, default: 0] += 1 }

@@ -48,7 +48,7 @@ extension Name {
         return count
     }
 
-    /// Last seven octets of the top-level label in lower case, as a little-endian number.
+    /// Top-level label in lower case, as a little-endian number; only its last seven octets.
     ///
     /// 0 for the root.
     package var topLabel: UInt64 {
@@ -84,7 +84,8 @@ extension Name {
 
     package var lowercased: Name { Name(checked: octets.map(\.folded)) }
 
-    /// True if all labels have only ASCII letters, digits, hyphens and underscores; false for root.
+    /// True if all labels have only ASCII letters, digits, hyphens and underscores; false for the
+    /// root.
     package var isHostname: Bool {
         guard !isRoot else { return false }
         return labels.allSatisfy { label in

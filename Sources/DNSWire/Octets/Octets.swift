@@ -67,7 +67,8 @@ extension UInt8 {
 
     /// This octet; an upper-case ASCII letter is converted to lower case (RFC 4343 §3).
     ///
-    /// Label lengths are below `A`, so a name in wire form can be folded octet by octet.
+    /// The octets with label lengths are below `A`. So a caller can convert a name in wire form
+    /// octet by octet.
     @inline(__always)
     var folded: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 }

@@ -17,7 +17,7 @@ package enum WireLimits {
     /// RFC 1035 §3.3.
     package static let characterStringOctets = 255
 
-    /// Maximum compression pointers in one name, which has at most 127 labels.
+    /// Maximum number of compression pointers in one name, because a name has at most 127 labels.
     package static let pointersPerName = 127
 
     /// First offset that does not fit into a compression pointer (RFC 1035 §4.1.4).

@@ -5,7 +5,7 @@ package struct WireReader: ~Escapable {
     private let message: Span<UInt8>
     package private(set) var offset: Int
 
-    /// End of the message or the current field.
+    /// End of the message, or of the current field (``enterField(_:)``).
     package private(set) var end: Int
 
     /// Decoded names with many labels; the key is the offset to which a compression pointer leads.
@@ -108,7 +108,9 @@ extension WireReader {
     @_lifetime(self: copy self)
     package mutating func name() throws(WireError) -> Name { try name(sharing: nil) }
 
-    /// Reads a name; for a pointer to the question's name, returns `question` without a copy.
+    /// Reads a name.
+    ///
+    /// If the name is a pointer to the question's name, returns `question` without a copy.
     @_lifetime(self: copy self)
     mutating func name(sharing question: Name?) throws(WireError) -> Name {
         let start = offset
@@ -144,7 +146,8 @@ extension WireReader {
         return Name(checked: octets)
     }
 
-    /// Maximum sum of labels and pointers of a name that is not stored in `longNames`.
+    /// Maximum sum of labels and pointers of a short name; `longNames` stores only names with a
+    /// larger sum.
     private static var fewSteps: Int { 16 }
 
     @_lifetime(self: copy self)

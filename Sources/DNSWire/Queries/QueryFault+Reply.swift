@@ -3,7 +3,7 @@
 extension QueryFault {
     /// Converts a query of `count` octets into an error reply.
     ///
-    /// The reply has a header, and OPT if the query has OPT (RFC 6891 §6.1.1).
+    /// The reply consists of a header, and of OPT if the query has OPT (RFC 6891 §6.1.1).
     ///
     /// - Returns: size of the reply in octets, at most `count`; 0 for no reply.
     package func reply(to count: Int, in buffer: inout MutableRawSpan) -> Int {
@@ -11,7 +11,8 @@ extension QueryFault {
         switch self {
         case .ignored, .unusual: return 0
         case .malformed: outcome = HeaderFlags.recursionAvailable | RCode.formErr.rawValue
-        // NOTIMP has no RA flag, because RA concerns recursive queries only (RFC 1035 §4.1.1).
+        // A NOTIMP reply does not set RA, because RA concerns only recursive queries (RFC 1035
+        // §4.1.1).
         case .otherOpcode: outcome = RCode.notImp.rawValue
         }
         let hasOPT = buffer.bytes.extracting(0..<count).hasOPT

@@ -133,7 +133,9 @@ extension QueryFacts {
         return unsafe reply(rcode: rcode.rawValue, explanation: option.span.bytes, in: &buffer)
     }
 
-    /// Writes the query's header and question to `buffer`, which `reply` can convert into a reply.
+    /// Writes the header and the question of a query to `buffer`.
+    ///
+    /// Then `reply` can convert `buffer` into a reply.
     package func write(id: UInt16, _ name: Name, to buffer: inout MutableRawSpan) {
         buffer.store(id, at: 0)
         buffer.store(flags, at: 2)
@@ -204,7 +206,7 @@ extension MutableRawSpan {
         store(ttl > age ? ttl - age : 0, at: offset)
     }
 
-    /// Copies `octets` to the octets after `offset`.
+    /// Copies `octets` to this span, from `offset` on.
     @inlinable
     public mutating func copy(_ octets: RawSpan, to offset: Int) {
         precondition(offset >= 0 && octets.byteCount <= byteCount - offset, "copy out of bounds")

@@ -24,7 +24,8 @@ package struct QueryView: ~Escapable {
 
 /// Reason why ``QueryFacts`` does not accept a message.
 package enum QueryFault: Error, Equatable {
-    /// Too short, or a response (RFC 1035 §7.3); gets no reply, because a reply could cause a loop.
+    /// The message is too short, or is a response (RFC 1035 §7.3). It gets no reply, because a
+    /// reply could cause a loop.
     case ignored
 
     /// The reply is FORMERR without a question (RFC 1035 §4.1, RFC 9619 §4).
@@ -33,7 +34,7 @@ package enum QueryFault: Error, Equatable {
     /// The reply is NOTIMP, because the opcode is not QUERY (RFC 8906 §3.1.4).
     case otherOpcode
 
-    /// Possibly valid; `Message` must parse the query.
+    /// The query may be valid, but only `Message` can parse it.
     case unusual
 }
 
@@ -103,7 +104,7 @@ extension QueryFacts {
         guard flags & HeaderFlags.response == 0 else { throw .ignored }
         guard flags & HeaderFlags.opcode == 0 else { throw .otherOpcode }
         guard octets.uint16(at: 4) == 1 else {
-            // Only a cookie request has no question (RFC 7873 §5.4).
+            // A message without a question is valid only as a cookie request (RFC 7873 §5.4).
             throw octets.uint16(at: 4) == 0 && octets.uint16(at: 10) > 0 ? .unusual : .malformed
         }
         guard octets.uint32(at: 6) == 0, octets.uint16(at: 10) <= 1 else { throw .unusual }
@@ -253,7 +254,7 @@ extension [UInt8] {
     /// Creates zero octets, with 400 instructions fewer than `init(repeating:count:)` (Swift 6.3).
     init(zeros count: Int) { self.init(repeatElement(0, count: count)) }
 
-    /// Calls `body` with the octets after the first `start` octets.
+    /// Calls `body` with all octets from index `start` on.
     @inlinable
     public mutating func withMutableRawSpan<Result>(
         from start: Int = 0,

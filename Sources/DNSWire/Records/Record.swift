@@ -11,7 +11,7 @@ package struct Record: Hashable, Sendable {
 
     package let data: RecordData
 
-    /// Creates a record; `data` must match the type.
+    /// Creates a record; `data` must be valid for `type`.
     package init(
         name: Name,
         type: RecordType,

@@ -106,7 +106,8 @@ extension RecordData {
             let priority = try reader.uint16()
             let weight = try reader.uint16()
             let port = try reader.uint16()
-            // RFC 2782 forbids compression, but receivers must accept it (RFC 3597 §4).
+            // Accepts a compressed name: RFC 2782 forbids compression, but receivers must
+            // decompress the name (RFC 3597 §4).
             let target = try reader.name()
             self = .srv(priority: priority, weight: weight, port: port, target: target)
         case (.svcb, .in), (.https, .in): self = .svcb(try ServiceBinding(parsing: &reader))

@@ -20,8 +20,10 @@ struct AddressFilter {
     /// Address types whose hints are removed from SVCB and HTTPS records.
     var suppressed: Set<RecordType>
 
-    /// NAT64 prefixes. For an IPv6 address under such a prefix, the filter checks if the embedded
-    /// IPv4 address is private.
+    /// NAT64 prefixes.
+    ///
+    /// For an IPv6 address under such a prefix, the filter checks if the embedded IPv4 address is
+    /// private.
     private let prefixes: [NAT64Prefix]
 
     private let hints: (_ target: Name) -> Hints

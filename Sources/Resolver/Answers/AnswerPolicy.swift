@@ -55,8 +55,9 @@ package struct AnswerPolicy: Sendable {
         case fastest([ProbeRule])
     }
 
-    /// Pattern of names. The daemon measures the connection times to the addresses of these names,
-    /// at `port`.
+    /// Pattern of names.
+    ///
+    /// The daemon measures the connection times to the addresses of these names, at `port`.
     package struct ProbeRule: Sendable {
         package var names: DomainPattern
         package var port: UInt16

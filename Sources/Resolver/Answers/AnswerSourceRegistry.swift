@@ -129,8 +129,9 @@ package final class AnswerSourceRegistry: Sendable {
 
     // MARK: - DNSSEC trust
 
-    /// Trusts only these sources to validate DNSSEC. This also applies to the restored answers of a
-    /// snapshot.
+    /// Trusts only these sources to validate DNSSEC.
+    ///
+    /// This also applies to the restored answers of a snapshot.
     package func believe(only names: Set<String>) {
         table.withLock { table in table.believed = names }
     }

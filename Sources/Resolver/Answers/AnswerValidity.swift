@@ -50,8 +50,9 @@ struct NameSources: Equatable {
         servers = other.servers
     }
 
-    /// Returns a copy with `vendor` as the only vendor. The copy stands for the old settings, of
-    /// which only this vendor is known.
+    /// Returns a copy with `vendor` as the only vendor.
+    ///
+    /// The copy stands for the old settings, of which only this vendor is known.
     ///
     /// - Parameter vendor: the vendor that gave the cached answer, or that had no address before an
     ///   upstream gave the cached answer; nil if there is none.

@@ -19,7 +19,9 @@ final class ReloadInvalidation {
     }
 
     /// Values of `RouteTable.Match.sources` for a name: under the old settings and under the new
-    /// settings. A value is nil if the name has no route.
+    /// settings.
+    ///
+    /// A value is nil if the name has no route.
     private struct Pair: Hashable {
         let old: Int?
         let new: Int?

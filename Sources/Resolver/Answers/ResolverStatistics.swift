@@ -31,8 +31,9 @@ package final class ResolverStatistics {
     /// Queries that got the result of an equal query in flight.
     package internal(set) var merged: UInt64 = 0
 
-    /// The count `merged`, separately for each source. The key identifies the source in
-    /// `AnswerSourceRegistry`.
+    /// The count `merged`, separately for each source.
+    ///
+    /// The key identifies the source in `AnswerSourceRegistry`.
     package internal(set) var mergedByOrigin: [UInt16: UInt64] = [:]
 
     package nonisolated init() {}

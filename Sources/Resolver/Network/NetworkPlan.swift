@@ -204,7 +204,9 @@ struct NetworkPlan: Sendable, Hashable {
         return Array(surplus)
     }
 
-    /// Ends the holds whose time is over. Queries for the names then go to other servers.
+    /// Ends the holds whose time is over.
+    ///
+    /// Queries for the names then go to other servers.
     mutating func expire(now: Instant) -> Outcome {
         var outcome = Outcome()
         func isDue(_ end: Instant?) -> Bool { end.map { $0 <= now } ?? false }

@@ -43,8 +43,9 @@ package struct Route: Sendable {
         package var parameters: RouteParameters?
 
         /// If a vendor has not answered after this time, the next vendor or the upstreams also get
-        /// the query (`fallback-after`). If nil, they get the query only after a failure of the
-        /// vendor.
+        /// the query (`fallback-after`).
+        ///
+        /// If nil, they get the query only after a failure of the vendor.
         package var fallbackAfter: Duration?
 
         /// False if answers are not stored.
@@ -175,8 +176,9 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// One match for each route, in the order of the settings. These matches have the root as
-    /// pattern.
+    /// One match for each route, in the order of the settings.
+    ///
+    /// These matches have the root as pattern.
     private(set) var matches: [Match] = []
     private var claims: [Name: Claims] = [:]
 
@@ -253,8 +255,10 @@ extension RouteTable {
         /// True if each name has the route with the same index in both tables.
         let claimsAreSame: Bool
 
-        /// Pairs of an old and a new route with the same index. If several pairs have equal old
-        /// sources and equal new sources, only one of these pairs is included.
+        /// Pairs of an old and a new route with the same index.
+        ///
+        /// If several pairs have equal old sources and equal new sources, only one of these pairs
+        /// is included.
         let pairs: [(old: Match, new: Match)]
     }
 

@@ -23,14 +23,17 @@ struct EmptyReplies {
 
     private var replies = RecentNames<Reply>(limit: 4_096)
 
-    /// Returns the source of a recent empty reply. Because of this reply, no vendor is called
-    /// again; nil if there is no such reply.
+    /// Returns the source of a recent empty reply.
+    ///
+    /// Because of this reply, no vendor is called again; nil if there is no such reply.
     func source(_ question: Question, now: Instant) -> Provenance? {
         reply(question, now).flatMap { $0.isAfterLimit ? nil : $0.source }
     }
 
-    /// Returns the source of a recent empty reply of `vendor`. Because of this reply, `vendor` is
-    /// not called again, but other vendors are; nil if there is no such reply.
+    /// Returns the source of a recent empty reply of `vendor`.
+    ///
+    /// Because of this reply, `vendor` is not called again, but other vendors are; nil if there is
+    /// no such reply.
     func source(_ question: Question, of vendor: String, now: Instant) -> Provenance? {
         reply(question, now).flatMap { $0.isAfterLimit && $0.vendor == vendor ? $0.source : nil }
     }

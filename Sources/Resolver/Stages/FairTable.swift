@@ -101,7 +101,9 @@ struct FairTable<Entry: FairEntry> {
     /// Index of each client's list in `lines`.
     private var places: [ClientNetwork?: Int] = [:]
 
-    /// Index in `lines` of the list that was used last. Only this list may be empty.
+    /// Index in `lines` of the list that was used last.
+    ///
+    /// Only this list may be empty.
     private var latest: Int?
 
     /// Indices in `lines` of the lists with more than `limits.share` entries.

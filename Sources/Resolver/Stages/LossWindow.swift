@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Limit on the number of one client's queries in a table. The limit shrinks while an upstream
-/// drops many queries of this client.
+/// Limit on the number of one client's queries in a table.
+///
+/// The limit shrinks while an upstream drops many queries of this client.
 ///
 /// An upstream that limits the rate of this daemon drops queries of all the daemon's clients. So a
 /// client that sends too many queries causes failures for other clients.

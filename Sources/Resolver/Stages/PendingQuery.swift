@@ -166,8 +166,9 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// of its client, and if a new query for the other clients would cause no vendor call.
     var lacksRepetitions: Bool { load != .normal && match?.asksVendors(query) != true }
 
-    /// Adds a waiting client. Each time the list has doubled, also removes the clients that already
-    /// have an answer.
+    /// Adds a waiting client.
+    ///
+    /// Each time the list has doubled, also removes the clients that already have an answer.
     func add(_ waiter: Waiter) {
         var waiters = takeWaiters()
         if waiters.count >= tidiedAt {

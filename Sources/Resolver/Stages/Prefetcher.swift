@@ -261,7 +261,9 @@ package final class Prefetcher {
 }
 
 package struct RefreshNumbers: Sendable, Equatable {
-    /// Started refreshes. At its end, each refresh is also counted in `done` or `failed`.
+    /// Started refreshes.
+    ///
+    /// At its end, each refresh is also counted in `done` or `failed`.
     package var started: UInt64 = 0
 
     package var done: UInt64 = 0

@@ -90,7 +90,9 @@ final class SharedResolution {
     }
 
     /// Adds `client` to the clients for which the name of `query` waits in the queues of the
-    /// vendors. The limits of `client` may then permit a call.
+    /// vendors.
+    ///
+    /// The limits of `client` may then permit a call.
     func join(_ query: Query, _ match: RouteTable.Match?, of client: ClientNetwork) {
         guard let match, match.asksVendors(query) else { return }
         vendors.join(query, match, of: client)
@@ -177,8 +179,9 @@ final class SharedResolution {
         query.end(answer)
     }
 
-    /// Caches an answer. Returns the answer for the clients if it differs from `answer`; otherwise
-    /// nil.
+    /// Caches an answer.
+    ///
+    /// Returns the answer for the clients if it differs from `answer`; otherwise nil.
     private func cache(_ answer: ResolvedAnswer, _ query: PendingQuery) -> ResolvedAnswer? {
         guard addressOrdering != nil || localAnswers.mayChange(answer, query.query) else {
             cacheWriter.keep(answer, query)

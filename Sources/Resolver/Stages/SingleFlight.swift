@@ -227,9 +227,10 @@ package final class SingleFlight {
         if unfinished.count == 1 { ServiceLoop.task { [self] in completeNext() } }
     }
 
-    /// Answers up to ``completedTogether`` clients of the first list in `unfinished`. If this list
-    /// has more clients, moves them to the end of `unfinished`, so that no list waits for a long
-    /// list.
+    /// Answers up to ``completedTogether`` clients of the first list in `unfinished`.
+    ///
+    /// If this list has more clients, moves them to the end of `unfinished`, so that no list waits
+    /// for a long list.
     private func completeNext() {
         let (waiters, ending) = unfinished.removeFirst()
         let rest = waiters.dropFirst(Self.completedTogether)
@@ -298,8 +299,9 @@ package final class SingleFlight {
         }
     }
 
-    /// Answers the waiters of `query.client` with SERVFAIL. If no other client waits for `query`,
-    /// ends `query`.
+    /// Answers the waiters of `query.client` with SERVFAIL.
+    ///
+    /// If no other client waits for `query`, ends `query`.
     private func evict(_ query: PendingQuery) {
         let former = query.client
         let losers = query.waiters.filter { $0.client == former && !$0.isOver }

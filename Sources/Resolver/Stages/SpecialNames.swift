@@ -154,8 +154,9 @@ package enum SpecialNames {
         Name(literal: "local"), Name(literal: "alt"),
     ]
 
-    /// Top-level labels of all special names that have at least two labels. All names with one
-    /// label are special.
+    /// Top-level labels of all special names that have at least two labels.
+    ///
+    /// All names with one label are special.
     private static let topLabels = ([.localhost, arpa] + neverForwarded).map(\.topLabel)
 
     /// Reverse zones of addresses that are not used on the Internet.

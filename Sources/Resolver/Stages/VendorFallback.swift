@@ -176,8 +176,9 @@ final class VendorFallback {
         complete(ResolvedAnswer(early))
     }
 
-    /// Uses `result` if it is the first answer of a vendor. If `result` is no answer, waits for the
-    /// other vendors.
+    /// Uses `result` if it is the first answer of a vendor.
+    ///
+    /// If `result` is no answer, waits for the other vendors.
     private func vendorFinished(_ result: VendorStage.Result) {
         vendorsAsked -= 1
         if case .answered? = vendorResult { return }

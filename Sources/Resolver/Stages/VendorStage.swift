@@ -75,8 +75,9 @@ package final class VendorStage {
         case ofVendor
     }
 
-    /// Queries one vendor after the other. The vendors that are left share the remaining time
-    /// equally.
+    /// Queries one vendor after the other.
+    ///
+    /// The vendors that are left share the remaining time equally.
     ///
     /// A cancellation does not stop a call that was sent.
     ///

@@ -30,8 +30,9 @@ package final class NAT64 {
     package var finding: Finding? { current }
     private var current: Finding?
 
-    /// Address families that work. ``StackProbe`` checks this with the routing table and with test
-    /// connections.
+    /// Address families that work.
+    ///
+    /// ``StackProbe`` checks this with the routing table and with test connections.
     package private(set) var stack = NetworkStack.none {
         didSet { detected.current = stack }
     }

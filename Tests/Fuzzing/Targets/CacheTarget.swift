@@ -3,7 +3,8 @@ import DNSCache
 import DNSWire
 
 extension FuzzTarget {
-    /// The reply that the cache writes over the query equals the reply that `Message` encodes.
+    /// Property: the reply that the cache writes over the query equals the reply that `Message`
+    /// encodes.
     ///
     /// The first three octets of the input set the age of the answer in seconds and the flags of
     /// the query; the cached reply follows.

@@ -4,7 +4,7 @@ package struct FuzzTarget: Sendable {
     /// Name of the target, and of the folder with its seeds and findings.
     package let name: String
 
-    /// Throws a `Finding` for a broken invariant.
+    /// Throws a `Finding` if the input violates a property of the target.
     package let check: @Sendable ([UInt8]) throws -> Void
 }
 

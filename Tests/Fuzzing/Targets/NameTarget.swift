@@ -2,7 +2,7 @@
 import DNSWire
 
 extension FuzzTarget {
-    /// A printed name or address is parsed as the same name or address.
+    /// Property: if a name or address is printed, its text is parsed as the same name or address.
     static let name = FuzzTarget(name: "name") { octets in
         switch NameOracle.read(octets) {
         case .success(let name): try NameOracle.judge(name)
@@ -19,7 +19,7 @@ private enum NameOracle {
         Result { () throws(NameTextError) in try Name(text: octets[...]) }
     }
 
-    /// Checks that each text of a name is parsed as this name, and the same for its wire form.
+    /// Checks that the texts and the wire form of a name are parsed as the same name.
     static func judge(_ name: Name) throws {
         for text in [name.text, name.description] {
             try promise(text.utf8.allSatisfy { 0x21...0x7E ~= $0 }, "not printable: \(text)")

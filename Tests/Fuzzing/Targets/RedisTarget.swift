@@ -2,7 +2,8 @@
 import Fleet
 
 extension FuzzTarget {
-    /// The number of parsed Redis replies does not depend on the division of the octets into reads.
+    /// Property: the number of parsed Redis replies does not depend on how the octets are divided
+    /// into reads.
     ///
     /// The first octet of the input sets the size of the reads.
     static let redis = FuzzTarget(name: "redis") { octets in

@@ -3,7 +3,8 @@ import Configuration
 import Control
 
 extension FuzzTarget {
-    /// The position of each error is in the file, and printed settings are parsed as equal.
+    /// Properties: the position of each error is inside the file, and printed settings are parsed
+    /// as equal settings.
     static let settings = FuzzTarget(name: "settings") { octets in
         // Does not query libcurl or the machine's addresses, but reads files that the input names.
         let environment = SettingsEnvironment(hasHTTP3: false)

@@ -5,7 +5,8 @@ import Resolver
 import Upstream
 
 extension FuzzTarget {
-    /// No reply is accepted for another query, and clients get the records of an accepted reply.
+    /// Properties: no reply to another query is accepted, and clients get the records of an
+    /// accepted reply.
     ///
     /// The first octet of the input sets which fields of the query the attacker knows, such as the
     /// ID; the forged reply follows.
@@ -35,7 +36,7 @@ private struct Draw: RandomNumberGenerator {
 private enum UpstreamOracle {
     static let name = (try? Name("www.example.com")) ?? .root
 
-    /// Returns an exchange; equal draws give equal IDs.
+    /// Returns an exchange for `query`; equal values of `draw` (random bits) give equal IDs.
     static func exchange(_ query: Query, draw: UInt64) -> UpstreamExchange {
         var random = Draw(state: draw)
         return UpstreamExchange(query, random: &random)
@@ -95,7 +96,7 @@ private enum UpstreamOracle {
         }
     }
 
-    /// A copied reply gives the answer of the decoded reply.
+    /// Property: a copied reply gives the same answer as the decoded reply.
     ///
     /// `message` is nil if a record that was not copied is malformed.
     private static func judge(_ plain: PlainReply, _ message: Message?, _ query: Query) throws {

@@ -2,7 +2,8 @@
 import Control
 
 extension FuzzTarget {
-    /// Framing is independent of the size of the reads; method calls and replies survive encoding.
+    /// Properties: framing does not depend on the size of the reads, and method calls and replies
+    /// are equal after encoding and decoding.
     ///
     /// The first octet of the input sets the size of the reads.
     static let varlink = FuzzTarget(name: "varlink") { octets in
@@ -43,7 +44,8 @@ private enum VarlinkOracle {
         return messages
     }
 
-    /// A method call survives encoding, and its arguments match the method or are rejected.
+    /// Properties: a method call is equal after encoding and decoding, and its arguments match the
+    /// method or are rejected.
     static func judge(_ call: Call) throws {
         let message = try call.message()
         try promise(message.last == 0 && !message.dropLast().contains(0), "a NUL in a message")
@@ -68,7 +70,7 @@ private enum VarlinkOracle {
         }
     }
 
-    /// Accepted arguments survive encoding.
+    /// Property: accepted arguments are equal after encoding and decoding.
     @discardableResult
     private static func judge<Arguments: CallParameters & Equatable>(
         _ call: Call,

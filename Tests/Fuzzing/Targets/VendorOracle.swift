@@ -27,7 +27,8 @@ struct VendorOracle {
         try judgeSchedule(reply)
     }
 
-    /// Answers are for the requested names and within the limits, or the reply is rejected.
+    /// Property: the answers are for the requested names and within the limits, or the reply is
+    /// rejected.
     private func judge(_ reply: HTTPReply, to lookup: VendorQuery) throws -> [VendorAnswer] {
         let answers: [VendorAnswer]
         do throws(VendorError) {
@@ -56,7 +57,7 @@ struct VendorOracle {
         try promise((set.reason?.text.utf8.count ?? 0) <= VendorLimits.maximumCode, "a long reason")
     }
 
-    /// A vendor accepts addresses only from a reply that contains the name.
+    /// Property: addresses are accepted only from a reply that contains the queried name.
     private func judgeNaming(_ answers: [VendorAnswer], in body: [UInt8]) throws {
         guard let answer = answers.first, !answer.isEmpty,
             // With JSON escapes, a reply can write the name in many forms.
@@ -96,7 +97,7 @@ struct VendorOracle {
         try promise(found.validFor.map { $0 > .zero } ?? true, "servers with a validity of zero")
     }
 
-    /// The encrypted body gives the same answers as the plain body, or is rejected.
+    /// Property: the encrypted body gives the same answers as the plain body, or is rejected.
     func judgeSame(_ body: [UInt8], as other: VendorOracle, _ plain: [UInt8]) throws {
         let lookup = VendorQuery(names: [Self.names[0]], families: .both)
         let left = try? vendor.answers(to: lookup, in: HTTPReply(status: 200, body: body))

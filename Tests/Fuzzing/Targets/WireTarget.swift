@@ -2,7 +2,8 @@
 import DNSWire
 
 extension FuzzTarget {
-    /// `QueryFacts` and `Message` agree, and an encoded message is parsed as the same message.
+    /// Properties: `QueryFacts` and `Message` agree, and an encoded message is parsed as the same
+    /// message.
     static let wire = FuzzTarget(name: "wire") { octets in
         let message = try? Message(parsing: octets)
         if let message { try WireOracle.judgeWriting(message) }
@@ -25,7 +26,8 @@ private enum WireOracle {
         )
     }
 
-    /// `QueryFacts` agrees with the parsed message, or rejects an invalid or unusual query.
+    /// Property: `QueryFacts` agrees with the parsed message, or rejects an invalid or unusual
+    /// query.
     static func judgeReading(_ octets: [UInt8], _ message: Message?) throws {
         let facts: QueryFacts
         do throws(QueryFault) {
@@ -40,8 +42,8 @@ private enum WireOracle {
             try promise(asks == facts.edns?.asksKeepalive, "wrong keepalive")
             try judgeCookies(facts, octets, message)
         } else {
-            // In-place parsing ignores the contents of options, so the comparison omits the
-            // options.
+            // In-place parsing ignores the contents of EDNS options, so the comparison uses a
+            // message without options.
             let bare = Array(octets[..<(facts.questionEnd + 9)]) + [0, 0]
             try promise(facts.edns != nil, "accepted in place, refused as a message")
             try judge(facts, bare, try Message(parsing: bare))
@@ -83,7 +85,8 @@ private enum WireOracle {
         try promise(cookies?.client == number, "wrong client cookie")
     }
 
-    /// A query that `QueryFacts` rejects is invalid or unusual; an error reply has the query's ID.
+    /// Properties: a query that `QueryFacts` rejects is invalid or unusual, and an error reply has
+    /// the ID of the query.
     private static func judge(_ fault: QueryFault, _ octets: [UInt8], _ message: Message?) throws {
         if let message {
             let isRight =

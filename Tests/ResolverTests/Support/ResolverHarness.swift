@@ -20,7 +20,9 @@ final class ResolverHarness {
 
     var zone = ResolverHarness.zone
 
-    /// Connection times by address and port (`192.0.2.1 443`); other servers do not respond.
+    /// Connection times of servers, by address and port (`192.0.2.1 443`).
+    ///
+    /// Servers that are not listed do not respond.
     var latencies: [String: Duration] = [:]
 
     private(set) var tried: [(at: Instant, whom: String)] = []
@@ -184,7 +186,8 @@ final class ResolverHarness {
 }
 
 extension ResolverHarness {
-    /// Starts a query whose deadline is `time` from now, by default as for a query of a client.
+    /// Starts a query whose deadline is `time` from now; the default is the deadline of clients'
+    /// queries.
     func begin(
         _ name: Name,
         _ type: RecordType = .a,
@@ -280,7 +283,7 @@ extension ResolverHarness {
     }
 }
 
-/// Query that a test has started, with the counters at the start of the query.
+/// Query that a test has started, and the values of the counters at that time.
 @ServiceLoop
 struct Asked {
     let query: Query

@@ -23,7 +23,8 @@ final class ScriptedUpstream: Forwarding {
     private let delay: Duration?
     private let script: @Sendable (inout Message) throws(UpstreamError) -> Void
 
-    /// Creates an upstream that replies after `delay`; if nil, it does not reply.
+    /// Creates an upstream that replies after `delay`; if `delay` is nil, the upstream does not
+    /// reply.
     ///
     /// `script` fills the reply, or throws an error.
     init(

@@ -77,7 +77,7 @@ extension Network {
 
     /// Returns the reply to a health probe, `. IN NS`.
     ///
-    /// Only entries without a question, and entries for this question, apply. A server without such
+    /// Uses only entries without a question, and entries for this question. A server without such
     /// an entry is healthy.
     private func reply(
         toProbe query: Message,
@@ -124,8 +124,8 @@ extension Network {
             let delay = entry.delay ?? Self.latency.upstream
             if let fault = entry.fault { return .fault(fault, after: entry.delay ?? .zero) }
             datagrams.append((entry.reply(to: query, isTCP: isTCP), delay))
-            // An entry without `copy_id` has a wrong ID, and simulates a forged reply. The next
-            // matching entry is the upstream's own reply.
+            // An entry without `copy_id` simulates a forged reply with a wrong ID. So the search
+            // continues: the next matching entry is the genuine reply of the upstream.
             if entry.adjust.contains(.copyID) { return .datagrams(datagrams) }
         }
         if datagrams.isEmpty { regret("no entry answers `\(what)`, which was sent in this step") }

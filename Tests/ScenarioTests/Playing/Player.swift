@@ -21,7 +21,8 @@ final class Player {
     private let stage: ScenarioHarness
     private var asked: [Asked] = []
 
-    /// Positions in ``Network/journal`` up to which earlier steps have compared.
+    /// Positions in ``Network/journal``; earlier steps have compared everything before these
+    /// positions.
     ///
     /// `journalSeen` is for `CHECK_ASKED`, `messagesSeen` for `CHECK_OUT_QUERY`.
     private var journalSeen = 0
@@ -165,7 +166,7 @@ extension Player {
     private func checkAsked(_ lines: [String]) async throws {
         await world.advance(by: .zero)
         let found = network.journal[journalSeen...].enumerated().map { offset, sent in
-            // Times are compared only where the scenario gives them.
+            // Compares the time only if the line in the scenario has a time.
             guard offset < lines.count, lines[offset].contains(" at ") else { return sent.what }
             let start = asked.last { $0.operation.start <= sent.at }?.operation.start ?? world.start
             return "\(sent.what) at \((sent.at - start).wholeMilliseconds)ms"

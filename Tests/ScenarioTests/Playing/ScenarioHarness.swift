@@ -16,8 +16,8 @@ import Upstream
 
 /// Daemon with a scenario's settings, in virtual time.
 ///
-/// This daemon has no listeners and no threads. Clients' messages go directly to the query handler
-/// for TCP connections, and operators' requests directly to the control handler.
+/// This daemon has no listeners and no threads. The harness passes clients' messages directly to
+/// the query handler for TCP connections, and operators' requests directly to the control handler.
 @ServiceLoop
 final class ScenarioHarness {
     let world = Simulation()

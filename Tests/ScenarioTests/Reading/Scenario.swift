@@ -8,7 +8,9 @@ struct Scenario: Sendable {
 
     var overview: [String] = []
 
-    /// Settings in YAML, after as many empty lines as precede them in the file.
+    /// Settings in YAML.
+    ///
+    /// Empty lines precede them, one for each line that precedes the settings in the scenario file.
     ///
     /// So line numbers in errors of the settings are line numbers in the scenario file.
     var settings = ""
@@ -52,7 +54,8 @@ extension Scenario {
 
         /// Server at an address in an answer, for connection-time probes.
         ///
-        /// The server accepts a connection after the time `accepts`; if nil, never.
+        /// The server accepts a connection after the time `accepts`; if `accepts` is nil, the
+        /// server accepts no connection.
         case server(String, port: UInt16, accepts: Duration?)
     }
 }
@@ -69,13 +72,13 @@ extension Scenario {
 
         /// Waits for the answer to the query of step `of`, and compares this answer.
         ///
-        /// If `of` is nil, the query is the first one with this question whose answer no step has
-        /// compared.
+        /// If `of` is nil, this is the first query with this question whose answer no earlier step
+        /// has compared.
         case checkAnswer(Entry, of: Int?)
 
         case checkNoAnswer(of: Int)
 
-        /// Compares the first query to an upstream that no earlier step has compared.
+        /// Compares a query to an upstream: the first query that no earlier step has compared.
         case checkOutQuery(Entry)
 
         /// Compares all messages and calls that the daemon sent since the previous `checkAsked`.
@@ -85,7 +88,8 @@ extension Scenario {
 
         case checkExplained(ExplainRequest, [String])
 
-        /// Compares the number of billable calls to one vendor; if `vendor` is nil, to all vendors.
+        /// Compares the number of billable calls to `vendor`; if `vendor` is nil, of the calls to
+        /// all vendors.
         case checkBilled(vendor: String?, Int)
 
         case timePasses(Duration)
@@ -107,7 +111,7 @@ extension Scenario {
 struct Entry: Sendable {
     var place: Place
 
-    /// Parts of a message that must be equal to this entry.
+    /// Parts of a message that must be equal to the same parts of this entry.
     var match: Set<Matching> = []
 
     var adjust: Set<Adjusting> = []

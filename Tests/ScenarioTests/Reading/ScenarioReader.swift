@@ -5,7 +5,7 @@ struct ScenarioReader {
     private let file: String
     private let lines: [Substring]
 
-    /// Index in `lines` of the next line.
+    /// Index in `lines` of the line to read next.
     private var next = 0
 
     /// Allowed number of lines of the overview, which is the comment at the start of the file.
