@@ -30,7 +30,7 @@ package protocol AnswerMirror: AnyObject, Sendable {
 
     func resume()
 
-    /// Returns the hits on the next copies, at most `count` copies. Counts the hits since the
+    /// Returns the hits on the next copies, at most `count` copies. These are the hits since the
     /// previous pass over all copies.
     ///
     /// If the mirror is full, the result also contains some copies without hits (`idle`).

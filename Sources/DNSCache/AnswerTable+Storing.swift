@@ -167,7 +167,7 @@ extension AnswerTable {
     ///
     /// Counts an eviction if this entry is fresh, otherwise an expiry.
     ///
-    /// First choice: an entry without a recent hit; second choice: a stale entry; third choice: any
+    /// The first choice is an entry without a recent hit, the second a stale entry, the third any
     /// entry. If several entries qualify, removes the entry nearest to the tail of the ring.
     private mutating func removeOne(of references: [Int], now: UInt64) {
         let order = references.map { reference in

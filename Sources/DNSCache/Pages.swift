@@ -52,8 +52,8 @@ struct Pages: ~Copyable {
         guard first < end else { return }
         precondition(first >= 0 && end <= octets, "pages outside the block")
         // Ignores errors: if the system's pages are larger than `size`, madvise may fail, and the
-        // memory stays in use. SAFETY: the range is inside the block, and the owner guarantees that
-        // it is unused.
+        // memory stays in use.
+        // SAFETY: the range is inside the block, and the owner guarantees that it is unused.
         _ = unsafe madvise(start + first, end - first, MADV_DONTNEED)
     }
 }

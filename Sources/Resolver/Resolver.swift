@@ -152,7 +152,7 @@ package final class Resolver {
         dns64.resolver = self
     }
 
-    /// Answers `query` by `deadline`; with SERVFAIL if no source has answered until then.
+    /// Answers `query` by `deadline`, with SERVFAIL if no source has answered by then.
     ///
     /// - Parameters:
     ///   - hash: the cache's hash of the question; nil if unknown.

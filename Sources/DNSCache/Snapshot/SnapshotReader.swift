@@ -3,8 +3,8 @@ internal import DNSWire
 
 /// Incremental parser of a snapshot file, whose content is not trusted.
 ///
-/// In addition to the cache, the parser needs memory for only one block. So that no entry of a
-/// damaged file is stored, the caller first reads the whole file with a reader that has no cache.
+/// In addition to the cache, the parser needs memory for only one block. The caller reads the whole
+/// file first with a reader that has no cache, so that no entry of a damaged file is stored.
 package struct SnapshotReader {
     package private(set) var summary = SnapshotSummary()
 

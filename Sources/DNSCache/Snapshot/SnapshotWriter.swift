@@ -22,7 +22,8 @@ package struct SnapshotWriter {
         /// The writer writes the entries up to position `end`, but not entries that are inserted
         /// later.
         ///
-        /// Without `end`, a snapshot would not end while entries are inserted faster than written.
+        /// Without `end`, the snapshot would never be complete if entries were inserted faster than
+        /// the writer writes them.
         case entries(from: Int, end: Int)
         case end
         case nothing

@@ -180,8 +180,8 @@ private struct Walk: ~Escapable {
             position = data + count
             guard position <= message.byteCount else { return false }
             guard message.uint16(at: fields) == RecordType.opt.rawValue else { continue }
-            // Checks that the upper 8 bits of the RCODE are 0; they are the upper 8 bits of the TTL
-            // field of OPT.
+            // In OPT, the TTL field begins with the upper 8 bits of the RCODE, which must be 0
+            // here.
             guard isRoot, !hasOPT, index >= authorities, message.uint8(at: fields + 4) == 0 else {
                 return false
             }

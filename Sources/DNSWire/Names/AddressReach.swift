@@ -8,7 +8,7 @@ package enum AddressReach: Int, Sendable, Comparable {
     /// Reachable in a network outside the Internet, possibly the network of the client.
     case local
 
-    /// Not reachable outside the client itself, its subnet or a multicast group.
+    /// Not reachable outside the client, the subnet of the client or a multicast group.
     ///
     /// Such an address is never a valid answer.
     case none

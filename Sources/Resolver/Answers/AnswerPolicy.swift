@@ -40,8 +40,8 @@ package struct AnswerPolicy: Sendable {
     /// NAT64 prefix of the option `nat64`.
     ///
     /// For an IPv6 address under this prefix, the daemon checks if the embedded IPv4 address is
-    /// private. It also does this if this machine does not use NAT64, because the clients may use
-    /// NAT64.
+    /// private. The daemon does this even if its own machine does not use NAT64, because the
+    /// clients may use NAT64.
     package var nat64: NAT64Prefix?
 
     package var rebinding = Rebinding()

@@ -116,7 +116,7 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the vendor that would be called if the cache had no answer with this number.
+    /// Returns the vendor that gets one call less for each cache hit on an answer with this number.
     ///
     /// Nil if a cache hit on an answer with this number avoids no vendor call.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }

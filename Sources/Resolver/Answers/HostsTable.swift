@@ -6,7 +6,8 @@ package struct HostsTable: Sendable, Equatable {
     /// Maximum number of names; some block lists have a million names.
     package static let mostNames = 200_000
 
-    /// Maximum number of addresses of all names: allows an IPv4 and an IPv6 address for each name.
+    /// Maximum number of addresses of all names together: twice ``mostNames``, for an IPv4 and an
+    /// IPv6 address of each name.
     ///
     /// A table with this many addresses uses up to 90 MiB. While the daemon reads the hosts files
     /// again, two tables are in memory.

@@ -78,7 +78,8 @@ package struct SnapshotValidity: Sendable {
     ///
     /// - Parameter former: the digests in the snapshot; empty for a file without digests.
     package func selection(_ former: [String: UInt64]) -> (CachedAnswer) -> Bool {
-        // These answers are invalid, because the network or its NAT64 prefix may have changed.
+        // Answers that depend on the network are invalid, because the network or its NAT64 prefix
+        // may have changed.
         let dependsOnNetwork = { [origins] (answer: CachedAnswer) in
             origins.isSynthesized(answer.server) || origins.isLearned(answer.server)
         }

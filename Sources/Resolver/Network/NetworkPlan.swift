@@ -136,13 +136,14 @@ struct NetworkPlan: Sendable, Hashable {
             var held = old
             held.heldUntil = old.heldUntil ?? now + ResolverLimits.domainHold
             guard let new = wanted.removeValue(forKey: old.domain) else { return held }
-            // If a VPN is down for a moment, another link must not get names in its domain.
+            // Holds the domain, because while a VPN is down for a moment, another link must not get
+            // names in the domain of the VPN.
             if old.isTunnel, !new.isTunnel {
                 successors[old.domain] = new
                 return held
             }
-            // If a link comes up again with other servers, cached answers may be from another
-            // network.
+            // If a link comes up again with other servers, the cached answers become invalid,
+            // because they may be from another network.
             let isMoved = new.servers.map(\.unbound) != old.servers.map(\.unbound)
             if new.link != old.link || old.heldUntil != nil && isMoved {
                 outcome.domains.append(old.domain)

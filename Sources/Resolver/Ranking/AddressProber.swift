@@ -31,7 +31,8 @@ package final class AddressProber {
     /// Timeout of a connection attempt; a slower server counts as unreachable.
     static let timeout: Duration = .seconds(1)
 
-    /// Pause before the next name is measured; multiplied by the number of measured addresses.
+    /// Pause per measured address: the prober waits this long for each address before it measures
+    /// the next name.
     ///
     /// With `concurrency` 4, at most 40 addresses are measured per second.
     static let pause: Duration = .milliseconds(100)

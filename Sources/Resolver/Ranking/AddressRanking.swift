@@ -47,8 +47,9 @@ package struct AddressRanking {
 
     /// Returns the addresses, ordered by connection time.
     ///
-    /// After them come addresses without a result, and then unreachable addresses. Addresses with
-    /// the same connection time, in steps of ``step``, keep their order.
+    /// Addresses without a result follow after the addresses with a result, and unreachable
+    /// addresses are last. Addresses with the same connection time, in steps of ``step``, keep
+    /// their order.
     func ordered(
         _ addresses: [IPAddress],
         port: UInt16,
@@ -62,7 +63,9 @@ package struct AddressRanking {
 
     mutating func removeAll() { results = [:] }
 
-    /// Returns the sort key of an address: the connection time in steps; the lowest is first.
+    /// Returns the sort key of an address: its connection time in steps.
+    ///
+    /// The lowest key is first.
     ///
     /// An address without a result has the second highest key, and an unreachable address the
     /// highest.

@@ -64,7 +64,8 @@ final class CacheWriter {
         let provenance = resolution.provenance
         var cacheWriter = self
         while let succession = cacheWriter.succession {
-            // If the successor no longer exists, the settings of the later reloads are unknown.
+            // If the successor no longer exists, the settings of the later reloads are unknown, so
+            // the answer counts as invalid.
             guard succession.keeps(question, provenance.source, provenance.origin),
                 let next = cacheWriter.successor
             else { return false }
@@ -79,7 +80,8 @@ final class CacheWriter {
             return
         }
         if answer.resolution.isFailure {
-            // While a snapshot is loading, a cached failure would hide the snapshot's answer.
+            // Does not cache a failure of the former network. Does not cache a failure while a
+            // snapshot is loading, because the failure would hide the snapshot's answer.
             if query.networksLeft == networksLeft, snapshotWaiters.cachesFailures {
                 keep(answer.resolution, of: query)
             }

@@ -9,7 +9,8 @@ package import Net
 package final class FleetExchange {
     package let fleet: Fleet
 
-    /// For each vendor name, the text of the settings that determine the vendor's answers.
+    /// For each vendor name, the text of the settings that determine the vendor's answers; part of
+    /// the view (``view(of:_:)``).
     private let views: [String: String]
 
     /// Setting `group`; if nil, the views contain instead the network from which the vendor
@@ -55,7 +56,8 @@ package final class FleetExchange {
     /// Returns the question that this machine sends to the fleet; nil if the fleet is not used for
     /// the query.
     ///
-    /// - Parameter patience: maximum time to wait for another machine; nil if no client waits.
+    /// - Parameter patience: maximum time to wait for the answer of another machine; nil if no
+    ///   client waits.
     func question(
         _ query: Query,
         _ vendor: VendorClient,

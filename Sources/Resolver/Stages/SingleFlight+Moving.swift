@@ -3,8 +3,9 @@ internal import DNSWire
 internal import Net
 
 extension SingleFlight {
-    /// Moves the waiting clients other than `query.payer` to a new query, after a limit of
-    /// `query.payer` has prevented a vendor call.
+    /// Moves all waiting clients except `query.payer` to a new query.
+    ///
+    /// The caller calls this after a limit of `query.payer` has prevented a vendor call.
     ///
     /// Vendor calls of the new query count against the limits of the first moved client. From now
     /// on, only queries of `query.payer` join `query`.

@@ -40,7 +40,7 @@ final class VendorFallback {
     private var upstreamAnswer: Resolution?
     private var hasAskedUpstreams = false
 
-    /// True if the early fallback began while a limit of a client prevented a vendor call.
+    /// True if, at the start of the early fallback, a limit of a client prevented a vendor call.
     private var isEarlyOfClient = false
     private var isOver = false
     private var timer: (any Cancellable)?
@@ -193,7 +193,8 @@ final class VendorFallback {
         timer?.cancel()
         timer = nil
         if case .answered(let answer) = result { return vendorAnswered(answer) }
-        // Moves the other clients to a new query, because their limits may permit a call.
+        // A limit of `payer` prevented a call. Moves the other clients to a new query, because
+        // their limits may permit a call.
         if isOfClient { pending.table?.separate(pending) }
         if !isOver { finishWithoutVendor(result) }
     }
@@ -222,7 +223,8 @@ final class VendorFallback {
             }
         }
         if answer.resolution.sections.answerCount == 0 {
-            // Moves the other clients to a new query, because their limits may permit the call.
+            // A limit of `payer` prevented the call. Moves the other clients to a new query,
+            // because their limits may permit the call.
             if limit == .ofClient { pending.table?.separate(pending) }
             shorten(&answer.resolution, query.question)
         }
@@ -310,10 +312,10 @@ final class VendorFallback {
         )
     }
 
-    /// True if the upstreams must not be queried, because none of them is encrypted.
+    /// True if only encrypted sources may get the name, and no upstream is encrypted.
     ///
-    /// True if other clients' calls prevented a call to an encrypted vendor, so that only encrypted
-    /// sources may get the name. The query then fails with ``Resolution/isCrowded``.
+    /// Only encrypted sources may get the name if other clients' calls prevented a call to an
+    /// encrypted vendor. If no source is left, the query fails with ``Resolution/isCrowded``.
     private var staysEncrypted: Bool {
         vendorsLeft.isCrowded && !hasAskedUpstreams && !resolution.encrypts(match)
     }

@@ -77,7 +77,7 @@ package final class VendorStage {
 
     /// Queries one vendor after the other.
     ///
-    /// The vendors that are left share the remaining time equally.
+    /// The remaining time is divided equally between the vendors that have not been queried yet.
     ///
     /// A cancellation does not stop a call that was sent.
     ///
@@ -143,8 +143,8 @@ package final class VendorStage {
 
     /// Calls the first of `vendors`.
     ///
-    /// - Parameter ended: function that is called before `completion`, with the reply; with nil
-    ///   after a failure.
+    /// - Parameter ended: function that is called before `completion`. It gets the vendor's reply,
+    ///   or nil after a failure.
     func call(
         _ vendors: ArraySlice<VendorClient>,
         _ work: Work,
@@ -275,7 +275,7 @@ package final class VendorStage {
     /// - Parameters:
     ///   - limit: limit that prevented a call to an earlier vendor; nil for none.
     ///   - shared: machine that shared the reply, and the age of the reply in seconds; nil if the
-    ///     vendor replied to this machine.
+    ///     reply came directly from the vendor.
     func result(
         _ reply: VendorReply,
         of vendor: VendorClient,

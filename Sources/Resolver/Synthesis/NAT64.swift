@@ -66,7 +66,8 @@ package final class NAT64 {
     private var timer: (any Cancellable)?
     private var failures = 0
 
-    /// True if the network or the working address families changed after the prefix was found.
+    /// True if the network, or the set of working address families, has changed since the prefix
+    /// was found.
     private var isUnconfirmed = false
 
     /// Prefix of a router advertisement.
@@ -240,8 +241,8 @@ extension NAT64 {
         adopt(families)
     }
 
-    /// Repeats the test connections if a family did not work in the last test, and the repetition
-    /// is due.
+    /// Repeats the test connections if `testDue` has passed; it is set after a test in which a
+    /// family did not work.
     func noteQuery() {
         guard let testDue, clocks.now() >= testDue else { return }
         test()
@@ -253,7 +254,7 @@ extension NAT64 {
 extension NAT64 {
     private static let question = Question(name: .ipv4only, type: .aaaa)
 
-    /// Results of the servers queried so far.
+    /// Results of the servers that this discovery has queried so far.
     private struct Results {
         /// Shortest TTL, in seconds, of the SOA in a negative answer; nil without such an answer.
         var absence: UInt32?
