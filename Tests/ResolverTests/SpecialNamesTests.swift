@@ -85,8 +85,8 @@ struct SpecialNamesTests {
         #expect(harness.cache.numbers.entries == 0)
     }
 
-    // These names are not special. The list includes `ipv4only.arpa`, which is forwarded (RFC 8880
-    // §7.1).
+    // These names are not special. The list includes `ipv4only.arpa`, which is forwarded
+    // (RFC 8880 §7.1).
     @Test(arguments: [
         ("localhost.example.com", RecordType.a), ("mylocal.example.com", .a),
         ("notlocalhost.", .mx), ("com", .ns), ("com", .ds), (".", .ns), (".", .a),

@@ -27,7 +27,8 @@ package struct FairLimits: Sendable {
 
     /// Number of entries that a client can keep in a full table.
     ///
-    /// If a client has more entries, a full table first evicts entries of this client.
+    /// If a client has more entries than this number, a full table first evicts entries of this
+    /// client.
     package let share: Int
 
     /// Minimum age at which an entry can be replaced by a new entry of the same client.

@@ -36,11 +36,11 @@ final class PendingQuery: CancellationSignal, FairEntry {
 
     /// Client whose limits apply to the query; nil for a query of the daemon itself.
     ///
-    /// At first, this is the client that started the query. An eviction replaces it with another
-    /// waiting client.
+    /// At first, this is the client that started the query. After an eviction of this client,
+    /// another waiting client takes its place.
     var client: ClientNetwork?
 
-    /// Expired answer from another machine, for use if no server answers.
+    /// Expired answer from another machine of the fleet; the clients get it if no server answers.
     var sharedStale: Resolution?
 
     /// Stage that resolves the query; nil before the start of the resolution.
@@ -133,7 +133,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     ///
     /// - Parameters:
     ///   - payer: the client to which vendor calls are charged.
-    ///   - isAwaited: true if a client will wait; if nil, a non-nil `client` will wait.
+    ///   - isAwaited: true if a client will wait for the answer; nil stands for `client != nil`.
     init(
         _ query: Query,
         hash: UInt64 = 0,

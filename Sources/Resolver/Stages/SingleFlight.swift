@@ -42,7 +42,7 @@ package final class SingleFlight {
 
     private var evictions: UInt64 = 0
 
-    /// Lists of clients that get an answer, which is already known, in later iterations of the
+    /// Lists of clients whose answer is known, and that get this answer in later iterations of the
     /// service loop.
     ///
     /// If the array is not empty, one task is queued that calls `completeNext`; otherwise none.
@@ -88,9 +88,11 @@ package final class SingleFlight {
 
     func isAsking(_ query: Query) -> Bool { began(query) != nil }
 
-    /// Adds the client to a pending query equal to `query`; if there is none, starts one.
+    /// Adds the client to a pending query equal to `query`; if there is no such query, starts a
+    /// query.
     ///
-    /// If there is no answer before `deadline`, the client gets SERVFAIL, and the query continues.
+    /// If the query has no answer before `deadline`, the client gets SERVFAIL, and the query
+    /// continues.
     ///
     /// - Parameters:
     ///   - hash: the cache's hash of the question; nil if unknown.

@@ -128,7 +128,7 @@ package final class UpstreamStage {
         }
     }
 
-    /// Completes the query.
+    /// Completes the query with `resolution`.
     ///
     /// If a plain server answered in place of an encrypted server, the answer is cached only for a
     /// short time.
@@ -380,7 +380,7 @@ package final class UpstreamStage {
 }
 
 extension Resolution {
-    /// SERVFAIL while the network has no server for a name.
+    /// Creates a SERVFAIL, because the network now has no server for the name.
     ///
     /// Not cached, because the network usually has a server again after seconds.
     fileprivate static func absent(_ query: Query, _ text: String) -> Resolution {

@@ -6,7 +6,8 @@ internal import Net
 // MARK: - Slow vendors
 
 extension VendorStage {
-    /// Vendors that have not got the query yet, and the limits that prevented earlier calls.
+    /// Vendors that have not got the query yet, and the limits that prevented calls to earlier
+    /// vendors.
     @ServiceLoop
     final class RemainingVendors {
         /// Vendors that have not got the query yet, in order.
