@@ -79,8 +79,9 @@ extension VendorStage {
         }
     }
 
-    /// Stores an expired answer of another machine in the query. The query uses this answer if no
-    /// server answers.
+    /// Stores an expired answer of another machine in the query.
+    ///
+    /// The query uses this answer if no server answers.
     private func keep(
         _ value: FleetValue,
         _ vendor: VendorClient,
