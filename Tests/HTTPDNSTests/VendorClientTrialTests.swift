@@ -204,6 +204,36 @@ struct VendorClientTrialTests {
         #expect(world.now - start == .milliseconds(end))
     }
 
+    @Test("after an outage, a vendor is called again although a probe needs 1.4 s")
+    @ServiceLoop
+    func distantVendor() async throws {
+        let client = try world.client(servers: 1)
+        world.script = { _ in .silence(whileConnecting: true) }
+        for number in 0..<20 where !client.isSilent {
+            _ = try await world.failure(client, "n\(number).example.com")
+        }
+        #expect(client.isSilent)
+        world.script = {
+            .reply(good($0), after: .milliseconds($0.wantsFreshConnection ? 1_400 : 350))
+        }
+        for _ in 0..<50 where client.isSilent {
+            client.beginTrial()
+            await world.advance(by: .milliseconds(100))
+        }
+        #expect(!client.isSilent)
+        // The replies have shown the latency, so a probe has enough time before the vendor is silent.
+        for number in 0..<8 { _ = try await world.lookUp(client, "m\(number).example.com") }
+        world.script = {
+            let isDead = namesAsked($0).contains { $0.hasPrefix("dead") }
+            let after = Duration.milliseconds($0.wantsFreshConnection ? 1_400 : 350)
+            return isDead ? .silence() : .reply(good($0), after: after)
+        }
+        for number in 0..<10 {
+            _ = try await world.failure(client, "dead\(number).example.com")
+            #expect(client.isAvailable)
+        }
+    }
+
     @Test("a name stays queued even if the client of the call in flight has spent its budget")
     @ServiceLoop
     func queuedBehindSpentClient() async throws {

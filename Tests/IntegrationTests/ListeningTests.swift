@@ -80,6 +80,25 @@ struct ListeningTests {
         #expect(try host.daemon.stop().status == 0)
     }
 
+    @Test("without IPv6 in the kernel, the daemon skips a configured IPv6 address")
+    func withoutIPv6() throws {
+        let scratch = try Scratch()
+        let file = try scratch.write(
+            """
+            listen: ["127.0.0.1:0", "[::1]:0"]
+            control: {socket: \(scratch.file("c"))}
+            \(unusedUpstream)
+            """,
+            to: "httpdnsd.yaml"
+        )
+        let launcher = repositoryPath("scripts/without-ipv6")
+        let daemon = try Child(launcher, [Product.daemon, "--config", file])
+        let warning = try daemon.line(with: "not listening on [::1]:0")
+        #expect(warning.contains("Address family not supported by protocol, ignoring"))
+        _ = try daemon.line(with: "answering on 127.0.0.1:")
+        #expect(try daemon.stop().status == 0)
+    }
+
     @Test(
         "the daemon reports a listen address that no interface has, and serves the address later",
         .needs(.unshare, .ip)

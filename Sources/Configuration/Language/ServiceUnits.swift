@@ -23,11 +23,7 @@ package struct ServiceUnits {
         ports: String = "/proc/sys/net/ipv4/ip_unprivileged_port_start"
     ) {
         let service = Self.lines(of: "httpdnsd.service", in: directories)
-        guard !service.isEmpty,
-            !service.contains(where: {
-                $0.key == "AmbientCapabilities" && $0.value.contains("CAP_NET_BIND_SERVICE")
-            })
-        else { return nil }
+        guard !service.isEmpty, !Self.mayBindAll(service) else { return nil }
         unprivilegedPort = Self.text(ports).flatMap { UInt16($0.prefix(while: \.isNumber)) } ?? 1024
         for socket in Self.sockets {
             var addresses: [String: Set<SocketAddress>] = [:]
@@ -48,6 +44,25 @@ package struct ServiceUnits {
                     .intersection(addresses["ListenStream", default: []])
             )
         }
+    }
+
+    /// True if the service has CAP_NET_BIND_SERVICE in the network namespace of the host.
+    ///
+    /// An empty value of a capability setting removes the values before it.
+    private static func mayBindAll(_ service: [(key: String, value: String)]) -> Bool {
+        let capability = "CAP_NET_BIND_SERVICE"
+        // Without these settings, a service has no ambient capability, but all others.
+        var (ambient, bounding, hasPrivateUsers) = ("", capability, false)
+        for (key, value) in service {
+            switch key {
+            case "AmbientCapabilities": ambient = value.isEmpty ? "" : ambient + value
+            case "CapabilityBoundingSet":
+                bounding = value.isEmpty || bounding == capability ? value : bounding + value
+            case "PrivateUsers": hasPrivateUsers = !["no", "false", "off", "0"].contains(value)
+            default: break
+            }
+        }
+        return !hasPrivateUsers && ambient.contains(capability) && bounding.contains(capability)
     }
 
     func canListen(on address: SocketAddress) -> Bool {

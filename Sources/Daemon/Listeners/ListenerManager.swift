@@ -2,6 +2,7 @@
 internal import Configuration
 internal import DNSWire
 internal import Frontend
+private import Glibc
 internal import Logging
 internal import Net
 
@@ -136,13 +137,15 @@ final class ListenerManager {
         wanted.filter { address in !places.contains { $0.wanted == address } }
     }
 
-    /// Returns the fault because of which a default address is skipped; nil for all other errors.
+    /// Returns the fault because of which an address is skipped; nil for all other errors.
+    ///
+    /// Only default addresses are skipped, and, if the kernel has no IPv6, all IPv6 addresses.
     private func ignorable(_ error: StartError, _ settings: Settings) -> SocketError? {
+        guard case .listen(_, let fault) = error else { return nil }
+        if case .system(_, EAFNOSUPPORT) = fault { return fault }
         let hasPassed = !passed.isEmpty || listeners.contains(where: \.isPassed)
-        guard settings.listenMark.isDefault, case .listen(_, let fault) = error,
-            fault.isAddressMissing || fault.isForbidden && hasPassed
-        else { return nil }
-        return fault
+        let isSkipped = fault.isAddressMissing || fault.isForbidden && hasPassed
+        return settings.listenMark.isDefault && isSkipped ? fault : nil
     }
 
     private func place(

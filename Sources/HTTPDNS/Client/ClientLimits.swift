@@ -14,6 +14,9 @@ package enum ClientLimits {
 
     static let refusalPause = Duration.seconds(300)
 
+    /// Maximum wait for the answer to a health probe.
+    static let longestTrial = Duration.milliseconds(2_500)
+
     /// Minimum time between the starts of two health probes.
     static let trialPause = Duration.seconds(1)
 

@@ -58,8 +58,16 @@ extension VendorClient {
         )
     }
 
+    /// Maximum wait for the answer to a health probe, which needs a new connection.
+    ///
+    /// On a long network path, the handshake and the reply need up to four round trips. The median
+    /// latency shows the round trip. While the vendor is silent, a long wait delays nothing, because
+    /// names use another source.
     private var trialTimeout: Duration {
-        max(settings.timeout / 2, min(settings.timeout, VendorLimits.fairWait))
+        let usual = max(settings.timeout / 2, min(settings.timeout, VendorLimits.fairWait))
+        let median = record(of: pool.current)?.latency.median ?? .zero
+        let longest = min(settings.timeout * 1.25, ClientLimits.longestTrial)
+        return max(usual, isSilent ? longest : min(median * 5, longest))
     }
 
     /// Brings forward the health probe for calls without a reply, because names are queued.

@@ -31,12 +31,6 @@ final class ConnectionPool {
     /// True after the ``LoopBudget`` was exhausted; the connections are not reused.
     private(set) var isAbandoned = false
 
-    /// True after the network or the server lost a connection without closing it.
-    ///
-    /// New requests use another pool, because the other connections are probably lost, too. This
-    /// pool lives until its last request has ended.
-    private(set) var isRetired = false
-
     /// Called after each reply, with the server.
     var replied: (@ServiceLoop (SocketAddress) -> Void)?
 
@@ -182,10 +176,11 @@ extension ConnectionPool {
     ///
     /// - With ``HTTPRequest/keepsSilentConnection``, the connection is marked as silent.
     /// - Otherwise, if the peer has acknowledged nothing since the request was sent, the connection
-    ///   is dead, and the pool is retired. libcurl would use the connection for many minutes.
+    ///   is dead, and is shut down. libcurl would use the connection for many minutes. If it was
+    ///   reused, the idle connections to this peer are probably dead, too, and are shut down.
     /// - Otherwise, possibly only this request is slow, because of the name that a client chose.
-    ///   Then the server is marked as silent (``WatchedSockets/suspect(_:)``). If the connection is
-    ///   new and has no other request, it is closed.
+    ///   Then the connection is marked as silent (``isSilent(_:)``). If it was opened for this request
+    ///   and has no other request, it is shut down.
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let socket = socket(of: transfer)
@@ -204,13 +199,15 @@ extension ConnectionPool {
             if transfer.request.keepsSilentConnection {
                 sockets.suspect(socket.descriptor, port: socket.port)
             } else if sockets.isDead(socket.descriptor, since: max(sent, transfer.started)) {
-                isRetired = true
+                let peer = transfer.request.proxy ?? transfer.request.server
+                if isReusing { sockets.shutDownIdle(to: peer) }
+                shutdown(socket.descriptor, Int32(SHUT_RDWR))
+            } else if transfer.request.wantsFreshConnection,
+                !transfers.contains(where: { $0 !== transfer && uses($0, socket.port) })
+            {
+                shutdown(socket.descriptor, Int32(SHUT_RDWR))
             } else {
-                sockets.suspect(transfer.request.server)
-                let isUsed = transfers.contains { $0 !== transfer && uses($0, socket.port) }
-                if transfer.request.wantsFreshConnection, !isUsed {
-                    shutdown(socket.descriptor, Int32(SHUT_RDWR))
-                }
+                sockets.markSilent(socket.descriptor, socket.port, of: transfer.request.server)
             }
         }
         remove(transfer, handle)
@@ -230,8 +227,8 @@ extension ConnectionPool {
     /// True if libcurl has started the transfer; if false, `handle` describes an earlier transfer.
     private func isKnown(_ transfer: Transfer) -> Bool { transfer.turn < turns }
 
-    /// True if the server has a silent connection that may work (``WatchedSockets/suspect(_:)``).
-    func isSilent(_ server: SocketAddress) -> Bool { sockets.silentServers.contains(server) }
+    /// True if the server has not replied on a connection with an acknowledged request.
+    func isSilent(_ server: SocketAddress) -> Bool { sockets.isSilent(server) }
 
     private func socket(
         of transfer: Transfer
@@ -358,7 +355,7 @@ extension ConnectionPool {
                 || handle.wasCutOff(code) && !handle.received.isSentOnce
             if case .success(let reply) = result {
                 let server = transfer.request.server
-                sockets.replied(descriptor, reply.isHTTP1, from: server, on: handle.localPort)
+                sockets.replied(descriptor, reply.isHTTP1, on: handle.localPort)
                 replied?(server)
                 transfer.wasSent = true
             }

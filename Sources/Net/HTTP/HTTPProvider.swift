@@ -51,8 +51,7 @@ final class HTTPProvider {
 
     /// Returns the connections and handles for `request`.
     ///
-    /// Creates a new pool if the certificates have changed, if the ``LoopBudget`` was exhausted, or
-    /// if the pool is retired (``ConnectionPool/isRetired``).
+    /// Creates a new pool if the certificates have changed, or if the ``LoopBudget`` was exhausted.
     ///
     /// A silent connection of HTTP/2 can be dead, or only its requests can be slow. libcurl cannot
     /// exclude one connection from reuse. Therefore, a request for a new connection then gets
@@ -80,7 +79,7 @@ final class HTTPProvider {
         let known = latest?.source == source ? latest : groups[source]
         if let known {
             let pool = known.pool
-            if known.handles.trusted === store, !pool.isAbandoned, !pool.isRetired {
+            if known.handles.trusted === store, !pool.isAbandoned {
                 if request.wantsFreshConnection, pool.isSilent(request.server) {
                     return candidate(source, store)
                 }
@@ -97,7 +96,7 @@ final class HTTPProvider {
 
     private func candidate(_ source: TrustSource?, _ store: TrustStore?) -> Group {
         if let known = candidates[source] {
-            if known.handles.trusted === store, !known.pool.isAbandoned, !known.pool.isRetired {
+            if known.handles.trusted === store, !known.pool.isAbandoned {
                 return known
             }
             retire(known.pool)

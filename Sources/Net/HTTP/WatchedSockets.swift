@@ -86,11 +86,8 @@ final class WatchedSockets {
     /// Local port of each socket that is marked as silent.
     private var suspects: [Int32: UInt16] = [:]
 
-    /// Servers over HTTP/2 that are marked as silent.
-    private(set) var silentServers: Set<SocketAddress> = []
-
-    /// Servers whose latest reply was of HTTP/1.1.
-    private var http1Servers: Set<SocketAddress> = []
+    /// Silent connections that may still work: local port, and server.
+    private var silent: [Int32: (port: UInt16, server: SocketAddress)] = [:]
 
     var isSuspended = false {
         didSet {
@@ -172,12 +169,26 @@ final class WatchedSockets {
         return linux_is_unacknowledged(descriptor, UInt32(max(milliseconds, 0))) != 0
     }
 
-    /// Marks a server as silent: a connection to it works, or its proxy works, but it has not replied.
+    /// Marks a connection as silent: the peer has acknowledged a request, but the server has not
+    /// replied.
     ///
-    /// The next reply of the server removes the mark. No effect over HTTP/1.1, because libcurl
-    /// closes the connection, and the request says nothing about other connections.
-    func suspect(_ server: SocketAddress) {
-        if !http1Servers.contains(server) { silentServers.insert(server) }
+    /// A reply on this connection removes the mark. Without effect over HTTP/1.1, because libcurl
+    /// closes the connection.
+    func markSilent(_ descriptor: Int32, _ port: UInt16, of server: SocketAddress) {
+        silent[descriptor] = (port, server)
+    }
+
+    func isSilent(_ server: SocketAddress) -> Bool {
+        silent.contains { descriptor, mark in
+            mark.server == server && SocketAddress(localOf: descriptor)?.port == mark.port
+        }
+    }
+
+    /// Shuts down the idle connections to a server or proxy.
+    func shutDownIdle(to peer: SocketAddress) {
+        for descriptor in ports(of: peer).keys {
+            if let socket = all[descriptor], socket.isIdle { socket.shutDown() }
+        }
     }
 
     /// Marks a socket as silent.
@@ -210,23 +221,16 @@ final class WatchedSockets {
     /// - Parameters:
     ///   - descriptor: socket with an event; -1 if a timer of libcurl expired.
     ///   - isHTTP1: true if the reply is of HTTP/1.1.
-    ///   - server: server that has replied; with a proxy, not the peer of the connection.
     ///   - port: local port of the connection.
     func replied(
         _ descriptor: Int32,
         _ isHTTP1: Bool,
-        from server: SocketAddress,
         on port: @autoclosure () -> UInt16
     ) {
-        if !silentServers.isEmpty { silentServers.remove(server) }
-        if isHTTP1 {
-            all[descriptor]?.isHTTP1 = true
-            http1Servers.insert(server)
-        } else if !http1Servers.isEmpty {
-            http1Servers.remove(server)
-        }
-        guard !suspects.isEmpty else { return }
+        if isHTTP1 { all[descriptor]?.isHTTP1 = true }
+        guard !suspects.isEmpty || !silent.isEmpty else { return }
         let port = port()
+        silent = silent.filter { $0.value.port != port }
         if let suspect = suspects.first(where: { $0.value == port }) {
             suspects[suspect.key] = nil
             return
@@ -240,7 +244,7 @@ final class WatchedSockets {
 
     func forget(_ descriptor: Int32) { all[descriptor] = nil }
 
-    func forgetAll() { (all, suspects) = ([:], [:]) }
+    func forgetAll() { (all, suspects, silent) = ([:], [:], [:]) }
 
     /// Opens a socket, if necessary with a spare descriptor; returns -1 on failure.
     ///
@@ -279,7 +283,7 @@ final class WatchedSockets {
         forget(descriptor)
         wanted.forget(descriptor)
         curl_output_closed(descriptor)
-        suspects[descriptor] = nil
+        (suspects[descriptor], silent[descriptor]) = (nil, nil)
         defer { SpareDescriptors.refill() }
         return Glibc.close(descriptor)
     }
