@@ -205,7 +205,7 @@ struct EntryRing: ~Copyable {
     ///
     /// The ring always has space for the move, because the former place of the entry becomes free.
     /// If the entry does not fit between the head and the end of the block, the entry moves to the
-    /// start of the block. The move then skips the octets after the head, which are already free.
+    /// start of the block. The octets between the head and the end of the block stay free.
     mutating func renewOldest() -> Int {
         let old = reference(at: tail)
         let length = length(old)

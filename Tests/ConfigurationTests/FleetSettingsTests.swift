@@ -37,7 +37,7 @@ struct FleetSettingsTests {
         #expect(fleet.servers.map { "\($0)" } == ["192.0.2.10:6379"])
         #expect(fleet.wait == .milliseconds(50) && fleet.timeout == .milliseconds(10))
         #expect(fleet.groupName == nil && !fleet.tls && fleet.sentinel == nil)
-        // A JSON API does not report the client address.
+        // The warning appears because replies of a JSON API do not contain the client address.
         #expect(settings.warnings.contains { $0.message.contains("`a` are not shared with") })
         let named = try Self.read("fleet: {servers: [192.0.2.10], secret: SECRET, group: office}")
         #expect(named.fleet?.groupName == "office" && named.warnings.isEmpty)

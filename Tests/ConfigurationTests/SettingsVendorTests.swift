@@ -348,7 +348,7 @@ struct SettingsVendorTests {
     }
 
     @Test(
-        "a missing required option of a kind is an error",
+        "each option that the kind of a vendor requires, and that is missing, is an error",
         arguments: [
             ("kind: alibaba", ["account"]), ("kind: json", ["url", "servers"]),
             ("kind: baidu", ["account", "secret"]),

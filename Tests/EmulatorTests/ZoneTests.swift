@@ -92,7 +92,7 @@ struct ZoneTests {
             ("www.example.com", "line 1: expected"),
             ("\nwww.example.com x A 192.0.2.1", "line 2: 'x' is not a TTL"),
             ("www.example.com 1 MX 192.0.2.1", "line 1: 'MX' is not A"),
-            ("www.example.com 1 A ::1", "line 1: '::1' is not an address for A"),
+            ("www.example.com 1 A ::1", "line 1: '::1' is not a valid address for type A"),
             ("www.example.com 1 A 192.0.2.1 subnet=1.2.3.4", "line 1: 'subnet=1.2.3.4'"),
             ("www.example.com 1 A 192.0.2.1 subnet=::/129", "line 1: 'subnet=::/129'"),
         ]
@@ -144,7 +144,7 @@ struct ZoneTests {
         try zone.write("www.example.com 60 A nonsense")
         let reply = try emulator.get("/_emulator/reload", "--request", "POST")
         #expect(reply.status == 400)
-        #expect(reply.text.contains("line 1: 'nonsense' is not an address for A"))
+        #expect(reply.text.contains("line 1: 'nonsense' is not a valid address for type A"))
         #expect(try emulator.ask("www.example.com").text == "192.0.2.1")
 
         try zone.write("www.example.com 60 A 192.0.2.3")

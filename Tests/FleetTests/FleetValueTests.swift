@@ -209,7 +209,8 @@ struct FleetValueTests {
         #expect(try accepts([0, -59, -30, -59]))
         #expect(try !accepts([0, -59, -118]))
         #expect(try !accepts([0, -30, -61]))
-        // A larger step back is accepted if the result is close to the clock of this machine.
+        // A step back of more than 60 s is accepted if the new time is closer to the clock of this
+        // machine, and at most 60 s behind it.
         #expect(try accepts([3_600, 10, 0, -50]))
         #expect(try !accepts([3_600, -61]))
         // Steps forward do not permit more steps back.

@@ -238,7 +238,7 @@ struct ReadmeTests {
         "CREDENTIALS_DIRECTORY=/etc/httpdnsd nohup httpdnsd >/run/log 2>&1 &"
         + " until httpdnsctl status >/dev/null 2>&1; do :; done"
 
-    @Test("the commands for use and operation work with an installed daemon")
+    @Test("the commands that use and operate an installed daemon work as documented")
     func work() throws {
         let machine = try Machine()
         let upstream = try installed(machine)

@@ -264,8 +264,8 @@ struct EventPollTests {
     func `a loop that is about to wait for events misses no wake-up`() async throws {
         let answered = DispatchSemaphore(value: 0)
         let wakeup = await Task { @ServiceLoop in LoopWakeup { answered.signal() } }.value
-        // In the first round, other jobs also wake the loop, at any time. In the second round, only
-        // the rings wake the loop, which sleeps between them.
+        // In the first round, `jobs` also wakes the loop, at any time. In the second round, only
+        // the calls of `ring` wake the loop, and it sleeps between two calls.
         let jobs = Task.detached { for _ in 0..<20_000 { await onLoop {} } }
         for _ in 0..<2 {
             try await WorkerThread.run(named: "rings") {

@@ -503,7 +503,8 @@ struct LinkResolversTests {
         // through a VPN.
         #expect(bound(link("eth0", .resolved, takesAll: true)) == 0)
         #expect(bound(link("eth0", .resolved)) == 0)
-        // The server of a VPN may be outside of the VPN, but not with systemd-resolved.
+        // The route to the server does not use the interface of the VPN. Only a server from
+        // systemd-resolved is bound to the interface nevertheless.
         #expect(bound(link("tun0", .resolvconf), isReached: false) == 0)
         #expect(bound(link("tun0", .resolved), isReached: false) == 5)
     }
@@ -570,7 +571,7 @@ struct LinkResolversTests {
     }
 
     @Test(
-        "a link keeps its domains if its only server is removed as an address of this machine",
+        "a link keeps its domains if its only server has a non-loopback address of this machine",
         arguments: [("192.0.2.1", "tun0", 1), ("127.0.0.1", "tun0", 0), ("192.0.2.1", "", 0)]
     )
     func ownServer(_ server: String, _ link: String, _ count: Int) throws {

@@ -49,7 +49,10 @@ struct SubstituteTests {
         }
     }
 
-    @Test("while other clients use all calls, no name goes to plain DNS", arguments: [false, true])
+    @Test(
+        "while other clients use all calls to the vendor, no name goes to plain DNS",
+        arguments: [false, true]
+    )
     func crowded(isProven: Bool) async throws {
         let harness = try ResolverHarness(.json) { $0.concurrentCalls = 2 }
         try crowd(harness, isProven: isProven)
@@ -63,7 +66,7 @@ struct SubstituteTests {
         #expect(harness.upstream?.asked.contains { $0.question.name == Self.target } == false)
     }
 
-    @Test("while other clients use all calls of a slow vendor, no name goes to plain upstreams")
+    @Test("while other clients use all calls to a slow vendor, no name goes to plain upstreams")
     func crowdedAndSlow() async throws {
         let harness = try ResolverHarness(
             .json,
@@ -83,7 +86,7 @@ struct SubstituteTests {
         #expect(harness.upstream?.asked.isEmpty == true)
     }
 
-    @Test("while other clients use all calls of an encrypted vendor, a plain vendor gets no name")
+    @Test("while other clients use all calls to an encrypted vendor, a plain vendor gets no name")
     func plainVendor() async throws {
         let harness = try ResolverHarness(.json, .sealed) { $0.concurrentCalls = 2 }
         try crowd(harness, isProven: true)
@@ -93,7 +96,7 @@ struct SubstituteTests {
 
     // MARK: - Empty replies of a later vendor
 
-    /// Returns the result of a query for the target, while other clients use all calls.
+    /// Returns the result of a query for the target, while other clients use all concurrent calls.
     private func resolveInCrowd(
         _ harness: ResolverHarness,
         _ label: String

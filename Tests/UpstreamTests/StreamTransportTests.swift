@@ -539,8 +539,8 @@ struct StreamTransportTests {
         while server.connections == 0 { await Task.yield() }
         withdrawn.withdraw()
         #expect(await waiting.value == [.failure(.withdrawn)])
-        // The withdrawn server had the first connection; the script answers only on later
-        // connections.
+        // The first connection came from `withdrawn`. The script of the server answers only on the
+        // connections after the first one.
         #expect(await ask(upstream(server), ["www.example.com"]) == [.success("www.example.com")])
         #expect(server.connections == 2)
     }

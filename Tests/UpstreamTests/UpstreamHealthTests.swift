@@ -63,7 +63,7 @@ struct UpstreamHealthTests {
         await harness.advance(by: .seconds(2))
         // The second query of the probe uses a new connection.
         #expect(harness.takeChecked().split(separator: " ").count == 2)
-        // A backed-off server is probed only when needed.
+        // A backed-off server is probed only when a query needs the server.
         await harness.advance(by: .seconds(600))
         #expect(harness.takeChecked() == "")
     }

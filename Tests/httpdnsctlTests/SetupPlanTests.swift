@@ -292,7 +292,8 @@ struct SetupPlanTests {
         var facts = MachineSample.all[0].facts
         let plan = SetupPlan(for: facts, servers: Self.servers)
         #expect(try text(plan, "/etc/resolv.conf").contains("nameserver 127.0.0.1\n"))
-        // `from: network` uses the other settings of systemd-resolved.
+        // The drop-in sets neither `DNS` nor `Domains`, because an upstream with `from: network`
+        // uses these settings of systemd-resolved.
         #expect(
             try text(plan, ResolverFacts.Paths.resolvedDropIn)
                 == "# Written by httpdnsctl setup.\n[Resolve]\nDNSStubListener=no\n"
@@ -563,7 +564,8 @@ struct SetupPlanTests {
         try root.write("", to: manager)
         try root.write("", to: "/run/systemd/system/x")
         let isResolved = manager.hasPrefix("/run/systemd/resolve")
-        // dhclient has written this file; with systemd-resolved, through the link resolv.conf.
+        // dhclient has written this file. With systemd-resolved, dhclient followed the symbolic
+        // link /etc/resolv.conf, which leads to the file.
         let file = isResolved ? "/run/systemd/resolve/stub-resolv.conf" : "/etc/resolv.conf"
         try root.write("search lan\nnameserver 192.0.2.1\n", to: file)
         if isResolved { try root.link("/etc/resolv.conf", to: ".." + file) }
@@ -655,7 +657,7 @@ struct SetupPlanTests {
     }
 
     @Test(
-        "setup saves the servers of a handwritten resolv.conf, even if its manager has no servers",
+        "setup saves the servers of a handwritten resolv.conf, even if the DNS manager has no servers",
         arguments: [
             ("/etc/dhcp/dhclient-enter-hooks.d/debug", ResolverOwner.dhclient),
             ("/etc/dhcpcd.conf", .dhcpcd), ("/lib/resolvconf/libc", .openresolv),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Addresses on which httpdnsd.service can listen, as the installed units of systemd state them.
+/// Addresses on which httpdnsd.service can listen, according to the installed systemd units.
 package struct ServiceUnits {
     private static let sockets = ["httpdnsd.socket", "httpdnsd-ipv6.socket"]
 

@@ -38,7 +38,7 @@ extension VendorSettings {
         return [name, self.account.kind.rawValue, account].joined(separator: "\n")
     }
 
-    /// Returns a hash of a token, which identifies the account; empty without a token.
+    /// Returns a hash of `token` that identifies the account; empty if `token` is nil.
     private static func code(_ token: SecretSetting?) -> String {
         token.map { "\($0.value.code(of: Array("fleet".utf8)))" } ?? ""
     }

@@ -6,8 +6,8 @@ internal import Net
 /// File `usage.state`: calls and units of each vendor, shared by all daemons of the machine.
 ///
 /// The text has a header, a line for each vendor (`DAY LATEST-DAY CALLS UNITS UNITS-OF-MONTH
-/// NAME`), and a checksum. Lines with the names `NAME (before)` and `NAME (ahead)` store the parts
-/// `former` and `ahead` of a ``UsageRecord``. Earlier versions of the daemon treat these names as
+/// NAME`), and a checksum. Lines with the names `NAME (before)` and `NAME (ahead)` store the
+/// properties `former` and `ahead` of a ``UsageRecord``. Earlier versions of the daemon treat these names as
 /// names of vendors.
 ///
 /// If the file is damaged or empty, every budget with `on-exceeded: fallback` counts as exhausted

@@ -107,8 +107,8 @@ package final class FleetBudget {
 
     func connected() {
         for vendor in entries.keys { askForUse(vendor) }
-        // Other hosts may connect at the same time. The first confirmation also reads their
-        // claims.
+        // Other hosts may connect at the same time as this host. The first confirmation also
+        // reads the claims of these hosts.
         alarm.set(clocks.now() + FleetLimits.firstConfirmation)
     }
 

@@ -23,7 +23,7 @@ struct LeaseMachine: Hashable, Sendable {
     enum Event: Hashable, Sendable {
         case read(hasValue: Bool)
 
-        /// Reply to the claim, with a second read of the value.
+        /// Redis replied to the claim, and to the read of the value that is sent with the claim.
         case claimed(isWon: Bool, hasValue: Bool)
 
         case engineFailed

@@ -43,7 +43,7 @@ package final class Secret: @unchecked Sendable {
     }
 
     package func allSatisfy(_ isSuch: (UInt8) -> Bool) -> Bool {
-        // SAFETY: the octets are only read within the closure.
+        // SAFETY: the pointer is used only within the closure.
         unsafe withOctets { unsafe $0.allSatisfy(isSuch) }
     }
 

@@ -23,7 +23,7 @@ package final class RouteParameters: Sendable {
         self.clientSubnet = clientSubnet
         self.sdns = sdns.map { sdns in
             guard let parameters = try? Alibaba.checked(sdns) else {
-                preconditionFailure("the checks of the settings reject these parameters")
+                preconditionFailure("the settings' checks must reject these parameters first")
             }
             return parameters
         }

@@ -43,7 +43,7 @@ final class EasyHandles {
 
     /// Removes and returns the handle that was used last.
     ///
-    /// Swaps the array, because a swap needs no exclusivity checks.
+    /// Swaps ``idle`` into a local variable and back, because this needs no exclusivity checks.
     private func takeLast() -> EasyHandle? {
         var idle: [EasyHandle] = []
         swap(&idle, &self.idle)

@@ -110,8 +110,8 @@ struct LoopBudget {
 
     /// Adds the CPU time of a handshake without a later reply, but at least ``perTransfer``.
     ///
-    /// The minimum covers the rest of the CPU time for the connection. A server that replies on
-    /// half of its connections is not throttled.
+    /// The minimum covers the rest of the CPU time for the connection. Each reply subtracts
+    /// ``perTransfer``, so a server that replies on half of its connections is not throttled.
     mutating func chargeUnanswered(_ handshake: Duration, at now: Instant) {
         chargeFailedHandshake(max(handshake, .nanoseconds(Self.perTransfer)), at: now)
     }

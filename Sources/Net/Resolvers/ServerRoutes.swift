@@ -33,7 +33,7 @@ struct ServerRoutes {
         return true
     }
 
-    /// Records the servers of VPNs that are not bound to an interface.
+    /// Records each server that comes from a VPN and is not bound to the interface of the VPN.
     ///
     /// - Returns: true if one of these servers was not in the previous record.
     mutating func hasNewUnbound(_ links: [LinkResolvers]) -> Bool {

@@ -272,7 +272,7 @@ package final class SystemBus {
         try unsafe own(box, slot, status, "sd_bus_call_async")
     }
 
-    /// Makes the slot own the box, and the connection own the slot.
+    /// Makes `slot` the owner of `box`, and the connection the owner of `slot`.
     private func own(
         _ box: Unmanaged<Box>,
         _ slot: OpaquePointer?,

@@ -66,8 +66,8 @@ package enum SocketError: Error, Hashable {
 
     /// Returns true if `code` of a call of connect(2) means that no local port is free.
     static func isNoPort(_ code: Int32, to peer: SocketAddress?) -> Bool {
-        // EADDRNOTAVAIL has another cause if this machine has no address of the family. In this
-        // case, the kernel also finds no source address.
+        // EADDRNOTAVAIL can also mean that this machine has no address of the peer's family. In
+        // this case, the kernel finds no source address either.
         guard code == EADDRNOTAVAIL, let peer else { return false }
         return SocketAddress.source(towards: peer) != nil
     }

@@ -59,7 +59,9 @@ extension Zone {
             for (family, texts) in families {
                 for text in texts {
                     guard let address = Address(text), address.family == family else {
-                        throw .json("\(name): \(text) is not an address for \(family.rawValue)")
+                        throw .json(
+                            "\(name): \(text) is not a valid address for type \(family.rawValue)"
+                        )
                     }
                     register(name, Record(address: address, ttl: entry.ttl))
                 }
@@ -130,7 +132,9 @@ extension Zone {
             throw Complaint(text: "'\(words[2])' is not A, AAAA or CNAME")
         }
         guard let address = Address(words[3]), address.family == family else {
-            throw Complaint(text: "'\(words[3])' is not an address for \(family.rawValue)")
+            throw Complaint(
+                text: "'\(words[3])' is not a valid address for type \(family.rawValue)"
+            )
         }
         var record = Record(address: address, ttl: ttl)
         if words.count == 5 {

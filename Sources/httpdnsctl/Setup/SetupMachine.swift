@@ -183,8 +183,8 @@ struct SetupMachine {
     /// Returns the planned revert; nil if there is no setup.
     ///
     /// With `force`, all files are restored. Without a setup journal, all files get default
-    /// contents. Otherwise, a file that another program changed since the setup is restored, merged
-    /// or left as it is (``SetupJournal/Entry/restored(from:_:)``).
+    /// contents. Otherwise, if a file changed after the setup, the revert restores the file, removes only
+    /// the text of the setup from it, or leaves it (``SetupJournal/Entry/restored(from:_:)``).
     func reversal(force: Bool) throws(Failure) -> Reversal? {
         let known = try SetupJournal.read(from: tree, ignoringDamage: force)
         let journal = try SetupJournal.orDefaults(known, in: tree)

@@ -106,7 +106,7 @@ final class TestUnbound: Sendable {
     }
 }
 
-/// Dnsdist over TLS and HTTPS, before a name server.
+/// A dnsdist process that serves DNS over TLS and HTTPS, and forwards queries to a name server.
 final class TestDnsdist: Sendable {
     let ports: ResolverPorts
     private let program: Child
