@@ -124,7 +124,7 @@ struct ResolvConfTests {
         #expect(intact.isSetUp == true && intact.problem(allow: local) == nil)
         let changed = try found(journal.merging([resolvConf: "nameserver 192.0.2.1\n"]) { $1 })
         #expect(changed.problem(allow: local)?.contains("programs query 192.0.2.1") == true)
-        // The operator ran setup with the address of another machine, so this is no problem.
+        // The operator ran setup with 192.0.2.1, a daemon on another machine, so this is no problem.
         let mark = "# Written by httpdnsctl setup for 192.0.2.1; revert\n"
         let front = mark + "nameserver 192.0.2.1\n"
         #expect(try found(journal.merging([resolvConf: front]) { $1 }).problem(allow: local) == nil)

@@ -90,7 +90,7 @@ struct SettingsDropInTests {
         withExtendedLifetime(folder) {}
     }
 
-    @Test("a later file can set single options of a section")
+    @Test("a drop-in can set single options of a section of an earlier file")
     func sections() throws {
         let loaded = try settings(
             isp + "cache: {size: 1MiB, negative-ttl: {minimum: 1s}, stale: {after: 0s}}",
@@ -113,7 +113,7 @@ struct SettingsDropInTests {
         #expect(again.cache.stale == CacheSettings.Stale())
     }
 
-    @Test("if a later file sets a section to `off`, the options of the section are lost")
+    @Test("if a drop-in sets a section to `off`, the options in earlier files are lost")
     func required() {
         let vendor = "kind: json, url: \"https://dns.example/r\", servers: [192.0.2.1]"
         let route = "routes: [{domains: [example.com], vendors: [v]}]\n"
@@ -126,7 +126,7 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("a later file can change and add vendors")
+    @Test("a drop-in can add vendors, and change the vendors of earlier files")
     func vendors() throws {
         let json = "kind: json, url: \"https://dns.example/r\", servers: [192.0.2.1]"
         let loaded = try settings(
@@ -139,7 +139,7 @@ struct SettingsDropInTests {
         #expect(loaded.vendors.map(\.place.description) == ["f:2", "g:1"])
     }
 
-    @Test("a later file cannot change the kind of a vendor")
+    @Test("a drop-in cannot change the kind of a vendor of an earlier file")
     func kind() {
         let json = "kind: json, url: \"https://dns.example/r\", servers: [192.0.2.1]"
         expectErrors(
@@ -161,7 +161,7 @@ struct SettingsDropInTests {
         #expect(loaded.routes.map(\.place.description) == ["f:2", "g:2"])
     }
 
-    @Test("a later file can change upstreams, and add upstreams at the end")
+    @Test("a drop-in can change the upstreams of earlier files, and add upstreams at the end")
     func upstreams() throws {
         let loaded = try settings(
             isp,
@@ -226,7 +226,7 @@ struct SettingsDropInTests {
         expectErrors(problems(isp + route, route), ["g:1:21: `example.com` already f:2"])
     }
 
-    @Test("a duplicate upstream in a later file is an error")
+    @Test("a duplicate upstream in a drop-in is an error")
     func twice() {
         let pair = "{name: b, url: \"udp://192.0.2.2\"}"
         expectErrors(problems(isp, "upstreams: [\(pair), \(pair)]"), ["g:1:55: duplicate `b` 1"])

@@ -147,7 +147,7 @@ struct SettingsHintTests {
         expectErrors(try warnings("32GiB", 1028 << 20), ["f:2:15: MemoryMax=66308M"])
         #expect(try warnings("128MiB", 1028 << 20).isEmpty)
         #expect(try warnings("32GiB", nil).isEmpty)
-        // The default size and smaller sizes cause no warning.
+        // A cache size up to the default size causes no warning.
         #expect(try warnings("64MiB", 256 << 20).isEmpty)
     }
 
@@ -190,7 +190,7 @@ struct SettingsHintTests {
             """
         let warnings = try settings(of: text).warnings.map(\.description)
         #expect(warnings.count { $0.contains("`token` is not used") } == 1)
-        // The other warnings are about unlimited costs.
+        // The three warnings that are not about `token` are about unlimited costs.
         #expect(warnings.count { $0.hasPrefix("f:5:") } == 3 && warnings.count == 4)
         withExtendedLifetime(folder) {}
     }

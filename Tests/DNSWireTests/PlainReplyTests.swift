@@ -71,7 +71,7 @@ struct PlainReplyTests {
     }
 
     @Test
-    func `other sections are dropped, with OPT and padding`() throws {
+    func `the copy has no authority section, no additional section and no OPT record`() throws {
         let octets = Self.reply([Self.address()]) {
             $0.authorities = [Self.record("example.com", .ns("ns.example.com"))]
             $0.additionals = [Self.address("ns.example.com")]
@@ -128,12 +128,14 @@ struct PlainReplyTests {
     }
 
     @Test(arguments: others)
-    func `any other reply is decoded, not copied`(_ example: (what: String, octets: [UInt8])) {
+    func `a reply that is not a plain answer is decoded, not copied`(
+        _ example: (what: String, octets: [UInt8])
+    ) {
         #expect(Self.copy(example.octets) == nil, "\(example.what)")
     }
 
     @Test
-    func `the names in other sections are checked like in the decoder`() {
+    func `names after the answer section are checked as strictly as in the decoder`() {
         let answered = Self.reply([Self.address()]) { $0.edns = nil }
         let start = answered.count
         let label = [63] + [UInt8](repeating: 0x61, count: 63)

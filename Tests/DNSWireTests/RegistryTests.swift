@@ -16,7 +16,9 @@ struct RegistryTests {
     }
 
     @Test(arguments: ["", "TYPE", "TYPE65536", "TYPE-1", "TYPE+1", "A ", "QQ", "TYPE1x", "1"])
-    func `any other text is not a type`(text: String) { #expect(RecordType(text) == nil) }
+    func `text that is neither a mnemonic nor a number is not a type`(text: String) {
+        #expect(RecordType(text) == nil)
+    }
 
     @Test
     func `every number survives conversion to text and back`() {

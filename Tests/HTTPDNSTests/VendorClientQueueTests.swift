@@ -49,7 +49,7 @@ struct VendorClientQueueTests {
             )
         }
         #expect(client.statistics.queued == 300 && bursts.sizes.isEmpty)
-        // Another process spends the budget.
+        // A second daemon, which shares `usage`, spends the budget.
         _ = usage.update("tencent", today: UsageRecord.day(world.wallSeconds), durably: true) {
             $0.add(UsageAmount(calls: 10, units: 10))
             return true

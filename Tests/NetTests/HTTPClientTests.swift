@@ -273,7 +273,7 @@ struct HTTPClientTests {
         let pool = try provider.group(for: secure("/hello")).pool
         let reply = try await client.send(secure("/hello"), deadline: patience)
         #expect(reply.connectionReused && client.connectionsOpened == 2)
-        // Later requests for new connections use the same pool.
+        // A second request for a new connection uses the same pool.
         _ = try await client.send(fresh, deadline: patience)
         #expect(try provider.group(for: secure("/hello")).pool === pool)
     }

@@ -395,7 +395,7 @@ struct AnnouncedPrefixTests {
     }
 
     @Test
-    func `other and invalid options are ignored`() throws {
+    func `options that are invalid or are not PREF64 are ignored`() throws {
         #expect(AnnouncedPrefix(try message(option: 25, word: 0, prefix: prefix)) == nil)
         #expect(AnnouncedPrefix(try message(units: 1, word: 0, prefix: prefix)) == nil)
         #expect(AnnouncedPrefix(try message(word: 6, prefix: prefix)) == nil)

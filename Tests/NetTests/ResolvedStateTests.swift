@@ -77,7 +77,7 @@ struct ResolvedStateTests {
         #expect(vpn.problem != nil)
         #expect(vpn.settings(running: ["eth0": up["eth0"]].compactMapValues(\.self)) == nil)
         #expect(!vpn.isKnown && vpn.problem == nil)
-        // A later interface with this name may not belong to a VPN.
+        // `wg0` was removed. A new interface with the same name may not belong to a VPN.
         #expect(vpn.settings(running: up) == nil)
     }
 

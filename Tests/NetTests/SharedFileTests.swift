@@ -107,7 +107,7 @@ struct SharedFileTests {
     func full() throws {
         let disk = try #require(folder).path
         #expect(mount("none", disk, "tmpfs", 0, "size=4096") == 0)
-        // The thread of `file` may release its descriptor later.
+        // The thread of `file` may close its descriptor after this unmount, so the unmount is lazy.
         defer { #expect(umount2(disk, Int32(MNT_DETACH)) == 0) }
         let file = SharedFile(path, initial: Array("first".utf8))
         #expect(try content(of: file) == "first")

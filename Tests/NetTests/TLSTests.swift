@@ -116,7 +116,7 @@ struct TLSTests {
                 deadline: Clock.now + .milliseconds(500)
             )
         }
-        // Another name has another budget.
+        // A server with the same address and another name has its own budget.
         let connection = try await client.connect(
             to: nginx.secure,
             name: Certificates.address,

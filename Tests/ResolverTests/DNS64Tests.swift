@@ -15,8 +15,8 @@ struct DNS64Tests {
     func payer() async throws {
         var answers = AnswerPolicy()
         answers.synthesis = .vendors
-        // If another client also calls, one client may use at most three quarters of the remaining
-        // budget: 6 of 8 calls.
+        // After client 2 has caused a call, client 1 may use at most three quarters of the
+        // remaining budget: 6 of 8 calls.
         let harness = try ResolverHarness(
             .json,
             answers: answers,

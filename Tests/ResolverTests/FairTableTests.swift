@@ -242,7 +242,7 @@ struct FairTableTests {
     ) async {
         let questions = Questions()
         await questions.useUpstream(dropping: nil)
-        // The queries of another client also get an answer only after a repetition.
+        // The queries of clients other than client 1 also get an answer only after a repetition.
         Self.endQueries(questions, "repetition")
         Self.loseQueries(questions, value)
         for number in 7...8 { questions.ask("a\(number)", by: 1) }
@@ -404,7 +404,7 @@ struct FairTableTests {
         await turns.reach(1)
         questions.end("a", "answer")
         #expect(questions.outcomes["proven"] == "answer" && questions.count == 0)
-        // Another query of the same client is not moved to a new query.
+        // If both queries for a name come from one client, the second is not moved to a new query.
         questions.ask("b", by: 4)
         questions.ask("b", by: 4, as: "again")
         questions.end("b", "crowded")

@@ -259,7 +259,8 @@ struct PlainTransportTests {
             #expect(try await Self.result(upstream).get().answers.count == 1)
             #expect(upstream.numbers.tcpRetries == 1)
         }
-        // After a network change, the address may belong to another server.
+        // After a network change, the address may belong to a different server, so the daemon
+        // checks the server again.
         upstream.networkChanged()
         #expect(try await Self.result(upstream).get().answers.count == 1)
         #expect(upstream.numbers.tcpRetries == 2)

@@ -454,7 +454,7 @@ struct StreamTransportTests {
             while received.value.load(ordering: .relaxed) <= number { await Task.yield() }
         }
         #expect(await tasks[last].value)
-        // The first connection is replaced only after a reply on another connection.
+        // The first connection is replaced only after a reply on one of the newer connections.
         #expect(await tasks[1].value)
         #expect(server.connections == last + 1)
         upstream.networkChanged()

@@ -404,7 +404,7 @@ extension TransferSharesTests {
         }
         await upstreams.world.advance(by: .seconds(5))
         #expect(upstreams.failed["lan", default: []].allSatisfy { $0 == .crowded })
-        // A query waits 400 ms, and 100 ms longer if another query of its client has a connection.
+        // A query waits 400 ms; if its client already has a query on a connection, 500 ms.
         let slowest = try #require(upstreams.slowest["lan"])
         #expect(slowest <= .milliseconds(500))
         #expect(upstreams.inTheClear == 0)

@@ -95,7 +95,9 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `after an error, the other servers come first, without a pause`() async throws {
+    func `after an error, all other servers get the query before the first server gets it again`()
+        async throws
+    {
         let error = UpstreamError.declined(.servFail)
         let group = harness.group(
             ScriptedUpstream("one", in: harness) { $0 == 0 ? .fail(error, 10) : .answer(10) },
@@ -108,7 +110,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a server that returned an error gets the query again while another is silent`()
+    func `a server that returned an error gets the query again while the second is silent`()
         async throws
     {
         let error = UpstreamError.declined(.servFail)
@@ -320,7 +322,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a slow upstream causes a hedged query to another; the first answer wins`() async throws {
+    func `a slow upstream causes a hedged query to the next; the first answer wins`() async throws {
         let one = ScriptedUpstream("one", in: harness) { _ in .answer(600) }
         let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(50) })
         #expect(try await harness.ask(group) == .success("two"))
