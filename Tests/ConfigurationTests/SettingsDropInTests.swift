@@ -27,7 +27,7 @@ struct SettingsDropInTests {
         }
     }
 
-    @Test("a value or list of a later file replaces the value or list of an earlier file")
+    @Test("a value or list in a drop-in replaces the value or list in an earlier file")
     func values() throws {
         let loaded = try settings(
             isp + "listen: [192.0.2.1, 192.0.2.2]\nallow: [192.0.2.0/24]\nworkers: 3",
@@ -152,7 +152,7 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("a later file adds its routes, and each route records its file and line")
+    @Test("the routes of a drop-in are added, and each route records its file and line")
     func routes() throws {
         let loaded = try settings(
             isp + "routes: [{domains: [a.example], upstreams: [isp]}]",
@@ -186,7 +186,7 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("hosts records of a later file are added, or replace the addresses in an earlier file")
+    @Test("hosts records in a drop-in are added, or replace the addresses in an earlier file")
     func records() throws {
         let loaded = try settings(
             isp + "hosts: {records: {a.lan: [192.0.2.1], b.lan: [192.0.2.2]}}",

@@ -62,7 +62,7 @@ struct SnapshotLoadingTests {
 
     @Test
     @ServiceLoop
-    func `a flush also removes the answers that are restored later`() async throws {
+    func `a flush also removes answers that the snapshot has not yet restored`() async throws {
         let daemon = try await restarted()
         daemon.startCacheFile()
         let handler = ControlHandler(daemon)

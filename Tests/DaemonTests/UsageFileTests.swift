@@ -66,7 +66,7 @@ struct UsageFileTests {
         return UsageFile.octets(["a": record])
     }
 
-    @Test("counts of other days are on lines that an earlier daemon accepts as lines of vendors")
+    @Test("counts of days before or after today are on lines that older daemons take for vendors")
     func otherDays() throws {
         var record = UsageRecord(day: today)
         record.add(UsageAmount(calls: 8, units: 9))

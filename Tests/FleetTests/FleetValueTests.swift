@@ -114,7 +114,7 @@ struct FleetValueTests {
         #expect(text.hasPrefix("httpdnsd:{") && text.hasSuffix("}:v") && !text.contains("example"))
     }
 
-    @Test("a flush covers earlier answers; a full list of flushes may cover additional answers")
+    @Test("a flush covers answers fetched before it; a full list of flushes may cover more")
     func flushes() throws {
         let (name, other) = (try Name("www.example.com"), try Name("www.example.org"))
         var list = FlushList()

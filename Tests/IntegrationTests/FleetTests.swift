@@ -161,7 +161,7 @@ struct FleetTests {
         try fleet.stop()
     }
 
-    @Test("if the Redis server fails, clients still get answers, and the daemon reconnects later")
+    @Test("if the Redis server fails, clients get answers; when it is back, the daemon reconnects")
     func lost() throws {
         var redis: TestRedis? = try TestRedis()
         let port = try #require(redis?.port)

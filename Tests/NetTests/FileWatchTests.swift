@@ -155,7 +155,7 @@ struct FileWatchTests {
 
     @Test
     @ServiceLoop
-    func `without a free inotify instance, each poll reports a change, and later a watch begins`()
+    func `each poll reports a change until an inotify instance is free; then the watch begins`()
         async throws
     {
         let fixture = try Fixture("other")

@@ -216,7 +216,7 @@ struct NetworkWatchTests {
     }
 
     @Test
-    func `containers, other routes and repeated messages are not reported`() async throws {
+    func `container interfaces, new routes and repeated messages are not reported`() async throws {
         let (watch, changes) = try await network.watch()
         try network.ip(
             "link add docker0 type bridge",

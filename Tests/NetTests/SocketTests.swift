@@ -51,7 +51,7 @@ struct DatagramSocketTests {
 
     @ServiceLoop
     @Test
-    func `a datagram that arrives later wakes the waiting reader`() async throws {
+    func `a datagram that arrives while a reader waits wakes the reader`() async throws {
         let peer = try Peer()
         let socket = try DatagramClient(connectedTo: peer.address)
         let answer = Task { @ServiceLoop in try await socket.receive(deadline: patience) }

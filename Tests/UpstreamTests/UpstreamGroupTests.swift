@@ -404,7 +404,9 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a query is sent a third time if the server has replied to another query`() async throws {
+    func `a query is sent a third time if the server has since answered a second query`()
+        async throws
+    {
         let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero) {
             $0 < 2 ? .silence : .answer(10)
         }
