@@ -95,7 +95,7 @@ struct ServiceUnitsTests {
         let lines = [
             "[Service]\nAmbientCapabilities=CAP_BPF CAP_NET_BIND_SERVICE\n",
             "CapabilityBoundingSet=CAP_BPF\nCapabilityBoundingSet=CAP_NET_BIND_SERVICE\n",
-            "PrivateUsers=no\n", "AmbientCapabilities=\n",
+            "PrivateUsers=no\n", "CapabilityBoundingSet=~CAP_NET_BIND_SERVICE\n",
         ]
         for count in 1...lines.count {
             try write(lines.prefix(count).joined(), to: "etc/httpdnsd.service.d/ports.conf")

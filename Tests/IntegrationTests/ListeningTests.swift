@@ -96,6 +96,12 @@ struct ListeningTests {
         let warning = try daemon.line(with: "not listening on [::1]:0")
         #expect(warning.contains("Address family not supported by protocol, ignoring"))
         _ = try daemon.line(with: "answering on 127.0.0.1:")
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        _ = try scratch.write(text.replacing("127.0.0.1:0\", \"", with: ""), to: "httpdnsd.yaml")
+        for verb in ["check", "reload"] {
+            let end = try run(Product.control, ["--socket", scratch.file("c"), verb])
+            #expect(end.status == 1, "no address would be left: \(end.output)\(end.errors)")
+        }
         #expect(try daemon.stop().status == 0)
     }
 

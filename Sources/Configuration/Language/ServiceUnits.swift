@@ -52,17 +52,17 @@ package struct ServiceUnits {
     private static func mayBindAll(_ service: [(key: String, value: String)]) -> Bool {
         let capability = "CAP_NET_BIND_SERVICE"
         // Without these settings, a service has no ambient capability, but all others.
-        var (ambient, bounding, hasPrivateUsers) = ("", capability, false)
+        var (ambient, bounding, hasPrivateUsers) = ("", String?.none, false)
         for (key, value) in service {
             switch key {
             case "AmbientCapabilities": ambient = value.isEmpty ? "" : ambient + value
-            case "CapabilityBoundingSet":
-                bounding = value.isEmpty || bounding == capability ? value : bounding + value
+            case "CapabilityBoundingSet": bounding = value.isEmpty ? "" : (bounding ?? "") + value
             case "PrivateUsers": hasPrivateUsers = !["no", "false", "off", "0"].contains(value)
             default: break
             }
         }
-        return !hasPrivateUsers && ambient.contains(capability) && bounding.contains(capability)
+        let isInSet = bounding.map { $0.contains(capability) && !$0.contains("~") } ?? true
+        return !hasPrivateUsers && ambient.contains(capability) && isInSet
     }
 
     func canListen(on address: SocketAddress) -> Bool {

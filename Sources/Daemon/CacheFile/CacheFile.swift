@@ -33,6 +33,9 @@ final class CacheFile {
     /// True if the path has a file that is not a snapshot; the daemon does not replace this file.
     private var isOther = false
 
+    /// True if the content of the file is not known, so that it must be checked before a write.
+    private var isUnexamined = false
+
     private let cache: AnswerCache
     private let clocks: Clocks
     private let logger: Logger
@@ -96,11 +99,8 @@ final class CacheFile {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm
         state = .empty
+        isUnexamined = true
         work = ServiceLoop.task { [self] in
-            let isOther = try? await WorkerThread.run(named: "snapshot") { [file] in
-                file.isOther
-            }
-            if isOther ?? false { refuse() }
             await write()
             alarm.set(clocks.now() + Self.interval)
         }
@@ -184,6 +184,7 @@ final class CacheFile {
             logger.notice("cache: stopped before \(numbers.path) was loaded, keeping the file")
         case .failure(.unread(let fault)):
             state = .empty
+            isUnexamined = true
             fail(fault.sentence, consequence: "starting with an empty cache")
         case .failure(.damaged(let fault)) where numbers.isContended:
             state = .empty
@@ -283,6 +284,12 @@ final class CacheFile {
     // MARK: - Writing
 
     private func write() async {
+        if isUnexamined, !isOther {
+            let isOther = try? await WorkerThread.run(named: "snapshot") { [file] in
+                file.isOther
+            }
+            if isOther ?? false { refuse() }
+        }
         guard !isOther else { return }
         let before = State(cache)
         let begin = CacheSnapshotFile.Moment(clocks)
@@ -309,6 +316,7 @@ final class CacheFile {
         switch result {
         case .success(let written):
             state = before
+            isUnexamined = false
             numbers.latest = (begin.instant, written.entries, written.octets)
             numbers.fault = nil
             logger.info(
@@ -345,7 +353,7 @@ extension FileFault {
         switch self {
         case .symbolicLink, .notRegular: "`cache.snapshot` must be the path of a regular file"
         case .foreign: "remove the file, or change its owner to the daemon's user"
-        case .open(let path, _): "run `chmod 600 \(path)`"
+        case .open(let path, _): "if the file is a snapshot, run `chmod 600 \(path)`"
         case .busy: "check if another daemon uses the same `cache.snapshot`"
         case .used: "each daemon needs its own `cache.snapshot`"
         case .stopped: nil

@@ -110,7 +110,7 @@ final class ListenerManager {
                 missing = error
             }
         }
-        if let missing, bound.places.isEmpty, places.isEmpty { throw missing }
+        if let missing, bound.places.isEmpty, remaining(settings).isEmpty { throw missing }
         passed = []
         return bound
     }
@@ -123,13 +123,19 @@ final class ListenerManager {
         var errors: [StartError] = []
         // Two sockets are enough for the check: more sockets would share the port in the same way.
         let workers = min(workersPerAddress, 2)
+        var missing: StartError?
         for address in new(settings.listen) {
             do throws(StartError) {
                 bound.places.append(try place(at: address, workers: workers, settings))
             } catch {
-                if ignorable(error, settings) == nil { errors.append(error) }
+                if ignorable(error, settings) == nil {
+                    errors.append(error)
+                } else {
+                    missing = error
+                }
             }
         }
+        if let missing, bound.places.isEmpty, remaining(settings).isEmpty { errors.append(missing) }
         return errors
     }
 

@@ -57,12 +57,12 @@ final class SharedResolution {
         self.addressOrdering = addressOrdering
     }
 
-    /// True if the route `match` has an encrypted upstream.
+    /// True if the route `match` has an encrypted upstream that is not down.
     ///
     /// Then plain upstreams of the route are queried only if all encrypted upstreams of the route
     /// are down.
     func encrypts(_ match: RouteTable.Match) -> Bool {
-        group(match)?.members.contains(where: \.isProtected) ?? false
+        group(match)?.hasProtectedServer ?? false
     }
 
     private func group(_ match: RouteTable.Match?) -> UpstreamGroup? {

@@ -116,7 +116,8 @@ extension VendorStage {
                 question.families,
                 parameters: parameters,
                 after: delay,
-                isProtected: isProtected || others.first?.facts.isProtected == true
+                isProtected: isProtected
+                    || others.first.map { $0.facts.isProtected && $0.isAvailable } ?? false
             )
             if let end { return end }
             if !others.isEmpty, vendor.leaveQueue(question.name, question.families, parameters) {

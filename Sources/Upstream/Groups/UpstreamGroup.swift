@@ -173,9 +173,7 @@ package final class UpstreamGroup {
     /// down.
     package func dropsQueries(now: Instant) -> Bool {
         let roster = roster
-        let isProtected = roster.servers.indices.contains {
-            roster.isProtected($0) && !roster.pages[$0].health.isDown
-        }
+        let isProtected = roster.hasProtectedServer
         var drops = false
         for (index, page) in roster.pages.enumerated() {
             guard !page.health.isDown, !page.health.loops,
@@ -186,6 +184,9 @@ package final class UpstreamGroup {
         }
         return drops
     }
+
+    /// True if a protected server is not down, so that no unprotected server is queried.
+    package var hasProtectedServer: Bool { roster.hasProtectedServer }
 
     /// Reason that no member has a server; nil if a member has one.
     package var absence: UpstreamError? { roster.servers.isEmpty ? learned.first?.error : nil }

@@ -37,6 +37,10 @@ final class UpstreamRoster {
     func isProtected(_ index: Int) -> Bool {
         servers[index].isProtected || !hasOwn && servers[index].isEncrypted
     }
+
+    var hasProtectedServer: Bool {
+        servers.indices.contains { isProtected($0) && !pages[$0].health.isDown }
+    }
 }
 
 /// Role of a server in a group.

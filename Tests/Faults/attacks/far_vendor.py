@@ -14,7 +14,7 @@ from json_silence import Plain
 
 ROUND_TRIP, DEAD_PER_SECOND = 0.15, 3
 TITLE = f"{DEAD_PER_SECOND} dead names a second at a vendor over HTTP/1.1 with a round trip of {ROUND_TRIP * 1000:.0f} ms"
-PROMISE = "no other name goes to a plain upstream, although handshake and reply exceed `fallback-after`"
+PROMISE = "no other name goes to a plain upstream, although handshake and reply exceed `fallback-after`, and the encrypted upstream is down"
 PEERS = ()
 BURSTS, BURST = 8, 4
 
@@ -22,7 +22,9 @@ SETTINGS = """
 vendors:
   api: {kind: json, url: "https://dns.example:PORT/resolve", servers: ["127.0.0.1:PORT"], ca-file: CERTIFICATE}
 routes: [{domains: [.], vendors: [api]}]
-upstreams: [{name: isp, url: "udp://127.0.0.1:PLAIN"}]
+upstreams:
+  - {name: down, url: "tls://dns.example:1", addresses: [127.0.0.1]}
+  - {name: isp, url: "udp://127.0.0.1:PLAIN"}
 listen: ["127.0.0.1:{port}"]
 allow: [127.0.0.0/8, 10.99.0.0/16]
 control: {socket: "{directory}/control.sock"}
