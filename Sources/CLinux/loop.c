@@ -114,7 +114,11 @@ int linux_is_unacknowledged(int fd, uint32_t milliseconds) {
     socklen_t size = sizeof info;
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
         return 0;
-    return info.tcpi_unacked > 0 && info.tcpi_last_ack_recv >= milliseconds;
+    // The kernel measures times in jiffies, so an acknowledgement that arrived immediately before the
+    // start of the time can seem to be later.
+    const uint32_t error = 20;
+    return info.tcpi_unacked > 0 && info.tcpi_retransmits > 0 &&
+           info.tcpi_last_ack_recv + error >= milliseconds;
 }
 
 int linux_accept(int fd) { return accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK); }

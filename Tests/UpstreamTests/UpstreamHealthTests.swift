@@ -53,6 +53,24 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
+    func `a group has no protected server while its encrypted upstream is down`() async throws {
+        var isDown = true
+        let one = ScriptedUpstream("one", in: harness, isProtected: true) { _ in
+            isDown ? .fail(.unreachable("no route"), 5) : .answer(20)
+        }
+        let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(20) })
+        #expect(group.hasProtectedServer)
+        #expect(try await harness.ask(group) == .success("two"))
+        #expect(!group.hasProtectedServer)
+        isDown = false
+        await harness.advance(by: .seconds(6))
+        _ = try await harness.ask(group)
+        await harness.advance(by: .milliseconds(50))
+        #expect(group.hasProtectedServer)
+    }
+
+    @Test
+    @ServiceLoop
     func `servers are probed only after a failure, or when a query needs a server`() async throws {
         let one = ScriptedUpstream("one", in: harness) { _ in .answer(20) }
         let two = ScriptedUpstream("two", in: harness) { _ in .answer(20) }

@@ -18,10 +18,11 @@ int linux_timerfd_set(int fd, uint64_t microseconds);
 
 int linux_accept(int fd);
 
-/// Returns 1 if the peer of a TCP socket has not acknowledged all sent segments, and has sent no
-/// acknowledgement for `milliseconds`; otherwise 0.
+/// Returns 1 if the kernel has repeated a segment of a TCP socket, and the peer has acknowledged
+/// nothing for about `milliseconds`; otherwise 0.
 ///
-/// A working connection can have unacknowledged segments, because they are younger than a round trip.
+/// A working connection can have unacknowledged segments, because they are younger than a round trip;
+/// the kernel has not yet repeated these segments.
 int linux_is_unacknowledged(int fd, uint32_t milliseconds);
 
 /// Returns a descriptor that receives `count` signals, which all threads must block (signalfd(2)).
