@@ -8,8 +8,8 @@ internal import Locks
 package final class AnswerCache: Sendable {
     private let table: Lock<AnswerTable>
 
-    /// Hash function with a secret key; other tables whose keys are names from clients also use
-    /// this function.
+    /// Hash function with a secret key; other tables with names from clients as keys also use this
+    /// function.
     package let hash: NameHash
 
     /// Start of the cache's clock: all times in the cache are milliseconds since this instant.
@@ -97,7 +97,7 @@ package final class AnswerCache: Sendable {
 
     /// Stores an answer.
     ///
-    /// Ignores an answer whose lifetime is 0, or which the cache rejects because of its size.
+    /// Ignores an answer with a lifetime of 0, or with a size that the cache rejects.
     ///
     /// - Parameter hash: the hash of the question; nil if unknown.
     package func insert(_ answer: CachedAnswer, hash: UInt64? = nil, now: Instant) {

@@ -77,8 +77,8 @@ struct BucketIndex: ~Copyable {
         return Probe(hash: hash, slot: first, end: first + Self.slotsPerBucket)
     }
 
-    /// Returns the next reference whose slot contains the upper half of the searched hash; nil at
-    /// the end.
+    /// Returns the next reference in a slot with the upper half of the searched hash; nil at the
+    /// end.
     func next(_ probe: inout Probe) -> Int? {
         while true {
             while probe.slot < probe.end {
@@ -217,8 +217,8 @@ struct BucketIndex: ~Copyable {
 
     /// Returns the first slot of bucket `number & mask`.
     ///
-    /// If this bucket does not exist yet, returns the first slot of the bucket whose split will
-    /// create it.
+    /// If this bucket does not exist yet, returns the first slot of the bucket that will be split
+    /// to create it.
     private func start(_ number: Int) -> Int {
         let bucket = number & mask
         return (bucket < count ? bucket : bucket & mask >> 1) &* Self.slotsPerBucket

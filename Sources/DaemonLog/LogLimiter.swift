@@ -51,7 +51,7 @@ struct LogLimiter {
         return .count(until: known.more == 1 ? known.end : nil)
     }
 
-    /// Removes the kinds of entries whose minute has ended, and returns their summaries.
+    /// Removes the kinds of entries after the end of their minute, and returns their summaries.
     ///
     /// A kind has a summary if at least one of its entries was counted, and not logged.
     mutating func counts(now: Instant) -> [LogEntry] {

@@ -157,7 +157,7 @@ package final class Resolver {
     /// - Parameters:
     ///   - hash: the cache's hash of the question; nil if unknown.
     ///   - mayBeCached: false if the cache has no entry with this hash, not even a stale entry.
-    ///   - client: the client, whose limits apply; nil for a query of the daemon itself.
+    ///   - client: the client; its limits apply. Nil for a query of the daemon itself.
     ///   - completion: may be called before this function returns.
     package func resolve(
         _ query: Query,

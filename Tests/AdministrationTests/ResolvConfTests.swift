@@ -84,7 +84,7 @@ struct ResolvConfTests {
             "etc/resolv.conf": "nameserver 127.0.0.53\n",
             "run/systemd/resolve/resolv.conf": "nameserver 127.0.0.1\n",
         ])
-        // Programs query systemd-resolved, whose source address is unknown, so there is no problem.
+        // Programs query systemd-resolved. Its source address is unknown, so there is no problem.
         #expect(behind.problem(allow: [lan]) == nil)
         let second = try found(
             ["etc/resolv.conf": "nameserver 127.0.0.5\n"],

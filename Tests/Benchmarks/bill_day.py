@@ -73,7 +73,7 @@ class Trace:
             (20 * options.hour + number / 400, f"f{chance.getrandbits(40):x}.{ROUTES[1]}")
             for number in range(int(400 * options.hour))
         ]
-        # The last value is true if only the daemons whose title ends in BOTH_QUERIED get the query.
+        # The last value is true if only the daemons with a title ending in BOTH_QUERIED get the query.
         self.queries = sorted(
             [(time, name, kind, False) for time, _, name, types in self.looked_up for kind in types]
             + [
@@ -117,7 +117,7 @@ class Clients:
         self.selector.close()
 
     def send(self, name, kind, is_extra=False):
-        """Sends a query to each daemon, or only to those whose programs query both families."""
+        """Sends a query to each daemon, or only to those with programs that query both families."""
         self.number = (self.number + 1) % 65536
         labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
         query = struct.pack(">6H", self.number, 0x100, 1, 0, 0, 0) + labels + b"\0" + struct.pack(

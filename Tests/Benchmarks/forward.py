@@ -54,7 +54,7 @@ def measure(bench, options, world, what, transport, name):
     unanswered = sum(each["lost"] + each["wrong"] for each in figures.get("httpdnsd", []))
     return {
         "benchmark": name,
-        "about": f"Names that nobody asked for before, {options.names:,} a round, "
+        "about": f"Names without an earlier query, {options.names:,} a round, "
         f"{options.concurrent} at a time, asked of an upstream over {transport}.",
         "parameters": {
             key: getattr(options, key) for key in ("rounds", "names", "concurrent", "servers")

@@ -2,10 +2,10 @@
 """Names and pages that programs reach on a network without IPv4.
 
 In network namespaces: a machine without IPv4, a router with radvd, tayga (NAT64) and unbound, and servers with IPv4
-only. The DNS server of the network answers www.example.com with a wrong address; only the vendor, whose server has only
-IPv4, knows the right address. plain.example.net has one IPv4 address. The network has DNS64, or the router announces
-its NAT64 prefix (RFC 8781), or neither. The local DNS servers are measured in turn: only one of them is in the
-resolv.conf of the programs.
+only. The DNS server of the network answers www.example.com with a wrong address; only the vendor, with a server that
+has only IPv4, knows the right address. plain.example.net has one IPv4 address. The network has DNS64, or the router
+announces its NAT64 prefix (RFC 8781), or neither. The local DNS servers are measured in turn: only one of them is in
+the resolv.conf of the programs.
 """
 import json
 import os

@@ -3,7 +3,7 @@
 
 Saturation: 64 sockets send queries, which the kernel distributes over the workers. On a machine with two cores, the
 load generator shares both cores with the daemon. Writing: hits at a fixed rate, and at the same time queries for new
-names, whose answers the daemon stores in the cache.
+names; the daemon stores their answers in the cache.
 """
 import measuring
 import peers

@@ -13,7 +13,7 @@ struct SettingsSecretTests {
             + "vendors: {t: {kind: tencent, \(options)}}\n"
     }
 
-    /// Token whose digits occur in no other text of the test.
+    /// Token with digits that occur in no other text of the test.
     private let token = "8675309042"
 
     @Test("the final newline is not part of the secret", arguments: ["", "\n", "\r\n"])

@@ -187,7 +187,7 @@ struct SettingsTextTests {
         #expect(message(good) == nil)
     }
 
-    @Test("a snapshot whose path is a directory is an error")
+    @Test("a snapshot path that is a directory is an error")
     func snapshotIsDirectory() {
         var environment = SettingsEnvironment()
         environment.isDirectory = { $0 == "/srv" }
@@ -210,7 +210,7 @@ struct SettingsTextTests {
         expectErrors(try warnings("nat64: off\ndns64: all\n"), ["f:3:8: `dns64` `nat64`"])
     }
 
-    @Test("a snapshot whose path is another file of the daemon is an error")
+    @Test("a snapshot path that is another file of the daemon is an error")
     func snapshotIsOtherFile() {
         let others = "control: {socket: /run/c}\nmetrics: {listen: /run/m}\n"
         for path in [

@@ -166,7 +166,7 @@ struct RotationTests {
     }
 
     @Test
-    func `addresses of the root, whose owner is not compressed, keep their order`() throws {
+    func `addresses of the root, with an uncompressed owner, keep their order`() throws {
         let table = TestTable(rotates: true)
         table.insert(try .addresses(.root, [0xC000_0201, 0xC000_0202]), at: 0)
         #expect(try Self.orders(of: table, Asked(name: .root), count: 2) == [[1, 2], [1, 2]])

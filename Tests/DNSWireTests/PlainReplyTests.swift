@@ -3,7 +3,7 @@ import Testing
 
 @testable import DNSWire
 
-@Suite("Replies whose answer section is copied")
+@Suite("Replies with a copied answer section")
 struct PlainReplyTests {
     private static let question = Question(name: "www.example.com", type: .a)
 
@@ -194,8 +194,8 @@ struct PlainReplyTests {
         #expect(Self.copy(Self.aliased(pointer: 12)) != nil)
         #expect(Self.copy(Self.aliased(pointer: 16)) != nil)
         #expect(Self.copy(Self.aliased(pointer: 28)) != nil)
-        // Pointer targets that are not names: the middle of a label, a type field, and a TTL whose
-        // octets have the form of a name.
+        // Pointer targets that are not names: the middle of a label, a type field, and a TTL with
+        // octets in the form of a name.
         #expect(Self.copy(Self.aliased(pointer: 27)) == nil)
         #expect(Self.copy(Self.aliased(pointer: 29)) == nil)
         let place = Self.questionEnd + 6

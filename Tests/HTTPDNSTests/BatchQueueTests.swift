@@ -81,7 +81,7 @@ struct BatchQueueTests {
         }
         #expect(queue.count > ClientLimits.queuedNames * 3 / 4)
         #expect(queue.refusal(of: network(4)) == nil)
-        // A client whose names have left the queue may queue new names.
+        // After a client's names have left the queue, the client may queue new names.
         #expect(queue.nextBatch(idle)?.client == network(1))
         for number in 0..<2_048 { queue.remove(try question("n\(number)")) }
         #expect(queue.refusal(of: network(1)) == nil)

@@ -21,7 +21,7 @@ func network(_ number: UInt32) -> ClientNetwork {
     ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: true)
 }
 
-/// Client whose address may be forged.
+/// Client with an address that may be forged.
 func unproven(_ number: Int) -> ClientNetwork {
     ClientNetwork(of: .v4(IPv4Address(value: 0xC633_6400 + UInt32(number))), isProven: false)
 }

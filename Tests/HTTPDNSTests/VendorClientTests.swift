@@ -44,7 +44,7 @@ struct VendorClientTests {
         #expect(request.url.hasSuffix("&ip=203.0.113.7"))
     }
 
-    @Test("a lookup whose deadline has passed sends no request")
+    @Test("a lookup sends no request after its deadline")
     @ServiceLoop
     func tooLate() async throws {
         let client = try world.client()

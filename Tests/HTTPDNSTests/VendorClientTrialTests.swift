@@ -64,7 +64,7 @@ struct VendorClientTrialTests {
     }
 
     @Test(
-        "names whose calls fail neither disable the vendor nor switch the vendor's current server",
+        "names with failed calls neither disable the vendor nor switch the vendor's current server",
         arguments: bad
     )
     @ServiceLoop

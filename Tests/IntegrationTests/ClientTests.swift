@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// Machine whose `/etc/resolv.conf` names the daemon only.
+/// Machine with only the daemon in its `/etc/resolv.conf`.
 private final class Machine: Sendable {
     let namespace: Namespace
     let emulator: TestEmulator

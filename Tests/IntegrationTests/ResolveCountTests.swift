@@ -6,7 +6,7 @@ import Testing
 struct ResolveCountTests {
     private static let key = (id: "LTAI-example-key-id", secret: "example-access-key-secret")
 
-    /// Daemon whose vendors `ali` and `other` have the same access key and the same proxy.
+    /// Daemon with the same access key and the same proxy for its vendors `ali` and `other`.
     private func daemon(_ scratch: Scratch, proxy: UInt16) throws -> TestDaemon {
         let secret = try scratch.write(
             "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",

@@ -11,7 +11,7 @@ struct UsageTests {
 
         """
 
-    /// Daemon whose vendor is the emulator; each name and family is one unit.
+    /// Daemon with the emulator as vendor; each name and family is one unit.
     private func daemon(
         _ emulator: TestEmulator,
         _ scratch: Scratch,

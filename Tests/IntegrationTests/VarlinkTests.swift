@@ -8,7 +8,7 @@ import Testing
     .hangLimit
 )
 struct VarlinkTests {
-    /// Python program; `known` has values for arguments whose type alone does not suffice.
+    /// Python program; `known` has values for arguments if their type alone does not suffice.
     private static let program = #"""
         import json, re, socket, sys
         known = {"interface": "io.httpdnsd.Control", "name": "www.example.com", "negative": True,

@@ -76,7 +76,7 @@ struct HTTPClientTests {
     /// With a reused handle, libcurl before 8.1.0 writes to freed memory for a folded first header.
     @ServiceLoop
     @Test
-    func `a reply whose first header line begins with a blank causes no crash`() async throws {
+    func `a blank at the start of the first header line causes no crash`() async throws {
         let listener = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
         let request = HTTPRequest(
             url: "http://vendor.example.com/",

@@ -179,7 +179,7 @@ private final class ClosingUpstream: Forwarding {
     /// Names that client 2 queried, and that the daemon sent to this upstream.
     private(set) var names: [String] = []
 
-    /// Number of queries whose connection the upstream has closed.
+    /// Number of queries on connections that the upstream has closed.
     private(set) var closed = 0
 
     private let world: Simulation
@@ -227,7 +227,7 @@ private final class ClosingUpstream: Forwarding {
         }
     }
 
-    /// Ends the attempts whose deadline has passed.
+    /// Ends the attempts with an expired deadline.
     func endAttempts() {
         let late = attempts.filter { $0.deadline <= world.now }
         attempts.removeAll { $0.deadline <= world.now }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Queries that arrive while the snapshot is loaded")
 struct SnapshotWaitersTests {
-    /// Returns a resolver that is loading a snapshot, and whose vendor has `fault`.
+    /// Returns a resolver that is loading a snapshot, with a vendor that has `fault`.
     ///
     /// The snapshot has an answer for `www.example.com` with a TTL of 60 s, which is `age` s old.
     @ServiceLoop

@@ -14,7 +14,7 @@ import Testing
 /// be copied.
 ///
 /// If a sequence ends in a state that an earlier sequence has reached, the test does not extend it.
-/// The test does not play a sequence whose last event changes the servers, because such a change
+/// The test does not play a sequence that ends with a change of the servers, because such a change
 /// affects only later calls.
 @Suite("Answers for one name under every sequence of events", .timeLimit(.minutes(15)))
 struct StaleExplorationTests {

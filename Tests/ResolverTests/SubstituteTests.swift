@@ -196,7 +196,7 @@ struct SubstituteTests {
         #expect(entry() == nil, sourceLocation: sourceLocation)
     }
 
-    @Test("a plain upstream's HTTPS answer whose hint was removed is never used as a stale answer")
+    @Test("a plain upstream's HTTPS answer with a removed hint is never used as a stale answer")
     func hints() async throws {
         let harness = try harness(answers: AnswerPolicy()) { (message) throws(UpstreamError) in
             message.answers = [.https(Self.target, hint: [198, 51, 100, 1])]
@@ -228,7 +228,7 @@ struct SubstituteTests {
     }
 
     @Test(
-        "a substitute whose private address was removed is never used as a stale answer",
+        "a substitute with a removed private address is never used as a stale answer",
         arguments: [[0x0A00_0001, 0xC000_0201], [0x0A00_0001]] as [[UInt32]]
     )
     func rebinding(_ addresses: [UInt32]) async throws {
@@ -277,7 +277,7 @@ struct SubstituteTests {
         await expectNoStaleAnswer(harness, Question(name: name, type: .aaaa), after: 60)
     }
 
-    @Test("a substitute whose IPv4-mapped address was removed is never used as a stale answer")
+    @Test("a substitute with a removed IPv4-mapped address is never used as a stale answer")
     func mapped() async throws {
         let name: Name = "www.example.org"
         let harness = try harness(answers: Self.synthesis, nat64: true) {

@@ -224,7 +224,7 @@ struct ControlHandlerTests {
         #expect(problems.contains { $0.hasPrefix("certificates: ") }, "\(problems)")
     }
 
-    /// Daemon whose ``exchange()`` replaces only the resolver, as a reload does.
+    /// Daemon with an ``exchange()`` that replaces only the resolver, as a reload does.
     @ServiceLoop
     private final class ReloadedDaemon: ManagedDaemon {
         var state: DaemonState

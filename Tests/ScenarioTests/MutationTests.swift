@@ -44,7 +44,7 @@ struct MutationTests {
         )
     }
 
-    @Test("a scenario with a query whose answer is not checked fails")
+    @Test("a scenario fails if the answer to a query is not checked")
     func unchecked() async throws {
         var scenario = try Files.scenario(Self.sample)
         scenario.steps.removeAll { if case .query = $0.action { false } else { true } }

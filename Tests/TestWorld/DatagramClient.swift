@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// UDP client for tests, whose function `receive` waits for a datagram.
+/// UDP client for tests; its function `receive` waits for a datagram.
 @ServiceLoop
 package final class DatagramClient: DatagramReceiving {
     private var socket: DatagramSocket?

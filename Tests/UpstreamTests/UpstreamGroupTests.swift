@@ -297,7 +297,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a query whose deadline has passed is not sent`() async throws {
+    func `a query is not sent after its deadline`() async throws {
         let group = harness.group(ScriptedUpstream("one", in: harness) { _ in .answer(1) })
         #expect(try await harness.ask(group, within: .zero) == .failure(.timedOut))
         #expect(harness.asked.isEmpty)
@@ -377,7 +377,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a query whose datagram is lost is sent again`() async throws {
+    func `a query is sent again if its datagram is lost`() async throws {
         let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero) {
             $0 < 2 ? .silence : .answer(10)
         }

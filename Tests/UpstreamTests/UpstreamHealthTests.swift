@@ -123,7 +123,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `a probe whose datagram is lost is sent again`() async throws {
+    func `a probe is sent again if its datagram is lost`() async throws {
         var probes = 0
         let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero) { _ in .silence }
         let group = harness.group(one)

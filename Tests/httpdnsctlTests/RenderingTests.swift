@@ -657,7 +657,7 @@ struct RenderingTests {
         }
     }
 
-    @Test("dump marks records whose name differs from the name of their entry")
+    @Test("dump marks records with another name than their entry")
     func dumpedAlias() {
         let entry = CachedEntry(
             name: "www.example.com.",

@@ -505,7 +505,7 @@ struct SetupPlanTests {
         }
     }
 
-    @Test("setup appends its lines to a file whose last line has no line end")
+    @Test("setup appends its lines to a file with no line end after its last line")
     func appended() throws {
         var facts = MachineSample.all[7].facts
         facts.files["/etc/dhcpcd.enter-hook"] = .file("hostname=a", mode: 0o600)

@@ -24,7 +24,7 @@ struct YAMLNode: Sendable {
         case sequence([YAMLNode])
         case mapping([YAMLPair])
 
-        /// Sequence whose items a ``YAMLReader/Taker`` consumed.
+        /// Sequence after a ``YAMLReader/Taker`` has consumed its items.
         case taken
 
         case refused

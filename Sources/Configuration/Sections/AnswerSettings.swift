@@ -53,7 +53,7 @@ extension AnswerSettings {
         },
         .option("a", \.a, .choice()) {
             """
-            A queries. `suppress` answers them with NODATA, for networks without IPv4 whose \
+            A queries. `suppress` answers them with NODATA, for networks without IPv4 if their \
             programs need no IPv4 address. Names in `hosts` keep their IPv4 addresses. Cannot be \
             combined with `aaaa: suppress`.
             """

@@ -34,9 +34,9 @@ extension ControlSettings {
             """
             Permissions of the socket. A user with write permission can reload the settings, flush \
             the cache and pause vendors. If all users have this permission ("0666"), then only \
-            root, the user of the daemon and users whose primary group is `group` can make \
+            root, the user of the daemon and users with `group` as their primary group can make \
             changes, see the settings, or see names that clients queried. All users then see the \
-            URLs of the upstreams, whose path can be an access token.
+            URLs of the upstreams; the path of a URL can be an access token.
             """
         },
         .option("group", \.group, .group) {

@@ -253,8 +253,8 @@ extension Settings {
             """
             Names for which the daemon synthesizes missing IPv6 addresses (RFC 6147), while only \
             IPv6 works and the NAT64 prefix is known. `vendors`: names of routes with vendors. \
-            `all`: also all other names, for networks whose resolvers do not synthesize addresses. \
-            `off`: no names. Clients that request DNSSEC get no synthesized addresses.
+            `all`: also all other names, for networks with resolvers that do not synthesize \
+            addresses. `off`: no names. Clients that request DNSSEC get no synthesized addresses.
             """
         },
         .option("portal", \.portal, .choice()) {

@@ -174,7 +174,7 @@ extension VendorSettings {
             Maximum number of calls per second. Above this rate, the next vendor or the fallback \
             of the route answers. Without this option, clients that query random names can use up \
             a daily budget within minutes. As with `calls-per-day`, one client has a limit, and a \
-            part is reserved for clients whose addresses cannot be forged.
+            part is reserved for clients with addresses that cannot be forged.
             """
         },
         .option("families", \.client.families, .choice()) {
@@ -235,7 +235,7 @@ extension VendorSettings {
             vendor refused count only without TLS, because a refusal without TLS can be forged. If \
             several clients (IPv4 addresses or IPv6 /56) used the vendor within 24h, one client \
             can use three quarters of the calls that the other clients did not use. A part of the \
-            calls is reserved for clients whose addresses cannot be forged: this machine, and \
+            calls is reserved for clients with addresses that cannot be forged: this machine, and \
             clients over TCP or with a DNS cookie. This part is a quarter of the budget, and \
             decreases to 0 at the end of the day. Nothing is reserved if no client with such an \
             address used the vendor within 24h.

@@ -20,7 +20,7 @@ extension SettingsReply: JSONWritable {
 }
 
 package struct RoutesRequest: CallParameters, Equatable {
-    /// Name whose route is returned; if nil, all routes are returned.
+    /// Name for which the route is returned; if nil, all routes are returned.
     package var name: String?
 
     package init(name: String? = nil) { self.name = name }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Incremental parser of a snapshot file, whose content is not trusted.
+/// Incremental parser of a snapshot file with untrusted content.
 ///
 /// In addition to the cache, the parser needs memory for only one block. The caller reads the whole
 /// file first with a reader that has no cache, so that no entry of a damaged file is stored.

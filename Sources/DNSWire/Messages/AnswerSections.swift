@@ -2,9 +2,9 @@
 
 /// Part of a reply after the question, in the form that the cache stores.
 ///
-/// Compression pointers are offsets from the start of a message whose question is not compressed.
-/// Each reply has the same question, possibly in another letter case, so the pointers are valid in
-/// the replies to all clients.
+/// Compression pointers are offsets from the start of a message with an uncompressed question. Each
+/// reply has the same question, possibly in another letter case, so the pointers are valid in the
+/// replies to all clients.
 package struct AnswerSections: Hashable, Sendable {
     package let octets: [UInt8]
     package let answerCount: UInt16

@@ -28,7 +28,7 @@ extension Name {
 // MARK: - Reading
 
 extension Name {
-    /// Address whose reverse name (`init(reverseOf:)`) is this name; nil for other names.
+    /// Address with this name as its reverse name (`init(reverseOf:)`); nil for other names.
     package var reversedAddress: IPAddress? {
         if let address = reversedIPv6 { return .v6(address) }
         // For most names, this check of the last label returns nil without an allocation: `arpa`

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keyed hash of a name and a type, for hash tables whose keys a client (or attacker) can choose.
+/// Keyed hash of a name and a type, for hash tables with keys that clients (or attackers) choose.
 ///
 /// The hash is computed in three steps:
 ///

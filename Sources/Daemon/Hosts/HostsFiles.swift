@@ -36,7 +36,7 @@ final class HostsFiles {
     private var hasChanged = false
     private var logged: [String: String] = [:]
 
-    /// Hosts files whose host names are in ``table``.
+    /// Hosts files with host names in ``table``.
     private var known: Set<String> = []
 
     /// Faults because of which names are missing or out of date.
@@ -194,7 +194,7 @@ struct HostsReading: Sendable {
     ///
     /// - Parameters:
     ///   - former: the table of the former reading.
-    ///   - known: the hosts files whose host names are in `former`.
+    ///   - known: the hosts files with host names in `former`.
     init(_ settings: HostsSettings, after former: HostsTable, of known: Set<String>) {
         var start = HostsTable(
             records: settings.records.map { (name: $0.name, addresses: $0.addresses) }

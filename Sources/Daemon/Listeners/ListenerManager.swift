@@ -77,7 +77,7 @@ final class ListenerManager {
 
     /// Binds new addresses of the settings, and adopts the sockets from systemd.
     ///
-    /// - The daemon also serves a passed socket whose address is not in `listen`.
+    /// - The daemon also serves a passed socket with an address that is not in `listen`.
     /// - A default address that the machine lacks is skipped if another address remains. With
     ///   passed sockets, a default address that the daemon has no permission to bind is also
     ///   skipped.

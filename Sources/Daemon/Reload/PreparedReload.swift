@@ -49,7 +49,7 @@ struct PreparedReload: Sendable {
     }
 }
 
-/// Replaced or discarded routes, whose release would block the service loop for too long.
+/// Replaced or discarded routes: their release would block the service loop for too long.
 final class OldRoutes: Sendable {
     static let many = 1_000
     private let content: Lock<([RouteSettings], RouteTable, RouteNames, [String: String])?>

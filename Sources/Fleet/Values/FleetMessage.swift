@@ -103,7 +103,7 @@ struct FlushList: Sendable {
     /// Adds a flush; returns false if the flush is known, or is too far in the future.
     ///
     /// A flush counts as known if a later flush of all names covers it. Exception: a flush of all
-    /// names whose time is still in the future (because the Redis clock was ahead) covers no other
+    /// names with a time still in the future (because the Redis clock was ahead) covers no other
     /// flush.
     ///
     /// Flushes more than ``FleetLimits/clockStep`` in the future are not added, and are removed

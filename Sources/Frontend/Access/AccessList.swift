@@ -55,7 +55,7 @@ private struct DisjointRanges<Value: FixedWidthInteger & Sendable>: Sendable {
 }
 
 extension FixedWidthInteger {
-    /// Returns the block of addresses whose first `length` bits are those of this address.
+    /// Returns the block of addresses that share their first `length` bits with this address.
     fileprivate func block(ofLength length: Int) -> ClosedRange<Self> {
         self...(self | ~(~0 << (Self.bitWidth - length)))
     }

@@ -153,7 +153,7 @@ package final class QueryHandler {
 
     /// Refreshes a cached answer.
     ///
-    /// - Parameter client: the client whose limits count the vendor call.
+    /// - Parameter client: the client; the vendor call counts against its limits.
     package func refresh(_ query: Query, for client: ClientNetwork) {
         resolver.prefetcher.refresh(query, for: client)
     }

@@ -133,7 +133,7 @@ package struct BatchQueue: ~Copyable {
     /// Number of entries in all lines.
     private var entries = 0
 
-    /// Number of entries (in all lines) whose names have already left the queue.
+    /// Number of entries (in all lines) with names that have already left the queue.
     private var left = 0
 
     /// Number of queued names of each owner.

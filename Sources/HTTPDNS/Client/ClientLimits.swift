@@ -36,7 +36,7 @@ package enum ClientLimits {
     /// Maximum number of retries of a name after failures to connect, which are not billed.
     static let connectionRetries = 8
 
-    /// Maximum number of names whose call the vendor refused, and that wait for the end of another
+    /// Maximum number of names that wait for the end of another call after the vendor refused their
     /// call.
     static let heldNames = 256
 

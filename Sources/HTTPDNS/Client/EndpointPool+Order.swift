@@ -31,7 +31,7 @@ extension EndpointPool {
         return .limited(until: endpoints.compactMap(\.breaker.openUntil).min() ?? now)
     }
 
-    /// Returns the servers for a health probe; servers whose check is due come first.
+    /// Returns the servers for a health probe; servers that are due for a check come first.
     func trialOrder(now: Instant) -> [SocketAddress] {
         let candidates = returnCandidates(now)
         let order = candidates + rotation.filter { !candidates.contains($0) }

@@ -92,7 +92,7 @@ final class VendorCall {
 
     var names: [PendingName]
 
-    /// DNS client against whose limits the call counts; nil for the daemon itself.
+    /// DNS client with the limits that the call counts against; nil for the daemon itself.
     let client: ClientNetwork?
 
     var course: AttemptPlan

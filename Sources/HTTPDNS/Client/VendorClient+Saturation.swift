@@ -4,7 +4,7 @@ internal import Net
 
 // MARK: - Vendors with a limit of concurrent calls
 
-/// Names whose call the vendor refused, and that wait for the end of another call.
+/// Names that wait for the end of another call after the vendor refused their call.
 struct HeldNames: Sendable {
     fileprivate var names: [(name: PendingName, client: ClientNetwork?)] = []
     fileprivate var shares = CallShares(of: ClientLimits.heldNames)

@@ -19,9 +19,9 @@ extension VendorClient {
 
     /// Starts a health probe if one is due and permitted.
     ///
-    /// The probe uses new connections. It queries the servers whose check is due first, then the
-    /// current server, then the other servers. The rate limit never refuses a probe: otherwise, a
-    /// flood of names could prevent all probes.
+    /// The probe uses new connections. It first queries the servers that are due for a check, then
+    /// the current server, then the other servers. The rate limit never refuses a probe: otherwise,
+    /// a flood of names could prevent all probes.
     ///
     /// - Parameter client: the client to which the probe is charged; nil for the daemon itself.
     package func beginTrial(of client: ClientNetwork? = nil) {

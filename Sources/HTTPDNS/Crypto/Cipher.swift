@@ -145,7 +145,7 @@ extension Cipher {
         }
         defer { unsafe EVP_CIPHER_CTX_free(state) }
 
-        // SAFETY: OpenSSL copies key and vector, whose lengths were checked.
+        // SAFETY: OpenSSL copies key and vector; their lengths were checked.
         let ready = unsafe key.withOctets { octets in
             unsafe EVP_CipherInit_ex2(
                 state,

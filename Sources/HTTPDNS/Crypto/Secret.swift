@@ -89,7 +89,7 @@ extension Secret: Equatable {
 
 // MARK: - Description without secrets
 
-/// Value whose description and mirror contain no secret.
+/// Value with no secret in its description and mirror.
 package protocol Redacted:
     CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
 {}

@@ -175,7 +175,7 @@ extension JSONReader {
         nodes[array].end = nodes.count
     }
 
-    /// Parses the literal whose ASCII octets are the octets of `word`, most significant first.
+    /// Parses the literal that consists of the ASCII octets in `word`, most significant first.
     private mutating func literal(
         _ word: UInt64,
         _ kind: JSONDocument.Node.Kind

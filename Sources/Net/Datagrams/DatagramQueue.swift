@@ -84,7 +84,7 @@ final class DatagramQueue {
         append(.socket(socket), descriptor, at: slot)
     }
 
-    /// Queues a reply whose source address is the destination address of the query.
+    /// Queues a reply with the query's destination address as its source address.
     func add(
         _ reply: [UInt8],
         count octets: Int,

@@ -37,7 +37,7 @@ package final class FileWatch {
 
     private let fileEvents: Int32
 
-    /// For each watched directory, the names of the entries whose changes concern the file.
+    /// For each watched directory, the names of the entries with changes that concern the file.
     private var directories: [Int32: Set<String>] = [:]
 
     /// Watches `path`, which is absolute and need not exist, until released.

@@ -7,7 +7,7 @@ package protocol HTTPTransport: Sendable {
 
     /// Sends `request`, and calls `completion` once: after `send` has returned, and by `deadline`.
     ///
-    /// - Returns: a handle, whose `cancel()` calls `completion` before `cancel()` returns.
+    /// - Returns: a handle; its `cancel()` calls `completion` before `cancel()` returns.
     @discardableResult
     func send(
         _ request: consuming HTTPRequest,

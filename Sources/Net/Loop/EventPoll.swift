@@ -21,7 +21,7 @@ final class EventPoll: @unchecked Sendable {
         precondition(descriptor >= 0, "cannot create an epoll instance: \(errorText(errno))")
     }
 
-    /// Adds a descriptor, whose events ``dispatch()`` reports to `watch`.
+    /// Adds a descriptor; ``dispatch()`` reports its events to `watch`.
     ///
     /// - Returns: `errno`; 0 for success.
     func add(_ descriptor: Int32, _ mask: UInt32, _ watch: DescriptorWatch?) -> Int32 {

@@ -8,7 +8,7 @@ package struct ResolverFiles: Sendable {
         let source: LinkResolvers.Source
         let path: String
 
-        /// Directory with a file for each interface whose servers answer only the interface's
+        /// Directory with a file for each interface with servers that answer only the interface's
         /// domains.
         var privates: String?
 
@@ -203,7 +203,7 @@ package struct ResolverFiles: Sendable {
         return file
     }
 
-    /// True for a file such as `lo.ipsec.192.0.2.1` of strongSwan, whose VPNs have no interface.
+    /// True for a file such as `lo.ipsec.192.0.2.1` of strongSwan: its VPNs have no interface.
     ///
     /// False for `lo.inet` and `lo.inet6`, the files of the interface `lo` from interfaces(5). True
     /// for files `lo.*` of DNS servers on this machine: their loopback addresses are ignored later.

@@ -10,7 +10,7 @@ struct ServerRoutes {
     /// Servers of VPNs, each with the link through which the server was reached.
     private var bound: Set<SocketAddress> = []
 
-    /// Servers of VPNs whose route did not use the link of the VPN at the latest update.
+    /// Servers of VPNs with a route that did not use the link of the VPN at the latest update.
     private var unbound: Set<Unbound> = []
 
     /// Forgets the servers of links that no longer exist.

@@ -36,7 +36,7 @@ public struct SocketAddress: Sendable, Hashable {
         self.scope = scope
     }
 
-    /// Returns up to eight octets as a number, whose highest bits are the first octet.
+    /// Returns up to eight octets as a number with the first octet in its highest bits.
     private static func number(_ octets: some Sequence<UInt8>) -> UInt64 {
         var (number, shift): (UInt64, UInt64) = (0, 64)
         for octet in octets {

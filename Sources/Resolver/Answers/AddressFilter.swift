@@ -17,7 +17,7 @@ struct AddressFilter {
     /// True if the filter removes private addresses.
     var guards: Bool
 
-    /// Address types whose hints are removed from SVCB and HTTPS records.
+    /// Address types of the hints that are removed from SVCB and HTTPS records.
     var suppressed: Set<RecordType>
 
     /// NAT64 prefixes.

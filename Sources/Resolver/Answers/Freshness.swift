@@ -32,7 +32,7 @@ package struct Freshness: Sendable, Equatable {
         /// Maximum vendor calls per minute for refreshes; upstream queries are not limited.
         package var budgetPerMinute = 60
 
-        /// Names whose addresses are refreshed even if no client queries them.
+        /// Names with addresses that are refreshed even if no client queries them.
         package var names: [Name] = []
 
         package init() {}

@@ -103,7 +103,7 @@ package struct Resolution: Sendable {
         self.provenance = provenance
     }
 
-    /// SERVFAIL for a client whose query was evicted by a newer query; not cached.
+    /// SERVFAIL for a client after a newer query evicted the client's query; not cached.
     static let evicted: Resolution = {
         var evicted = Resolution(
             rcode: .servFail,
@@ -114,7 +114,7 @@ package struct Resolution: Sendable {
         return evicted
     }()
 
-    /// SERVFAIL for a client whose deadline has passed; not cached.
+    /// SERVFAIL for a client after its deadline; not cached.
     static let late = Resolution(
         rcode: .servFail,
         explanation: Explanation(code: .noReachableAuthority, text: "no answer in time"),

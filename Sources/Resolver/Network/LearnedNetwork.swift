@@ -33,10 +33,11 @@ package final class LearnedNetwork {
 
     /// Change of the network, which makes cached answers invalid.
     package struct Change: Sendable {
-        /// Domains whose cached answers become invalid.
+        /// Domains with cached answers that become invalid.
         package var domains: [Name] = []
 
-        /// Names, in `AnswerSourceRegistry`, of the sources whose cached answers become invalid.
+        /// Names, in `AnswerSourceRegistry`, of the sources with cached answers that become
+        /// invalid.
         package var sources: Set<String> = []
 
         /// True if the servers for names outside all routing domains have changed.
@@ -202,7 +203,7 @@ package final class LearnedNetwork {
     /// Applies the new `plan`: withdraws the servers that are no longer in `plan`, and calls
     /// `onChange` if `plan` differs from `before`.
     ///
-    /// - Parameter ended: domains whose hold has ended (``NetworkPlan``).
+    /// - Parameter ended: domains with a hold that has ended (``NetworkPlan``).
     private func changed(
         _ outcome: NetworkPlan.Outcome,
         since before: NetworkPlan,

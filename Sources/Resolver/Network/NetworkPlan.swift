@@ -205,7 +205,7 @@ struct NetworkPlan: Sendable, Hashable {
         return Array(surplus)
     }
 
-    /// Ends the holds whose time is over.
+    /// Ends the expired holds.
     ///
     /// Queries for the names then go to other servers.
     mutating func expire(now: Instant) -> Outcome {

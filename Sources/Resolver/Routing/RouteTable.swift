@@ -223,7 +223,7 @@ package struct RouteTable: Sendable {
         claims[name, default: Claims()][keyPath: pattern] = match
     }
 
-    /// Returns the most specific route of `name` whose `except` does not exclude `name`.
+    /// Returns the most specific route of `name` that does not exclude `name` with `except`.
     ///
     /// Nil if there is no such route.
     package func route(for name: Name) -> Match? { route(for: name) { _ in } }

@@ -15,7 +15,7 @@ final class AddressOrdering {
 
     /// Creates the stage.
     ///
-    /// - Parameter rules: the names whose addresses are ordered; if empty, all names with vendors.
+    /// - Parameter rules: the names with addresses to order; if empty, all names with vendors.
     init(_ rules: [AnswerPolicy.ProbeRule], prober: AddressProber, clocks: Clocks) {
         self.rules = rules
         self.prober = prober

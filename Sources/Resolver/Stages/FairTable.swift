@@ -5,7 +5,7 @@ internal import Upstream
 
 @ServiceLoop
 protocol FairEntry: AnyObject {
-    /// Client whose limits apply to the entry; nil for an entry of the daemon itself.
+    /// Client with the limits that apply to the entry; nil for an entry of the daemon itself.
     var client: ClientNetwork? { get }
 
     var began: Instant { get }

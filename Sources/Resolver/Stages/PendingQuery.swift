@@ -34,7 +34,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Load that the client of the query had when it started the query.
     var load: ClientLoad
 
-    /// Client whose limits apply to the query; nil for a query of the daemon itself.
+    /// Client with the limits that apply to the query; nil for a query of the daemon itself.
     ///
     /// At first, this is the client that started the query. After an eviction of this client,
     /// another waiting client takes its place.

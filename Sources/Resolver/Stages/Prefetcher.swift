@@ -62,8 +62,8 @@ package final class Prefetcher {
 
     /// Refreshes an answer, because a cache hit requests the refresh.
     ///
-    /// - Parameter client: client whose query hit the cache entry; the limits of this client apply.
-    ///   Nil if there is no such client.
+    /// - Parameter client: client that caused the cache hit; the limits of this client apply. Nil
+    ///   if there is no such client.
     package func refresh(_ query: Query, for client: ClientNetwork?) {
         guard rule != nil, isPrefetched(query.question.name) else { return }
         ServiceLoop.task { [self] in _ = await attempt(query, for: client) }

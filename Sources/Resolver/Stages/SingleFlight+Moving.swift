@@ -80,7 +80,7 @@ extension SingleFlight {
 }
 
 extension PendingQuery {
-    /// Removes and returns the waiting clients whose own queries can succeed, except `client`.
+    /// Removes and returns the waiting clients, except `client`, if their own queries can succeed.
     ///
     /// - Parameter includesUnproven: false if the clients without a proven address have together
     ///   reached a limit, so that their queries cannot succeed.

@@ -34,7 +34,7 @@ package final class SingleFlight {
 
     var pending: PendingTable
 
-    /// Number of queries in `pending` whose `refused` is not nil.
+    /// Number of queries in `pending` with a non-nil `refused`.
     var separations = 0
 
     /// Waiting clients of all queries, with the limits per client.
@@ -42,8 +42,7 @@ package final class SingleFlight {
 
     private var evictions: UInt64 = 0
 
-    /// Lists of clients whose answer is known, and that get this answer in later iterations of the
-    /// service loop.
+    /// Lists of clients with a known answer that later iterations of the service loop deliver.
     ///
     /// If the array is not empty, one task is queued that calls `completeNext`; otherwise none.
     private var unfinished: [(waiters: ArraySlice<Waiter>, ending: Ending)] = []
@@ -96,7 +95,7 @@ package final class SingleFlight {
     ///
     /// - Parameters:
     ///   - hash: the cache's hash of the question; nil if unknown.
-    ///   - client: the client, whose limits apply; nil for the daemon itself.
+    ///   - client: the client; its limits apply. Nil for the daemon itself.
     ///   - payer: the client to which vendor calls are charged; if nil, `client`.
     ///   - isAwaited: false if the client does not wait (for a refresh of a cached answer).
     /// - Returns: true if the client joined a query of another client.
@@ -325,7 +324,7 @@ package final class SingleFlight {
 
     // MARK: - Deadlines
 
-    /// Completes clients whose deadline has passed, and cancels queries older than `limit`.
+    /// Completes clients after their deadline, and cancels queries older than `limit`.
     private func expire() {
         let now = clocks.now()
         var late: [Waiter] = []

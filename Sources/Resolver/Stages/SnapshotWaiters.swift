@@ -108,7 +108,7 @@ package final class SnapshotWaiters {
 
     package func begin() { began = clocks.now() }
 
-    /// Notes the end of the load, successful or not, and answers the clients whose answer is due.
+    /// Notes the end of the load, successful or not, and answers the clients that are due.
     package func end() {
         began = nil
         check()
@@ -117,7 +117,7 @@ package final class SnapshotWaiters {
     /// Adds a client; if a limit prevents this, completes with SERVFAIL and returns nil.
     ///
     /// - Parameters:
-    ///   - client: the client, whose limits apply; nil for a query of the daemon itself.
+    ///   - client: the client; its limits apply. Nil for a query of the daemon itself.
     ///   - firstBegan: start of the first query for the name.
     func add(
         _ query: Query,

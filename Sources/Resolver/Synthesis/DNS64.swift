@@ -87,7 +87,7 @@ final class DNS64 {
         let synthesize = completion.after {
             [self, found] (answer: Resolution, completion) in
             // The A query failed because of a limit of `client`. Meanwhile, an eviction has put
-            // another client in its place, whose limits may permit the A query.
+            // another client in its place, with limits that may permit the A query.
             if answer.isLimited, pending.client != client {
                 return self.complete(found, pending, completion)
             }
@@ -197,7 +197,7 @@ extension DNS64 {
         let client = pending.client
         let alias = completion.after { [self] (answer: Resolution, completion) in
             // The query failed because of a limit of `client`. Meanwhile, an eviction has put
-            // another client in its place, whose limits may permit the query.
+            // another client in its place, with limits that may permit the query.
             if answer.isLimited, pending.client != client {
                 return pointer(pending, target, completion)
             }

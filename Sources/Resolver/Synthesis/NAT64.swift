@@ -351,6 +351,6 @@ extension RecordData {
 }
 
 extension Name {
-    /// Name whose AAAA records contain the NAT64 prefix (RFC 7050).
+    /// Name with AAAA records that contain the NAT64 prefix (RFC 7050).
     static let ipv4only = Name(literal: "ipv4only.arpa")
 }

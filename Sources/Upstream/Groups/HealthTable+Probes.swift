@@ -130,7 +130,7 @@ extension HealthTable {
         }
     }
 
-    /// Probes a server whose back-off has ended.
+    /// Probes a server if its back-off has ended.
     func probeIfDue(_ server: any Forwarding, _ page: Page) {
         let now = clocks.now()
         if page.health.isDue(at: now) { probe(server, until: now + probeTimeout(of: server)) }

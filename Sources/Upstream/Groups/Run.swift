@@ -26,7 +26,7 @@ final class Run: Attempt {
     /// Servers that get no query, even after `beginAgain`; see `UpstreamGroup.ask`.
     var avoided: [any Forwarding] = []
 
-    /// Attempt whose answer is the result; nil for the first attempt, or if there is no answer.
+    /// Attempt with the answer that is the result; nil for the first attempt or no answer.
     private var winner: (server: Int, number: Int)?
 
     private var latestError = UpstreamError.timedOut

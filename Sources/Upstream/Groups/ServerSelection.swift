@@ -30,7 +30,7 @@ struct ServerSelection: Sendable, Hashable {
     /// for none.
     private(set) var blocker: Int?
 
-    /// Index of a server whose round trip should be measured by a probe; nil for none.
+    /// Index of a server that needs a probe to measure its round trip; nil for none.
     private(set) var measure: Int?
 
     /// Creates the order for a single server, which is excluded if the server loops or is paused.

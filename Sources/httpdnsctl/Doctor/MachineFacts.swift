@@ -22,7 +22,7 @@ struct MachineFacts: Sendable {
     var resolver = ResolverFacts()
     var journal: SetupJournal?
 
-    /// Files that `setup apply` wrote and whose original content the setup journal does not have.
+    /// Files that `setup apply` wrote, without their original content in the setup journal.
     var lostOriginals: [String] = []
 
     var changedFiles: [String] = []

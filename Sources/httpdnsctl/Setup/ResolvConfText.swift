@@ -34,7 +34,7 @@ struct ResolvConfText: Equatable, Sendable {
     /// Returns the options of resolv.conf for `servers`.
     ///
     /// `edns0` allows answers above 512 octets. `trust-ad` passes the AD bit to programs; this
-    /// option is added only for loopback servers, whose answers cannot be forged.
+    /// option is added only for loopback servers, because their answers cannot be forged.
     static func options(for servers: [ServerAddress]) -> [String] {
         servers.allSatisfy(\.address.isLoopback) ? ["edns0", "trust-ad"] : ["edns0"]
     }

@@ -20,7 +20,7 @@ struct ResolverFacts: Sendable {
 
     var files: [String: FileState] = [:]
 
-    /// Files that `setup apply` wrote and whose original content the setup journal does not have.
+    /// Files that `setup apply` wrote, without their original content in the setup journal.
     var lost: [String] = []
 
     /// Settings of systemd-resolved; they include the drop-in of setup only if `seesSetup` is true.
@@ -99,7 +99,7 @@ extension ResolverFacts {
     /// If the setup journal does not have the original, the facts are from a default content.
     ///
     /// - Parameter seesSetup: true to use the present content, instead of a default, for a file
-    ///   whose original is not in the setup journal.
+    ///   without its original in the setup journal.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,

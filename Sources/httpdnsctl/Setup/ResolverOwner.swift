@@ -119,7 +119,7 @@ enum ResolverOwner: Equatable, Sendable {
             }
     }
 
-    /// Returns the program into whose directory the link resolv.conf points; nil if there is none.
+    /// Returns the program with the directory that resolv.conf links to; nil if there is none.
     init?(placedBy facts: ResolverFacts) {
         guard facts.resolvConf.kind == .link,
             let place = Self.places.first(where: { facts.resolvedPath.hasPrefix($0.directory) })

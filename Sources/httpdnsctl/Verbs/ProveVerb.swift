@@ -14,12 +14,12 @@ struct ProveVerb: Verb {
             skipped if the calls could together cost more than --max-units.
 
             The report contains no keys, parameter values or account numbers. --vectors prints test \
-            data for the parsers of httpdnsd instead: one JSON object for each reply whose body is \
-            not encrypted. These replies contain the name and its addresses.
+            data for the parsers of httpdnsd instead: one JSON object for each reply with an \
+            unencrypted body. These replies contain the name and its addresses.
 
             A call without a reply, for example if the server refuses connections, is shown as \
-            skipped, with the reason. A call with `client-subnet` whose reply has no client \
-            address is also shown as skipped. Exits with 4 if a reply differs from the vendor's \
+            skipped, with the reason. A call with `client-subnet` is also shown as skipped if its \
+            reply has no client address. Exits with 4 if a reply differs from the vendor's \
             documentation, and with 1 if there was no reply to compare.
 
             EXAMPLES

@@ -2,7 +2,8 @@
 """Shared parts of the attacks: a server under attack, its directory, and the command line.
 
 An attack is a module of this directory with `TITLE`, `PROMISE`, `PEERS` and `run(programs, server)`,
-which returns the figure as text and whether the promise holds. A *dead name* is a name whose upstream never answers.
+which returns the figure as text and whether the promise holds. A *dead name* is a name with an upstream that never
+answers.
 """
 import argparse
 import asyncio
@@ -42,7 +43,7 @@ class AttackError(Exception):
 
 
 def isolate():
-    """Moves this process to a network namespace whose only device is a loopback with the addresses in CLIENTS."""
+    """Moves this process to a network namespace with one device, a loopback with the addresses in CLIENTS."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNET) != 0:
         raise AttackError(f"unshare: {os.strerror(ctypes.get_errno())}: attacks need root")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two clients query names whose first query is answered late; another client queries names that are never answered."""
+"""Two clients query names with a late first reply; another client queries names that are never answered."""
 import common
 
 TITLE = "two clients query 60 names a second (first reply after 0.6 s); another client queries 200 dead names a second"

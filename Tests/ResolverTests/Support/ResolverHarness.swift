@@ -186,7 +186,7 @@ final class ResolverHarness {
 }
 
 extension ResolverHarness {
-    /// Starts a query whose deadline is `time` from now; the default is the deadline of clients'
+    /// Starts a query with a deadline `time` from now; the default is the deadline of clients'
     /// queries.
     func begin(
         _ name: Name,

@@ -41,7 +41,7 @@ final class Network {
     private let vendors: [(settings: VendorSettings, account: Account)]
     private let upstreams: [UpstreamSettings]
 
-    /// Latency of servers whose entry has no `DELAY`.
+    /// Latency of servers with no `DELAY` in their entry.
     static let latency = (vendor: Duration.milliseconds(20), upstream: Duration.milliseconds(10))
 
     init(

@@ -72,8 +72,8 @@ extension Scenario {
 
         /// Waits for the answer to the query of step `of`, and compares this answer.
         ///
-        /// If `of` is nil, this is the first query with this question whose answer no earlier step
-        /// has compared.
+        /// If `of` is nil, this is the first query with this question that no earlier step has
+        /// checked.
         case checkAnswer(Entry, of: Int?)
 
         case checkNoAnswer(of: Int)
