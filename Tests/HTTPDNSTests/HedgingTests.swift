@@ -111,7 +111,7 @@ struct HedgingTests {
         }
         let client = try world.client()
         let extra = try await extraRequests(client, 200, of: network(2))
-        #expect(extra <= 2 * (16 + 200 / 20), "each hedged request causes at most one probe")
+        #expect(extra == 2 * 3, "each hedged request causes at most one probe")
         for number in 0..<20 {
             _ = try? await world.lookUp(client, "n\(number).example.com", of: unproven(number))
         }
@@ -120,6 +120,60 @@ struct HedgingTests {
         #expect(
             try await world.lookUp(client, of: network(1)).duration == .milliseconds(320)
         )
+    }
+
+    @Test(
+        "a client's calls avoid a server that answers probes, but not the client's names",
+        arguments: ["silent", "slow", "invalid"]
+    )
+    func probesOnly(fault: String) async throws {
+        var bad: Set<Int> = [1]
+        world.script = { request in
+            let isBad = bad.contains(digit(request)) && namesAsked(request)[0].hasPrefix("n")
+            switch fault {
+            case _ where !isBad: return .reply(good(request))
+            case "silent": return .silence()
+            case "slow": return .reply(good(request), after: .milliseconds(600))
+            default: return .reply(ok("<html>"), after: .zero)
+            }
+        }
+        // The client has only three hedged requests.
+        let client = try world.client(servers: 3) { $0.concurrentCalls = 2 }
+        _ = try await extraRequests(client, 3, of: network(2))
+        await world.advance(by: .seconds(2))
+        #expect(try await extraRequests(client, 200, of: network(2)) == 0)
+        #expect(client.statistics.servers[0].isCurrent)
+        bad = [1, 2]
+        _ = try await extraRequests(client, 3, of: network(2))
+        await world.advance(by: .seconds(2))
+        #expect(try await extraRequests(client, 80, of: network(2)) == 0)
+    }
+
+    @Test("a server is avoided for 10 min, and only if it misses more than one call in 20")
+    func avoidance() throws {
+        let (first, second) = (try server("192.0.2.1:443"), try server("192.0.2.2:443"))
+        var avoided = AvoidedServers(limit: 3, duration: .seconds(600))
+        func order(of client: ClientNetwork?, after time: Duration = .zero) -> [SocketAddress] {
+            var order = [first, second]
+            avoided.apply(to: &order, of: client, now: world.now + time)
+            return order
+        }
+        for _ in 0..<10 {
+            avoided.wasOvertaken(first, of: network(1), now: world.now)
+            for _ in 0..<20 { avoided.answered(first, of: network(1)) }
+        }
+        #expect(order(of: network(1)) == [first, second])
+        for _ in 0..<3 {
+            #expect(order(of: network(1)) == [first, second])
+            avoided.wasOvertaken(first, of: network(1), now: world.now)
+            avoided.answered(first, of: network(1))
+        }
+        #expect(order(of: network(1)) == [second, first])
+        #expect(order(of: network(2)) == [first, second])
+        #expect(order(of: network(1), after: .seconds(599)) == [second, first])
+        #expect(order(of: network(1), after: .seconds(600)) == [first, second])
+        avoided.reset()
+        #expect(order(of: network(1)) == [first, second])
     }
 
     @Test("all clients that are not proven share one limit of hedged requests")

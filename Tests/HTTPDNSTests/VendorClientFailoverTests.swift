@@ -181,7 +181,9 @@ struct VendorClientFailoverTests {
             .reply(good($0), after: $0.server.octets.last == 1 ? .milliseconds(400) : .zero)
         }
         let client = try world.client()
-        let slow = try (1...3).map { try world.begin(client, "n\($0).example.com") }
+        let slow = try (1...3).map {
+            try world.begin(client, "n\($0).example.com", of: network(UInt32($0)))
+        }
         for one in slow { _ = try await world.value(of: one).get() }
         _ = try await world.lookUp(client, "n4.example.com")
         #expect(world.hosts == "1112222")

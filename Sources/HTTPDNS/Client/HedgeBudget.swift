@@ -35,7 +35,8 @@ struct HedgeBudget: Sendable {
 
     init(burst: Int) { self.burst = burst }
 
-    private static func key(_ client: ClientNetwork?) -> ClientNetwork? {
+    /// Client with the limit that applies to `client`.
+    static func key(_ client: ClientNetwork?) -> ClientNetwork? {
         client.isProven ? client : unproven
     }
 

@@ -112,6 +112,9 @@ final class VendorCall {
     /// can cause.
     var hasOtherFailure = false
 
+    /// Requests that failed, perhaps because of the queried name.
+    var suspected: [(number: Int, server: SocketAddress)] = []
+
     let isTrial: Bool
 
     let isAccountTrial: Bool

@@ -12,9 +12,10 @@ extension VendorClient {
             clientSubnet: settings.clientSubnet,
             parameters: names[0].question.parameters
         )
-        guard case .servers(let order) = pool.takeOrder(now: now) else {
+        guard case .servers(var order) = pool.takeOrder(now: now) else {
             preconditionFailure("no server although a call was permitted")
         }
+        avoided.apply(to: &order, of: client, now: now)
         if gate.isTrialDue(at: now) || pool.isReturnDue(now) { beginTrial() }
         var deadline: Instant?
         for name in names {

@@ -33,6 +33,7 @@ extension VendorClient {
         silence.reset()
         shares.restore()
         hedges.reset()
+        avoided.reset()
         dropTrial(clocks.now())
     }
 
@@ -58,6 +59,7 @@ extension VendorClient {
         silence.reset()
         shares.restore()
         hedges.reset()
+        avoided.reset()
         clientAddress = nil
         dropTrial(now)
         let abandoned = lingering

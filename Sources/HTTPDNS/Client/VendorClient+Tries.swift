@@ -80,7 +80,7 @@ extension VendorClient {
                 clientAddress = answer.client
             }
             guard isFirst else { return }
-            if call.isTrial { trialAnswered(call) }
+            if call.isTrial { trialAnswered(call) } else { noteOrder(running, of: call, now) }
             deliver(answers, from: running.attempt.server, to: call)
             // A health probe shows if the current server or the queried name is slow.
             let isCurrentLate = call.running.contains { $0.attempt.server == pool.current }
@@ -93,6 +93,17 @@ extension VendorClient {
         case .failure(let error):
             failed(number, running, error, of: call)
         }
+    }
+
+    /// Records the server that answered the call, and the servers that got the call before.
+    private func noteOrder(_ first: VendorCall.RunningTry, of call: VendorCall, _ now: Instant) {
+        var earlier = call.suspected
+        for other in call.running { earlier.append((other.number, other.attempt.server)) }
+        earlier.removeAll { $0.number >= first.number || $0.server == first.attempt.server }
+        guard !earlier.isEmpty else {
+            return avoided.answered(first.attempt.server, of: call.client)
+        }
+        for other in earlier { avoided.wasOvertaken(other.server, of: call.client, now: now) }
     }
 
     private func failed(
@@ -129,6 +140,7 @@ extension VendorClient {
         }
         note(pool.end(running.attempt, outcome, now: now), for: call.trace)
         if outcome == .failed { noteOutage(of: server) }
+        if outcome == .suspected { call.suspected.append((number, server)) }
         switch error {
         case _ where error.isUnanswered:
             if outcome == .suspected { silence.lasted(since: running.start) }

@@ -42,6 +42,8 @@ package final class VendorClient {
 
     var hedges: HedgeBudget
 
+    var avoided: AvoidedServers
+
     var clients = RecentClients()
 
     var costs = CostTable()
@@ -160,8 +162,15 @@ package final class VendorClient {
             store: usage
         )
         pace = RateLimiter(perSecond: settings.callsPerSecond)
-        // One client can have half of the calls in flight, and can hedge each of them.
-        hedges = HedgeBudget(burst: (settings.concurrentCalls + 1) / 2)
+        // One client can have half of the calls in flight, and can hedge each of them. The client
+        // avoids a slow server after `retriesBeforeSwitch` hedged requests.
+        hedges = HedgeBudget(
+            burst: max((settings.concurrentCalls + 1) / 2, settings.retriesBeforeSwitch)
+        )
+        avoided = AvoidedServers(
+            limit: settings.retriesBeforeSwitch,
+            duration: settings.returnToPrimaryAfter
+        )
         trials = TrialSchedule(burst: settings.retriesBeforeSwitch)
         // All scheduled servers count as one server, because after a failed scheduled server, a
         // configured server is queried next (`EndpointPool.rotation`).
