@@ -231,4 +231,15 @@ struct SettingsDropInTests {
         let pair = "{name: b, url: \"udp://192.0.2.2\"}"
         expectErrors(problems(isp, "upstreams: [\(pair), \(pair)]"), ["g:1:55: duplicate `b` 1"])
     }
+
+    @Test("a drop-in that changes an upstream of an earlier file twice is an error")
+    func changedTwice() throws {
+        let change = "upstreams: [{name: isp, timeout: 1s}"
+        expectErrors(
+            problems(isp, "\(change), {name: isp, timeout: 2s}]"),
+            ["g:1:46: `upstreams` `isp` 1"]
+        )
+        let loaded = try settings(isp, "\(change)]", "upstreams: [{name: isp, timeout: 2s}]")
+        #expect(loaded.upstreams.map(\.timeout) == [.seconds(2)])
+    }
 }

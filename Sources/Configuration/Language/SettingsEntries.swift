@@ -78,7 +78,7 @@ extension SettingsOption {
     /// Makes an option for a list of entries.
     ///
     /// A later file appends entries. An empty list removes the entries of earlier files. An entry
-    /// with the name of an earlier entry changes the earlier entry.
+    /// with the name of an earlier entry changes the earlier entry, but only once in each file.
     ///
     /// - Parameter live: entries that the manual shows as active settings, not as comments.
     static func list<Entry: SettingsEntry>(
@@ -106,11 +106,23 @@ extension SettingsOption {
                     reading.forget(below: key)
                 }
                 let before = owner[keyPath: path].count
+                var changed: [Int: YAMLPlace] = [:]
                 for item in items {
                     let known = item["name"]?.scalar.flatMap { name in
                         owner[keyPath: path][..<before].firstIndex { $0.name == name }
                     }
                     if let known, owner[keyPath: path][known].name != "" {
+                        if let first = changed[known] {
+                            let entry = owner[keyPath: path][known].name
+                            let place = item["name"]?.place ?? item.place
+                            reading.report(
+                                place,
+                                "`\(key.shown)` has two entries with the name `\(entry)`",
+                                hint: "first " + reading.pointer(to: first, from: place)
+                            )
+                            continue
+                        }
+                        changed[known] = item.place
                         let key = key.item(known)
                         Entry.table.read(
                             item,
