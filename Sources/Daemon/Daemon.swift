@@ -24,7 +24,7 @@ package final class Daemon {
     let source: SettingsSource
     var hosts: HostsFiles
     var cacheFile: CacheFile?
-    let reloads = CoalescingQueue<ReloadReply>()
+    let reloads = CoalescingQueue<ReloadReply?>()
 
     /// Queue of reloads, settings checks and releases of replaced routes.
     let settingsQueue = SerialQueue()

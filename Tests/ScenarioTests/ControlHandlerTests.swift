@@ -224,6 +224,18 @@ struct ControlHandlerTests {
         #expect(problems.contains { $0.hasPrefix("certificates: ") }, "\(problems)")
     }
 
+    @Test("a reload that a stopping daemon cancels is an error of the call, not of the settings")
+    @ServiceLoop
+    func cancelledReload() async throws {
+        // The daemon of a harness has no workers, like a daemon that is stopping.
+        let harness = try harness()
+        await #expect(
+            throws: MethodError.failed(
+                reason: "the daemon is stopping, and has cancelled the reload"
+            )
+        ) { try await harness.operator.reload() }
+    }
+
     /// Daemon with an ``exchange()`` that replaces only the resolver, as a reload does.
     @ServiceLoop
     private final class ReloadedDaemon: ManagedDaemon {
@@ -264,7 +276,7 @@ struct ControlHandlerTests {
 
         func snapshotLoaded() async {}
 
-        func reload() async -> ReloadReply { ReloadReply(applied: false) }
+        func reload() async -> ReloadReply? { ReloadReply(applied: false) }
 
         func check(_: (text: String, file: String)?) async -> ReloadReply {
             ReloadReply(applied: false)

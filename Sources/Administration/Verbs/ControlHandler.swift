@@ -222,7 +222,10 @@ package final class ControlHandler: ControlHandling {
     }
 
     package func reload() async throws(MethodError) -> ReloadReply {
-        await daemon.reload()
+        guard let reply = await daemon.reload() else {
+            throw .failed(reason: "the daemon is stopping, and has cancelled the reload")
+        }
+        return reply
     }
 
     package func check(_ request: CheckRequest) async throws(MethodError) -> ReloadReply {

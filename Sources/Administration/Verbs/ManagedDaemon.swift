@@ -16,7 +16,10 @@ package protocol ManagedDaemon: AnyObject {
     var log: LogSink? { get }
     var isLoadingSnapshot: Bool { get }
     func snapshotLoaded() async
-    func reload() async -> ReloadReply
+
+    /// Reloads the settings file; returns nil if the daemon is stopping.
+    func reload() async -> ReloadReply?
+
     func check(_ other: (text: String, file: String)?) async -> ReloadReply
 }
 

@@ -17,13 +17,15 @@ extension Daemon {
     ///
     /// All steps that can fail come first. One iteration of the service loop then applies the
     /// settings.
-    package func reload() async -> ReloadReply {
+    ///
+    /// - Returns: nil if the daemon is stopping, and has cancelled the reload.
+    package func reload() async -> ReloadReply? {
         await reloads.turn { [self] in
             ServiceManager.reloading()
-            var outcome = await settingsQueue.turn { [self] in await attempt() }
-            guard !isStopping || outcome.applied else {
+            let attempted = await settingsQueue.turn { [self] in await attempt() }
+            guard var outcome = attempted, !isStopping || outcome.applied else {
                 logger.notice("reload: cancelled because the daemon is stopping")
-                return outcome
+                return nil
             }
             log(outcome)
             life.note(outcome)
@@ -89,7 +91,8 @@ extension Daemon {
         }
     }
 
-    private func attempt() async -> ReloadReply {
+    /// Reads and applies the settings; returns nil if the daemon is stopping.
+    private func attempt() async -> ReloadReply? {
         let source = source
         let wanted: Settings
         switch await read(source.file, { () throws(SettingsErrors) in try source.load() }) {
@@ -155,6 +158,8 @@ extension Daemon {
     private func read(
         _ file: String,
         _ load: @escaping @Sendable () throws(SettingsErrors) -> Settings
+        } catch .stopping {
+            return nil
     ) async -> Result<Settings, SettingsErrors> {
         let passed = listenerManager.listeners.filter(\.isPassed).map(\.address)
         do throws(SocketError) {
