@@ -80,6 +80,22 @@ final class HostsFiles {
         alarm?.set(nil)
     }
 
+    /// Returns the reason why a reload cannot change the settings to `new`; nil for none.
+    ///
+    /// Reads the files as the reload would, and changes nothing.
+    func fault(changingTo new: HostsSettings) async -> String? {
+        guard new != settings else { return nil }
+        let (table, known) = (table, known.intersection(new.files))
+        do throws(SocketError) {
+            return try await WorkerThread.run(named: "hosts") {
+                defer { OwnProcess.returnFreeMemory() }
+                return HostsReading(new, after: table, of: known).staleFile
+            }
+        } catch {
+            return "cannot read the hosts files: \(error)"
+        }
+    }
+
     func read() async {
         hasChanged = true
         guard !isReading else { return }
@@ -105,7 +121,7 @@ final class HostsFiles {
             self.table = result.table
             self.known = Set(result.files.filter(\.hasNames).map(\.path))
             problems = result.files.compactMap(\.problem)
-            staleFile = result.files.compactMap(\.staleness).first
+            staleFile = result.staleFile
             for file in result.files { log(file) }
             if let excess = result.excess, result.table.reachedLimit != nil {
                 problems.append(excess)
@@ -175,6 +191,9 @@ struct HostsReading: Sendable {
 
     /// True if ``table`` differs from the former table.
     let hasChanged: Bool
+
+    /// Reason why a file cannot be read while its former names stay in ``table``; nil for none.
+    var staleFile: String? { files.lazy.compactMap(\.staleness).first }
 
     /// Description of the names or addresses that exceed a limit of ``table``; nil for none.
     var excess: String? {

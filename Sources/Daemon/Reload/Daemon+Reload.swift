@@ -41,8 +41,8 @@ extension Daemon {
 
     /// Checks the settings file, or another text, in the same way as a reload.
     ///
-    /// Binds new addresses only to find errors, and does not read hosts files. A check and a reload
-    /// do not overlap, because each needs memory for a second set of routes.
+    /// Binds new addresses and reads hosts files only to find errors. A check and a reload do not
+    /// overlap, because each needs memory for a second set of routes.
     package func check(_ other: (text: String, file: String)?) async -> ReloadReply {
         await settingsQueue.turn { [self] in
             let (outcome, discarded) = await checked(other)
@@ -83,9 +83,12 @@ extension Daemon {
             }
             // Valid settings can have an address that this service has no right to bind, such as a
             // port below 1024. A restart with this address would fail.
-            let errors =
+            var errors =
                 listenerManager.faults(binding: wanted)
                 + scrapePoints.faults(binding: wanted.metrics).map(StartError.metrics)
+            if let fault = await hosts.fault(changingTo: wanted.hosts) {
+                errors.append(.hosts(fault))
+            }
             outcome.problems += errors.map { problem($0, other?.file ?? source.file) }
             return (outcome, discarded)
         }
@@ -148,6 +151,8 @@ extension Daemon {
             scrapePoints.serve(scraped, as: settings.metrics)
             outcome.applied = true
             if let sweep { outcome.removedAnswers = await finish(sweep) }
+        } catch .stopping {
+            return nil
         } catch {
             components.forgetOtherUpstreams()
             outcome.problems = [problem(error, source.file)]
@@ -158,8 +163,6 @@ extension Daemon {
     private func read(
         _ file: String,
         _ load: @escaping @Sendable () throws(SettingsErrors) -> Settings
-        } catch .stopping {
-            return nil
     ) async -> Result<Settings, SettingsErrors> {
         let passed = listenerManager.listeners.filter(\.isPassed).map(\.address)
         do throws(SocketError) {
