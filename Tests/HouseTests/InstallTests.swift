@@ -230,6 +230,48 @@ struct InstallTests {
         #expect(try tree.text(service + ".before-install") == edited)
     }
 
+    @Test("the script neither replaces, copies nor removes a masked unit")
+    func maskedUnits() throws {
+        let tree = try Tree()
+        let unit = "etc/systemd/system/httpdnsd-ipv6.socket"
+        let path = tree.root.appending(path: unit).path
+        let record = "usr/local/share/httpdnsd/units.sha256"
+        func isMasked() throws -> Bool {
+            try FileManager.default.destinationOfSymbolicLink(atPath: path) == "/dev/null"
+        }
+        try tree.makeDirectory("etc/systemd/system")
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/null")
+        for _ in 1...2 {
+            let run = try tree.install()
+            #expect(run.output.contains("systemctl unmask httpdnsd-ipv6.socket"), "\(run.output)")
+            #expect(try isMasked() && !tree.exists(unit + ".before-install"))
+            #expect(try !tree.text(record).contains("ipv6"))
+        }
+        try tree.install("--uninstall")
+        #expect(try isMasked() && !tree.exists(unit + ".before-install"))
+        #expect(!tree.exists("etc/systemd/system/httpdnsd.socket"))
+    }
+
+    @Test("if the settings file is a link without a target, the script installs nothing")
+    func danglingSettings() throws {
+        let tree = try Tree()
+        let path = tree.root.appending(path: settings).path
+        try tree.makeDirectory("etc/httpdnsd")
+        try FileManager.default.createSymbolicLink(
+            atPath: path,
+            withDestinationPath: "/nonexistent/httpdnsd.yaml"
+        )
+        let run = try Run(
+            Repository.root.appending(path: "scripts/install"),
+            ["--destdir", tree.root.path, "--bin", Run.product("").path]
+        )
+        #expect(run.code == 1)
+        #expect(run.errors.contains("/nonexistent/httpdnsd.yaml, which does not exist"))
+        #expect(!tree.exists("usr"))
+        let target = try FileManager.default.destinationOfSymbolicLink(atPath: path)
+        #expect(target == "/nonexistent/httpdnsd.yaml")
+    }
+
     @Test("installing keeps existing settings")
     func keeps() throws {
         let tree = try Tree()
