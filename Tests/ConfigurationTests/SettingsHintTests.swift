@@ -132,6 +132,34 @@ struct SettingsHintTests {
         #expect(try settings(of: isp + "hosts: {files: [/etc/b]}").warnings.isEmpty)
     }
 
+    @Test("a file of `from` without a usable server causes a warning")
+    func resolverFiles() throws {
+        let folder = try TemporaryFolder()
+        let warnings = { (file: String) throws in
+            try settings(
+                of: "upstreams: [{name: office, from: \(file)}]",
+                environment: .reload
+            ).warnings.map(\.description)
+        }
+        let missing = "\(folder.path)/missing"
+        expectErrors(
+            try warnings(missing),
+            ["f:1:34: \(missing): open: No such file or directory: queries `office` fail"]
+        )
+        for text in ["", "nameserver 127.0.0.1\nnameserver ::1\n", "nameserver office\n"] {
+            let file = try folder.write(text, to: "resolv.conf")
+            expectErrors(
+                try warnings(file),
+                ["f:1:34: \(file) nameserver `office` fail"],
+                "\(text)"
+            )
+        }
+        let file = try folder.write("nameserver ::1\nnameserver 192.0.2.53\n", to: "resolv.conf")
+        #expect(try warnings(file).isEmpty)
+        // At the start, the check does not read the file.
+        #expect(try settings(of: "upstreams: [{name: office, from: \(missing)}]").warnings.isEmpty)
+    }
+
     @Test("a cache that is too large for the memory limit of the service causes a warning")
     func memoryLimit() throws {
         var environment = SettingsEnvironment()

@@ -72,6 +72,9 @@ extension Settings {
                 hint: "remove `\(option)` or `from`"
             )
         }
+        if case .file(let file) = source {
+            checkResolverFile(file, of: upstream, "\(path).from", &reading)
+        }
         let first = upstreams.firstIndex { $0.from == source }
         if source == .network, let first, "upstreams[\(first)]" != path {
             reading.report(
@@ -80,6 +83,27 @@ extension Settings {
                 hint: "`\(upstreams[first].name)` already has `from: network`"
             )
         }
+    }
+
+    /// Warns if the file of `from` has no usable server.
+    ///
+    /// This is no error, because another program, such as a VPN client, may write the file later.
+    private func checkResolverFile(
+        _ file: String,
+        of upstream: UpstreamSettings,
+        _ key: String,
+        _ reading: inout SettingsReading
+    ) {
+        let place = reading.place(of: key)
+        guard let fault = reading.environment.resolverFault(file) else {
+            return reading.warnIfOnlyForRoot(file, at: place)
+        }
+        reading.warn(
+            place,
+            "\(fault): until the file names a DNS server other than this machine, queries to the"
+                + " upstream `\(upstream.name)` fail",
+            hint: "write `nameserver ADDRESS` to the file, or wait until another program does so"
+        )
     }
 
     /// Warns if a plain upstream precedes an encrypted upstream: plain upstreams are queried last.

@@ -44,6 +44,11 @@ package struct SettingsEnvironment: Sendable {
     /// start.
     package var mayBeGroup: @Sendable (String) -> Bool = { _ in true }
 
+    /// Returns the reason why a file for `from` has no usable DNS server; nil if it has one.
+    ///
+    /// At the start of the daemon, always returns nil, because a slow disk must not delay the start.
+    package var resolverFault: @Sendable (String) -> String? = { _ in nil }
+
     /// Returns the installed units of the service for `--check`; otherwise nil.
     var serviceUnits: @Sendable () -> ServiceUnits? = { nil }
 
@@ -93,6 +98,7 @@ package struct SettingsEnvironment: Sendable {
             }
         }
         environment.mayBeGroup = { GroupFile.number(of: $0) != nil }
+        environment.resolverFault = { ResolverFileWatch.fault(of: $0) }
         environment.isDirectory = { RegularFile.fault(of: $0) == .notRegular(.directory) }
         return environment
     }

@@ -32,7 +32,7 @@ extension Components {
                 logger.notice(
                     "upstream \(upstream.name): servers: \(texts.isEmpty ? "none" : texts.joined(separator: ", "))"
                 )
-                upstream.use(all, absence: fault ?? "\(path) has no usable nameserver")
+                upstream.use(all, absence: fault ?? ResolverFileWatch.noServer(in: path))
                 network.withdraw(former.filter { known[$0.key] == nil }.map(\.value))
             }
         }

@@ -36,6 +36,25 @@ package final class ResolverFileWatch {
         update()
     }
 
+    /// Returns the reason why a file has no usable server; nil if it has one.
+    package nonisolated static func fault(of path: String) -> String? {
+        do throws(FileFault) {
+            let (entry, _) = LinkResolvers.reading(
+                resolvConf: try ResolverFiles.read(path),
+                .file,
+                link: ""
+            )
+            return entry.servers.allSatisfy(\.address.isOwn) ? noServer(in: path) : nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// Returns the reason why the upstream has no server, if the file can be read.
+    package nonisolated static func noServer(in path: String) -> String {
+        "\(path) has no usable nameserver"
+    }
+
     /// Reads the file again.
     package func update() {
         var text = ""
