@@ -121,6 +121,7 @@ package final class Daemon {
             signals = try Self.signals()
             try listenerManager.takePassed()
             let bound = try listenerManager.bind(components.settings)
+            for warning in bound.warnings { logger.warning("\(warning)") }
             let socket = try firstControlSocket()
             try accelerator.load(components.settings, in: dependencies)
             dropCapabilities()

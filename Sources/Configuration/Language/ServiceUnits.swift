@@ -91,6 +91,11 @@ package struct ServiceUnits {
             return (String(line[..<sign]), String(line[line.index(after: sign)...]))
         }
     }
+    /// Command that shows why systemd has not passed sockets for an address of the socket units.
+    package static func statusCommand(for address: SocketAddress) -> String {
+        "systemctl status \(socket(for: address))"
+    }
+
 
     private static func text(_ path: String) -> String? {
         (try? RegularFile(path).read(atMost: 64 << 10)).map { String(decoding: $0, as: UTF8.self) }

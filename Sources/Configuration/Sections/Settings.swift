@@ -4,7 +4,9 @@ package import DNSWire
 package import Net
 
 package struct Settings: Sendable, Equatable {
-    package var listen = ["127.0.0.1:53", "[::1]:53"].compactMap { SocketAddress($0) }
+    package static let defaultListen = ["127.0.0.1:53", "[::1]:53"].compactMap { SocketAddress($0) }
+
+    package var listen = Self.defaultListen
 
     /// True if no file sets `listen`.
     ///
@@ -157,7 +159,8 @@ extension Settings {
             an explicit `allow`. If a default address does not exist, the daemon logs a warning. \
             If a configured address does not exist, the daemon serves the address as soon as an \
             interface has it. Addresses in systemd's httpdnsd.socket and httpdnsd-ipv6.socket are \
-            always served. The service cannot bind ports below 1024: add such addresses to \
+            always served. If httpdnsd-ipv6.socket fails, the daemon logs a warning, and serves \
+            only IPv4. The service cannot bind ports below 1024: add such addresses to \
             httpdnsd.socket.
             """
         },

@@ -214,6 +214,12 @@ package enum StartError: Error, CustomStringConvertible {
         case .listen(let address, let error) where error.isForbidden:
             "cannot listen on \(address): no permission for ports below 1024; "
                 + ServiceUnits.advice(for: address)
+        case .listen(let address, let error)
+        where error.isForbidden && Settings.defaultListen.contains(address):
+            "cannot listen on \(address): no permission for ports below 1024, and no socket from "
+                + "systemd; if the daemon runs as httpdnsd.service, "
+                + "`\(ServiceUnits.statusCommand(for: address))` shows the cause; otherwise grant "
+                + "CAP_NET_BIND_SERVICE, or use another port"
                 + "; or grant CAP_NET_BIND_SERVICE, or use another port"
         case .listen(let address, let error) where error.isAddressMissing:
             "cannot listen on \(address): this machine does not have that address (\(error)); "

@@ -25,6 +25,9 @@ final class ListenerManager {
     /// Bound addresses without workers; closed when the value is released.
     struct Bound {
         fileprivate var places: [Place] = []
+
+        /// Warnings about addresses that were skipped.
+        fileprivate(set) var warnings: [String] = []
     }
 
     struct Handlers {
@@ -78,9 +81,10 @@ final class ListenerManager {
     /// Binds new addresses of the settings, and adopts the sockets from systemd.
     ///
     /// - The daemon also serves a passed socket with an address that is not in `listen`.
-    /// - A default address that the machine lacks is skipped if another address remains. With
-    ///   passed sockets, a default address that the daemon has no permission to bind is also
-    ///   skipped.
+    /// - If no file sets `listen`, an address that the machine lacks is skipped if another address
+    ///   remains.
+    /// - With passed sockets, a default address that the daemon has no permission to bind is
+    ///   skipped, also if a file sets `listen`: its socket unit has probably failed.
     /// - An address set in `listen` is bound even if the machine lacks the address, because an
     ///   interface may get the address later.
     ///
@@ -106,7 +110,7 @@ final class ListenerManager {
                 bound.places.append(place)
             } catch {
                 guard let fault = ignorable(error, settings) else { throw error }
-                logger.warning("not listening on \(address): \(fault), ignoring")
+                bound.warnings.append(warning(of: fault, at: address))
                 missing = error
             }
         }
@@ -117,8 +121,9 @@ final class ListenerManager {
 
     /// Binds the new addresses of the settings as a reload would, and closes them again.
     ///
-    /// - Returns: the errors because of which a reload would fail.
-    func faults(binding settings: Settings) -> [StartError] {
+    /// - Returns: the errors because of which a reload would fail, and warnings about addresses that
+    ///   a reload would skip.
+    func faults(binding settings: Settings) -> (errors: [StartError], warnings: [String]) {
         var bound = Bound()
         var errors: [StartError] = []
         // Two sockets are enough for the check: more sockets would share the port in the same way.
@@ -128,15 +133,16 @@ final class ListenerManager {
             do throws(StartError) {
                 bound.places.append(try place(at: address, workers: workers, settings))
             } catch {
-                if ignorable(error, settings) == nil {
-                    errors.append(error)
-                } else {
+                if let fault = ignorable(error, settings) {
+                    bound.warnings.append(warning(of: fault, at: address))
                     missing = error
+                } else {
+                    errors.append(error)
                 }
             }
         }
         if let missing, bound.places.isEmpty, remaining(settings).isEmpty { errors.append(missing) }
-        return errors
+        return (errors, bound.warnings)
     }
 
     private func new(_ wanted: [SocketAddress]) -> [SocketAddress] {
@@ -147,11 +153,18 @@ final class ListenerManager {
     ///
     /// Only default addresses are skipped, and, if the kernel has no IPv6, all IPv6 addresses.
     private func ignorable(_ error: StartError, _ settings: Settings) -> SocketError? {
-        guard case .listen(_, let fault) = error else { return nil }
+        guard case .listen(let address, let fault) = error else { return nil }
         if case .system(_, EAFNOSUPPORT) = fault { return fault }
+        if fault.isAddressMissing { return settings.listenMark.isDefault ? fault : nil }
         let hasPassed = !passed.isEmpty || listeners.contains(where: \.isPassed)
-        let isSkipped = fault.isAddressMissing || fault.isForbidden && hasPassed
-        return settings.listenMark.isDefault && isSkipped ? fault : nil
+        let isSkipped = fault.isForbidden && hasPassed
+        return isSkipped && Settings.defaultListen.contains(address) ? fault : nil
+    }
+
+    private func warning(of fault: SocketError, at address: SocketAddress) -> String {
+        let command = ServiceUnits.statusCommand(for: address)
+        let hint = fault.isForbidden ? " (if systemd opens this port: `\(command)`)" : ""
+        return "not listening on \(address): \(fault)\(hint), ignoring"
     }
 
     private func place(

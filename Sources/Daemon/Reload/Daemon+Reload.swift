@@ -83,13 +83,13 @@ extension Daemon {
             }
             // Valid settings can have an address that this service has no right to bind, such as a
             // port below 1024. A restart with this address would fail.
-            var errors =
-                listenerManager.faults(binding: wanted)
-                + scrapePoints.faults(binding: wanted.metrics).map(StartError.metrics)
+            var (errors, warnings) = listenerManager.faults(binding: wanted)
+            errors += scrapePoints.faults(binding: wanted.metrics).map(StartError.metrics)
             if let fault = await hosts.fault(changingTo: wanted.hosts) {
                 errors.append(.hosts(fault))
             }
             outcome.problems += errors.map { problem($0, other?.file ?? source.file) }
+            outcome.warnings += warnings.map { Self.complaint($0, other?.file ?? source.file) }
             return (outcome, discarded)
         }
     }
@@ -119,6 +119,7 @@ extension Daemon {
             defer { settingsQueue.add { [self, unused] in await release(unused) } }
             let renamed = try await renamedRoutes(new)
             let bound = try listenerManager.bind(settings)
+            outcome.warnings += bound.warnings.map { Self.complaint($0, source.file) }
             let scraped = try bindMetrics(settings.metrics)
             var hosts: HostsFiles?
             if settings.hosts != components.settings.hosts {
