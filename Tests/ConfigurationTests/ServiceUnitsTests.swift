@@ -5,7 +5,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite("--check warns about listen addresses that the service cannot bind")
+@Suite("--check warns about settings for which the service has no permission")
 struct ServiceUnitsTests {
     private let root = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
 
@@ -22,6 +22,13 @@ struct ServiceUnitsTests {
     }
 
     private func warnings(_ listen: String...) throws -> [String] {
+        let list = listen.map { "\"\($0)\"" }.joined(separator: ", ")
+        return try warnings(
+            of: "listen: [\(list)]\nallow: [127.0.0.0/8, \"::1\", 192.0.2.0/24]\n"
+        )
+    }
+
+    private func warnings(of text: String) throws -> [String] {
         try write("1024\n", to: "ports")
         var environment = SettingsEnvironment()
         environment.serviceUnits = {
@@ -30,9 +37,8 @@ struct ServiceUnitsTests {
                 ports: root.appending(path: "ports").path
             )
         }
-        let list = listen.map { "\"\($0)\"" }.joined(separator: ", ")
-        let text = isp + "listen: [\(list)]\nallow: [127.0.0.0/8, \"::1\", 192.0.2.0/24]\n"
-        return try settings(of: text, environment: environment).warnings.map(\.description)
+        return try settings(of: isp + text, environment: environment).warnings
+            .map(\.description)
     }
 
     private func install() throws {
@@ -101,5 +107,40 @@ struct ServiceUnitsTests {
             try write(lines.prefix(count).joined(), to: "etc/httpdnsd.service.d/ports.conf")
             #expect(try warnings("192.0.2.1:53").isEmpty == (count == 3), "\(count) lines")
         }
+    }
+
+    @Test("the service can write only to its own directories, and has its own /tmp")
+    func writing() throws {
+        defer { try? FileManager.default.removeItem(at: root) }
+        let text = """
+            cache: {snapshot: /srv/snap/cache}
+            control: {socket: /tmp/httpdnsd.sock}
+            metrics: {listen: [/home/m.sock, /var/run/httpdnsd/m.sock]}
+            """
+        #expect(try warnings(of: text).isEmpty, "the units are not installed")
+        try install()
+        expectErrors(
+            try warnings(of: text),
+            [
+                "f:2:19: httpdnsd.service /srv/snap/cache /run/httpdnsd and /var/lib/httpdnsd "
+                    + "ProtectSystem=strict not be saved",
+                "f:3:19: httpdnsd.service /tmp/httpdnsd.sock PrivateTmp= httpdnsctl",
+                "f:4:20: httpdnsd.service /home/m.sock ProtectSystem=strict",
+            ]
+        )
+        let own = "cache: {snapshot: /var/lib/httpdnsd/c}\ncontrol: {socket: /run/httpdnsd/c}"
+        #expect(try warnings(of: own).isEmpty)
+        #expect(try warnings(of: "cache: {snapshot: /var/lib/httpdnsd2/c}").count == 1)
+        let dropIn = "etc/httpdnsd.service.d/paths.conf"
+        try write("ReadWritePaths=-/srv /home\nBindPaths=/x:/y:norbind\n", to: dropIn)
+        #expect(try warnings(of: text).count == 1)
+        #expect(try warnings(of: "cache: {snapshot: /y/c}").isEmpty)
+        try write("ReadWritePaths=/srv\nReadWritePaths=\n", to: dropIn)
+        #expect(try warnings(of: text).count == 3)
+        // DynamicUser= implies both restrictions.
+        try write("ProtectSystem=full\nPrivateTmp=no\n", to: dropIn)
+        #expect(try warnings(of: text).count == 3)
+        try write("DynamicUser=no\nProtectSystem=full\nPrivateTmp=no\n", to: dropIn)
+        #expect(try warnings(of: text).isEmpty)
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Addresses on which httpdnsd.service can listen, according to the installed systemd units.
+/// Permissions of httpdnsd.service, according to the installed systemd units.
 package struct ServiceUnits {
     private static let sockets = ["httpdnsd.socket", "httpdnsd-ipv6.socket"]
 
@@ -17,13 +17,16 @@ package struct ServiceUnits {
     /// First port that needs no capability.
     private var unprivilegedPort: UInt16
 
-    /// Reads the units; nil if they are not installed, or if the service may bind every port.
+    private let service: Sandbox
+
+    /// Reads the units; nil if they are not installed.
     init?(
         in directories: [String] = Self.directories,
         ports: String = "/proc/sys/net/ipv4/ip_unprivileged_port_start"
     ) {
         let service = Self.lines(of: "httpdnsd.service", in: directories)
-        guard !service.isEmpty, !Self.mayBindAll(service) else { return nil }
+        guard !service.isEmpty else { return nil }
+        self.service = Sandbox(service)
         unprivilegedPort = Self.text(ports).flatMap { UInt16($0.prefix(while: \.isNumber)) } ?? 1024
         for socket in Self.sockets {
             var addresses: [String: Set<SocketAddress>] = [:]
@@ -46,28 +49,13 @@ package struct ServiceUnits {
         }
     }
 
-    /// True if the service has CAP_NET_BIND_SERVICE in the network namespace of the host.
-    ///
-    /// An empty value of a capability setting removes the values before it.
-    private static func mayBindAll(_ service: [(key: String, value: String)]) -> Bool {
-        let capability = "CAP_NET_BIND_SERVICE"
-        // Without these settings, a service has no ambient capability, but all others.
-        var (ambient, bounding, hasPrivateUsers) = ("", String?.none, false)
-        for (key, value) in service {
-            switch key {
-            case "AmbientCapabilities": ambient = value.isEmpty ? "" : ambient + value
-            case "CapabilityBoundingSet": bounding = value.isEmpty ? "" : (bounding ?? "") + value
-            case "PrivateUsers": hasPrivateUsers = !["no", "false", "off", "0"].contains(value)
-            default: break
-            }
-        }
-        let isInSet = bounding.map { $0.contains(capability) && !$0.contains("~") } ?? true
-        return !hasPrivateUsers && ambient.contains(capability) && isInSet
-    }
-
     func canListen(on address: SocketAddress) -> Bool {
         address.port == 0 || address.port >= unprivilegedPort || passed.contains(address)
+            || service.has(["CAP_NET_BIND_SERVICE"])
     }
+
+    /// Returns the reason why the service cannot keep or share a file at a path; nil if it can.
+    func obstacle(toWriting path: String) -> String? { service.obstacle(toWriting: path) }
 
     /// Assignments in a unit and its drop-ins, in the order in which systemd reads them.
     private static func lines(
@@ -85,17 +73,11 @@ package struct ServiceUnits {
         }
         let files = [main] + dropIns.sorted { $0.key < $1.key }.map(\.value)
         return files.flatMap { (text($0) ?? "").split(separator: "\n") }.compactMap { line in
-            // Removes all spaces; also a list of capabilities can be checked without its spaces.
-            let line = line.filter { $0 != " " && $0 != "\t" }
             guard let sign = line.firstIndex(of: "=") else { return nil }
-            return (String(line[..<sign]), String(line[line.index(after: sign)...]))
+            let words = line[line.index(after: sign)...].split(whereSeparator: \.isWhitespace)
+            return (line[..<sign].filter { !$0.isWhitespace }, words.joined(separator: " "))
         }
     }
-    /// Command that shows why systemd has not passed sockets for an address of the socket units.
-    package static func statusCommand(for address: SocketAddress) -> String {
-        "systemctl status \(socket(for: address))"
-    }
-
 
     private static func text(_ path: String) -> String? {
         (try? RegularFile(path).read(atMost: 64 << 10)).map { String(decoding: $0, as: UTF8.self) }
@@ -105,6 +87,11 @@ package struct ServiceUnits {
 extension ServiceUnits {
     /// Name of the socket unit for an address of this family.
     static func socket(for address: SocketAddress) -> String { sockets[address.isIPv6 ? 1 : 0] }
+
+    /// Command that shows why systemd has not passed sockets for an address of the socket units.
+    package static func statusCommand(for address: SocketAddress) -> String {
+        "systemctl status \(socket(for: address))"
+    }
 
     /// Text that describes how to add an address to its socket unit.
     ///

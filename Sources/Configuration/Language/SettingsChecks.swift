@@ -15,6 +15,7 @@ extension Settings {
         checkControl(&reading)
         checkHosts(&reading)
         checkMetrics(&reading)
+        checkUnits(&reading)
         checkThatSomethingAnswers(&reading)
     }
 }

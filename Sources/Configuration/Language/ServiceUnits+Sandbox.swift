@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension ServiceUnits {
+    /// Restrictions of the service; see systemd.exec(5).
+    struct Sandbox {
+        private var ambient: Set<Substring> = []
+
+        /// Bounding set of capabilities; nil for all.
+        private var bounding: Set<Substring>?
+
+        private var hasPrivateUsers = false
+        private var hasDynamicUser = false
+        private var hasPrivateTemporary = false
+        private var protectsSystem = false
+
+        /// Directories and files in which the service may write, by setting.
+        private var writable: [String: [String]] = [:]
+
+        /// Settings with names of directories that systemd creates, and the parent directories.
+        ///
+        /// systemd also creates ConfigurationDirectory=, but the service may not write there.
+        private static let parents = [
+            "RuntimeDirectory": "/run", "StateDirectory": "/var/lib",
+            "CacheDirectory": "/var/cache", "LogsDirectory": "/var/log",
+        ]
+
+        /// Reads assignments of a unit; an empty value removes the values of a list before it.
+        init(_ lines: [(key: String, value: String)]) {
+            for (key, value) in lines {
+                let words = value.split(separator: " ")
+                let isOn = !["no", "false", "off", "0"].contains(value)
+                switch key {
+                case "AmbientCapabilities": ambient = words.isEmpty ? [] : ambient.union(words)
+                case "CapabilityBoundingSet":
+                    bounding = words.isEmpty ? [] : (bounding ?? []).union(words)
+                case "PrivateUsers": hasPrivateUsers = isOn
+                case "DynamicUser": hasDynamicUser = isOn
+                case "PrivateTmp": hasPrivateTemporary = isOn
+                case "ProtectSystem": protectsSystem = value == "strict"
+                default: note(words, of: key)
+                }
+            }
+        }
+
+        private mutating func note(_ words: [Substring], of key: String) {
+            let isPath = ["ReadWritePaths", "BindPaths"].contains(key)
+            guard isPath || Self.parents[key] != nil else { return }
+            guard !words.isEmpty else {
+                writable[key] = nil
+                return
+            }
+            for word in words {
+                // `-` and `+` are flags. The parts after `:` are options, or, of BindPaths=, the
+                // place at which the service sees the path.
+                let parts = word.drop { $0 == "-" || $0 == "+" }.split(separator: ":")
+                guard let first = parts.first else { continue }
+                let path = key == "BindPaths" && parts.count > 1 ? parts[1] : first
+                let parent = Self.parents[key].map { "\($0)/" } ?? ""
+                writable[key, default: []].append(Self.plain(parent + path))
+            }
+        }
+
+        /// True if the service has the capabilities outside of a user namespace.
+        func has(_ capabilities: Set<Substring>) -> Bool {
+            // `~` inverts a set: such a set counts as a set without the capabilities.
+            let isInSet = bounding.map { set in
+                set.isSuperset(of: capabilities) && !set.contains { $0.hasPrefix("~") }
+            }
+            return !hasPrivateUsers && ambient.isSuperset(of: capabilities) && isInSet ?? true
+        }
+
+        /// Returns the reason why the service cannot keep or share a file at a path; nil if it can.
+        func obstacle(toWriting path: String) -> String? {
+            let path = Self.plain(path)
+            // DynamicUser= implies both restrictions.
+            if hasPrivateTemporary || hasDynamicUser,
+                let directory = ["/tmp", "/var/tmp"].first(where: { Self.contains($0, path) })
+            {
+                return "the service has its own \(directory) (PrivateTmp=), which systemd removes"
+            }
+            guard protectsSystem || hasDynamicUser else { return nil }
+            let paths = writable.values.joined().sorted()
+            guard !paths.contains(where: { Self.contains($0, path) }) else { return nil }
+            return "the service may write only to "
+                + (paths.isEmpty ? "no directory" : paths.joined(separator: " and "))
+                + " (ProtectSystem=strict)"
+        }
+
+        /// Replaces the link /var/run by its target.
+        private static func plain(_ path: String) -> String {
+            path.hasPrefix("/var/run/") ? String(path.dropFirst("/var".count)) : path
+        }
+
+        private static func contains(_ directory: String, _ path: String) -> Bool {
+            path == directory
+                || path.hasPrefix(directory.hasSuffix("/") ? directory : directory + "/")
+        }
+    }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Settings {
+    /// Warns of settings that need more permissions than the installed units grant.
+    func checkUnits(_ reading: inout SettingsReading) {
+        guard let units = reading.environment.serviceUnits() else { return }
+        if case .file(let path) = cache.snapshot {
+            warn(of: path, "cache.snapshot", "the cache will not be saved", units, &reading)
+        }
+        if reading.has("control.socket"), !reading.isDamaged("control.socket") {
+            let effect = "httpdnsctl cannot connect"
+            warn(of: control.socket, "control.socket", effect, units, &reading)
+        }
+        for (index, place) in metrics.listen.enumerated() {
+            guard case .path(let path) = place else { continue }
+            warn(of: path, "metrics.listen[\(index)]", "no program can read it", units, &reading)
+        }
+    }
+
+    private func warn(
+        of path: String,
+        _ key: String,
+        _ effect: String,
+        _ units: ServiceUnits,
+        _ reading: inout SettingsReading
+    ) {
+        guard let obstacle = units.obstacle(toWriting: path) else { return }
+        reading.warn(
+            reading.place(of: key),
+            "httpdnsd.service cannot use \(path): \(obstacle); \(effect)",
+            hint: "use a path in /run/httpdnsd or /var/lib/httpdnsd, or add ReadWritePaths= with "
+                + "`systemctl edit httpdnsd`"
+        )
+    }
+}
