@@ -24,6 +24,9 @@ final class Accelerator: ManagedAccelerator {
     private(set) var kernel: KernelAnswers?
     private var obstacle = "not started"
 
+    /// Error of the load of the BPF program; nil if the load succeeded, or was not attempted.
+    private var failure: AccelerationError?
+
     /// Delay before the load of the BPF program; nil until the delay begins.
     private var delay: Waiter?
 
@@ -125,8 +128,28 @@ final class Accelerator: ManagedAccelerator {
         case .failure(let error):
             guard settings.accelerate.loopback != .required else { throw .acceleration(error) }
             obstacle = "\(error)"
+            failure = error
             logger.info("acceleration: off, workers answer all queries: \(error)")
         }
+    }
+
+    /// Error because of which the daemon could not start with these settings; nil for none.
+    ///
+    /// A reload does not load the BPF program, so the result of the load at the start counts.
+    func fault(startingWith settings: Settings) -> StartError? {
+        guard settings.accelerate.loopback == .required, let failure else { return nil }
+        return .accelerationAtStart(failure)
+    }
+
+    /// Warning if the daemon has never tried to load the BPF program that the settings require.
+    func warning(startingWith settings: Settings) -> String? {
+        guard settings.accelerate.loopback == .required, kernel == nil, failure == nil,
+            loading == nil
+        else { return nil }
+        return
+            "`accelerate.loopback: required` is not tested, because the daemon started with `off`: "
+            + "without Linux 6.6 or the capabilities, the next start would fail; to test, restart "
+            + "with `auto`, then run `httpdnsctl status`"
     }
 
     private func begin(_ kernel: KernelAnswers) {

@@ -109,6 +109,25 @@ struct ServiceUnitsTests {
         }
     }
 
+    @Test("`accelerate.loopback: required` needs the drop-in httpdnsd-accelerate.conf")
+    func acceleration() throws {
+        defer { try? FileManager.default.removeItem(at: root) }
+        let required = "accelerate: {loopback: required}"
+        #expect(try warnings(of: required).isEmpty, "the units are not installed")
+        try install()
+        expectErrors(
+            try warnings(of: required),
+            ["f:2:24: httpdnsd.service `accelerate.loopback: required` would have no DNS auto"]
+        )
+        #expect(try warnings(of: "accelerate: {loopback: auto}").isEmpty)
+        let file = Self.repository.appending(path: "systemd/httpdnsd-accelerate.conf")
+        let dropIn = try String(contentsOf: file, encoding: .utf8)
+        try write(dropIn, to: "etc/httpdnsd.service.d/accelerate.conf")
+        #expect(try warnings(of: required).isEmpty)
+        try write("[Service]\nPrivateUsers=yes\n", to: "etc/httpdnsd.service.d/b.conf")
+        #expect(try warnings(of: required).count == 1)
+    }
+
     @Test("the service can write only to its own directories, and has its own /tmp")
     func writing() throws {
         defer { try? FileManager.default.removeItem(at: root) }

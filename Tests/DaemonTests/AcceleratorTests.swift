@@ -13,6 +13,39 @@ import Testing
 
 @Suite("Acceleration that the machine does not offer")
 struct AcceleratorTests {
+    private static func settings(_ loopback: AccelerateSettings.Loopback) -> Settings {
+        var settings = Settings()
+        settings.accelerate.loopback = loopback
+        return settings
+    }
+
+    @Test(
+        "if acceleration has failed, or is off, `required` is refused, or causes a warning",
+        arguments: [AccelerateSettings.Loopback.auto, .off]
+    )
+    @ServiceLoop
+    func required(_ running: AccelerateSettings.Loopback) async throws {
+        let cache = AnswerCache(limit: 1 << 20, origin: Clock.now, seed: 1)
+        let accelerator = Accelerator(cache, clocks: .system, logger: LogRecorder().logger)
+        var dependencies = Dependencies.system
+        dependencies.kernel = { _, _, _ throws(AccelerationError) in
+            throw .forbidden(what: "the map of settings")
+        }
+        try accelerator.load(Self.settings(running), in: dependencies)
+        let required = Self.settings(.required)
+        #expect(accelerator.fault(startingWith: required) == nil)
+        try await accelerator.start(Self.settings(running), at: [])
+        defer { accelerator.stop() }
+        let fault = accelerator.fault(startingWith: required).map { "\($0)" }
+        #expect((fault?.contains("CAP_BPF") ?? false) == (running == .auto))
+        #expect((fault?.contains("would have no DNS") ?? false) == (running == .auto))
+        #expect((accelerator.warning(startingWith: required) != nil) == (running == .off))
+        for other in [AccelerateSettings.Loopback.auto, .off] {
+            #expect(accelerator.fault(startingWith: Self.settings(other)) == nil)
+            #expect(accelerator.warning(startingWith: Self.settings(other)) == nil)
+        }
+    }
+
     /// Starts an accelerator without CAP_BPF; returns its log.
     @ServiceLoop
     private func start(_ loopback: AccelerateSettings.Loopback) async throws -> [String] {

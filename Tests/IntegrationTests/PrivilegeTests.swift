@@ -65,6 +65,19 @@ struct PrivilegeTests {
         try daemon.stop()
     }
 
+    @Test("`check` and `reload` refuse `accelerate.loopback: required` without the capabilities")
+    func requiredAcceleration() throws {
+        let daemon = try TestDaemon(unusedUpstream, under: ["setpriv", "--bounding-set", "-all"])
+        _ = try daemon.program.line(with: "acceleration: off")
+        try daemon.rewrite("\(unusedUpstream)\naccelerate: {loopback: required}")
+        for verb in ["check", "reload"] {
+            let end = try daemon.control(verb)
+            #expect(end.status == 1, "\(verb): \(end)")
+            #expect(end.errors.contains("this machine would have no DNS"), "\(verb): \(end)")
+        }
+        try daemon.stop()
+    }
+
     /// Script that runs a command with two writable directories.
     ///
     /// The script acts as ProtectSystem=strict, RuntimeDirectory= and StateDirectory=

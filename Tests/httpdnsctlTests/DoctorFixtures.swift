@@ -179,10 +179,10 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         Fixture("wrong", .settings, .failure, "3:1: unknown key") {
             $0.settings = .init(status: 2, output: "/etc/x.yaml:3:1: unknown key\n")
         },
-        Fixture("an address for root only", .settings, .failure, "httpdnsd --check") {
+        Fixture("a setting that the service cannot use", .settings, .failure, "httpdnsd --check") {
             $0.settings = .init(
                 status: 0,
-                output: "warning: x:1:1: httpdnsd.service cannot listen on 192.0.2.1:53: it\nok\n"
+                output: "warning: x:1:1: after a restart, this machine would have no DNS\nok\n"
             )
         },
         Fixture("missing credentials of the unit", .settings, .ok, "without credentials") {

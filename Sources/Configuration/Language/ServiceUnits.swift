@@ -54,6 +54,9 @@ package struct ServiceUnits {
             || service.has(["CAP_NET_BIND_SERVICE"])
     }
 
+    /// True if the service can load the BPF program, if the kernel supports it.
+    var canAccelerate: Bool { service.has(["CAP_BPF", "CAP_NET_ADMIN"]) }
+
     /// Returns the reason why the service cannot keep or share a file at a path; nil if it can.
     func obstacle(toWriting path: String) -> String? { service.obstacle(toWriting: path) }
 

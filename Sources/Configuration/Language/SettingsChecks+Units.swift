@@ -4,6 +4,15 @@ extension Settings {
     /// Warns of settings that need more permissions than the installed units grant.
     func checkUnits(_ reading: inout SettingsReading) {
         guard let units = reading.environment.serviceUnits() else { return }
+        if accelerate.loopback == .required, !units.canAccelerate {
+            reading.warn(
+                reading.place(of: "accelerate.loopback"),
+                "httpdnsd.service does not have the capabilities for `accelerate.loopback: "
+                    + "required`: after a restart, this machine would have no DNS",
+                hint: "install httpdnsd-accelerate.conf as the comments in this file describe, or "
+                    + "use `auto`"
+            )
+        }
         if case .file(let path) = cache.snapshot {
             warn(of: path, "cache.snapshot", "the cache will not be saved", units, &reading)
         }

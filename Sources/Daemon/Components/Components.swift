@@ -177,6 +177,9 @@ package enum StartError: Error, CustomStringConvertible {
     case cache(octets: Int)
 
     case acceleration(AccelerationError)
+
+    /// The settings now require acceleration, but its start has failed.
+    case accelerationAtStart(AccelerationError)
     case vendor(String, String)
     case upstream(String, String)
     case fleet(String)
@@ -197,8 +200,8 @@ package enum StartError: Error, CustomStringConvertible {
     package var exitCode: Int32 {
         switch self {
         case .listen(_, let error): error.isForbidden ? 78 : 1
-        case .listenBeside, .passedElsewhere, .passed, .metrics, .hosts, .acceleration, .vendor,
-            .upstream, .fleet:
+        case .listenBeside, .passedElsewhere, .passed, .metrics, .hosts, .acceleration,
+            .accelerationAtStart, .vendor, .upstream, .fleet:
             78
         case .controlInUse, .stopping, .workers, .system, .cache, .library, .openSSL: 1
         }
@@ -211,15 +214,15 @@ package enum StartError: Error, CustomStringConvertible {
                 + (address.port == 53
                     ? "`sudo httpdnsctl doctor` shows the program and how to free the port"
                     : "`sudo ss -tulpn 'sport = :\(address.port)'` shows the program")
-        case .listen(let address, let error) where error.isForbidden:
-            "cannot listen on \(address): no permission for ports below 1024; "
-                + ServiceUnits.advice(for: address)
         case .listen(let address, let error)
         where error.isForbidden && Settings.defaultListen.contains(address):
             "cannot listen on \(address): no permission for ports below 1024, and no socket from "
                 + "systemd; if the daemon runs as httpdnsd.service, "
                 + "`\(ServiceUnits.statusCommand(for: address))` shows the cause; otherwise grant "
                 + "CAP_NET_BIND_SERVICE, or use another port"
+        case .listen(let address, let error) where error.isForbidden:
+            "cannot listen on \(address): no permission for ports below 1024; "
+                + ServiceUnits.advice(for: address)
                 + "; or grant CAP_NET_BIND_SERVICE, or use another port"
         case .listen(let address, let error) where error.isAddressMissing:
             "cannot listen on \(address): this machine does not have that address (\(error)); "
@@ -252,6 +255,10 @@ package enum StartError: Error, CustomStringConvertible {
                 + "the package libssl3 (other distributions: openssl), then reload"
         case .acceleration(let error):
             "cannot enable acceleration (`accelerate.loopback: required`): \(error)"
+        case .accelerationAtStart(let error):
+            "the next start would fail, and this machine would have no DNS: with "
+                + "`accelerate.loopback: required`, the daemon needs acceleration, but at the last "
+                + "start: \(error); correct this, and restart with `auto` before you set `required`"
         case .vendor(let name, let why): "vendor \(name): \(why)"
         case .upstream(let name, let why): "upstream \(name): \(why)"
         case .fleet(let why): "fleet: \(why)"

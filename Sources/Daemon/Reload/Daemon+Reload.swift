@@ -88,6 +88,8 @@ extension Daemon {
             if let fault = await hosts.fault(changingTo: wanted.hosts) {
                 errors.append(.hosts(fault))
             }
+            if let fault = accelerator.fault(startingWith: wanted) { errors.append(fault) }
+            if let warning = accelerator.warning(startingWith: wanted) { warnings.append(warning) }
             outcome.problems += errors.map { problem($0, other?.file ?? source.file) }
             outcome.warnings += warnings.map { Self.complaint($0, other?.file ?? source.file) }
             return (outcome, discarded)
@@ -109,6 +111,10 @@ extension Daemon {
         do throws(StartError) {
             let prepared = try await PreparedReload.make(wanted, after: components.settings)
             outcome = prepared.outcome
+            if let fault = accelerator.fault(startingWith: wanted) { throw fault }
+            if let warning = accelerator.warning(startingWith: wanted) {
+                outcome.warnings.append(Self.complaint(warning, source.file))
+            }
             let settings = prepared.settled.settings
             let new = try await Components.make(
                 prepared.settled,

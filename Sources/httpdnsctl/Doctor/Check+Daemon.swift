@@ -135,7 +135,7 @@ extension Check {
         // Ignores errors about missing credentials, because systemd passes credentials only to
         // httpdnsd.service, and not to this run of `httpdnsd --check`.
         let lines = check.output.split(separator: "\n").map(String.init)
-        let faults = ["only root can read", "httpdnsd.service cannot listen"]
+        let faults = ["only root can read", "would have no DNS"]
         if let line = lines.first(where: { line in faults.contains { line.contains($0) } }) {
             return .failure(line, fix: "run httpdnsd --check for a hint")
         }
