@@ -192,7 +192,9 @@ let package = Package(
         // Layer 6: settings; listeners.
         .target(
             name: "Configuration",
-            dependencies: ["CYAML", "Control", "DNSWire", "HTTPDNS", "Net", logging],
+            dependencies: [
+                "CYAML", "Control", "DNSCache", "DNSWire", "HTTPDNS", "Net", logging,
+            ],
             swiftSettings: product
         ),
         .target(

@@ -179,6 +179,20 @@ struct SettingsHintTests {
         #expect(try warnings("64MiB", 256 << 20).isEmpty)
     }
 
+    @Test("a cache for which the system refuses the address space causes a warning")
+    func addressSpace() throws {
+        var environment = SettingsEnvironment()
+        environment.mayCreateCache = { $0 < 32 << 30 }
+        environment.memoryLimit = { 2 << 30 }
+        let warnings = { (size: String) throws in
+            try settings(of: isp + "cache: {size: \(size)}", environment: environment).warnings
+                .map(\.description)
+        }
+        expectErrors(try warnings("32GiB"), ["f:2:15: `cache.size` would have no DNS"])
+        #expect(try warnings("128MiB").isEmpty)
+        #expect(SettingsEnvironment.reload.mayCreateCache(1 << 20))
+    }
+
     @Test("more workers than the common limit of all addresses (128) cause a warning")
     func workers() throws {
         let warnings = { (text: String) throws in

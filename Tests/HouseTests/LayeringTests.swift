@@ -37,7 +37,11 @@ private let house: [Room] = [
     Room("Upstream", floor: 4, imports: "DNSWire Monotonic Net"),
     Room("Fleet", floor: 4, imports: "CRedis DNSWire Monotonic Net"),
     Room("Resolver", floor: 5, imports: "DNSCache DNSWire Fleet HTTPDNS Locks Net Upstream"),
-    Room("Configuration", floor: 6, imports: "CYAML Control DNSWire Glibc HTTPDNS Logging Net"),
+    Room(
+        "Configuration",
+        floor: 6,
+        imports: "CYAML Control DNSCache DNSWire Glibc HTTPDNS Logging Net"
+    ),
     Room("Frontend", floor: 6, imports: "DNSCache DNSWire Locks Logging Net Resolver"),
     Room("DaemonLog", floor: 7, imports: "Configuration Control Glibc Locks Logging Net"),
     Room(

@@ -112,12 +112,19 @@ extension Settings {
             + directories.compactMap(\.self).flatMap { ["\($0)/usage.state", "\($0)/fleet.state"] }
     }
 
-    /// Warns if a cache larger than the default is too large for the memory limit of the service.
+    /// Warns if a cache larger than the default is too large for the machine or the service.
     private func checkCacheSize(_ reading: inout SettingsReading) {
+        guard cache.size > CacheSettings().size else { return }
+        guard reading.environment.mayCreateCache(cache.size) else {
+            return reading.warn(
+                reading.place(of: "cache.size"),
+                "the system refuses the address space for this `cache.size`: after a restart, this "
+                    + "machine would have no DNS",
+                hint: "reduce the size, or raise the limit (vm.overcommit_memory, LimitAS=)"
+            )
+        }
         let needed = 2 * cache.size + CacheSettings.otherMemory
-        guard cache.size > CacheSettings().size, let limit = reading.environment.memoryLimit(),
-            limit < needed
-        else { return }
+        guard let limit = reading.environment.memoryLimit(), limit < needed else { return }
         let mebibytes = (needed + 1 << 20 - 1) >> 20
         reading.warn(
             reading.place(of: "cache.size"),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
 import Glibc
 package import Net
 
@@ -52,6 +53,11 @@ package struct SettingsEnvironment: Sendable {
     /// Returns the installed units of the service for `--check`; otherwise nil.
     var serviceUnits: @Sendable () -> ServiceUnits? = { nil }
 
+    /// Returns false if the system refuses the address space for a cache of this size in octets.
+    ///
+    /// At the start of the daemon, always returns true, because the daemon then creates the cache.
+    package var mayCreateCache: @Sendable (Int) -> Bool = { _ in true }
+
     /// Returns the memory limit of the service in octets; nil for none.
     package var memoryLimit: @Sendable () -> Int? = { nil }
 
@@ -98,6 +104,7 @@ package struct SettingsEnvironment: Sendable {
             }
         }
         environment.mayBeGroup = { GroupFile.number(of: $0) != nil }
+        environment.mayCreateCache = { AnswerCache.fits(limit: $0) }
         environment.resolverFault = { ResolverFileWatch.fault(of: $0) }
         environment.isDirectory = { RegularFile.fault(of: $0) == .notRegular(.directory) }
         return environment
