@@ -3,7 +3,7 @@
 package enum DidYouMean {
     package static let longestWord = 64
 
-    /// Returns the candidate nearest to `word`, ignoring case; nil if none is near.
+    /// Returns the candidate nearest to `word`, in any letter case; nil if no candidate is near.
     ///
     /// A prefix of three or more letters matches if only one candidate has this prefix. Otherwise,
     /// one mistake is accepted in words of up to 3 letters, two mistakes in words of 4 to 7

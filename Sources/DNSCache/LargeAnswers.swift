@@ -16,15 +16,17 @@ struct LargeAnswers: Equatable {
     private var used = 0
     private var latest: UInt64 = 0
 
-    /// Counts an entry, and returns true; returns false for a large entry that exceeds the share.
+    /// Counts the entry, and returns true; returns false if the entry is large and the share is
+    /// full.
     ///
-    /// The share is an eighth of the ring buffer. Within one ``period``, all used octets of the
-    /// share become free again. They become free earlier if the cache stores small answers: seven
-    /// octets of small answers free one octet of the share.
+    /// Large entries can use the *share*: an eighth of the ring buffer, but at least 128 KiB.
+    /// Within one ``period``, all used octets of the share become free again. The octets become
+    /// free earlier if the cache stores small answers: seven octets of small answers free one octet
+    /// of the share. An entry for which the result is false uses no octets of the share.
     ///
     /// - Parameters:
     ///   - length: octets of the entry.
-    ///   - capacity: octets of the ring buffer. The share is at least 128 KiB.
+    ///   - capacity: octets of the ring buffer.
     ///   - now: milliseconds since `AnswerCache.origin`.
     mutating func admit(_ length: Int, of capacity: Int, now: UInt64) -> Bool {
         guard length > Self.threshold else {

@@ -219,8 +219,8 @@ package final class Fleet {
 
     /// Returns the answer with `time` and the name of this host; nil if the time is unknown.
     ///
-    /// - Parameter time: start of the vendor call, so that a flush during the call covers the
-    ///   answer.
+    /// - Parameter time: start of the vendor call, so that a flush during the call also removes the
+    ///   answer of this call.
     private func stamped(_ value: FleetValue, at time: Int64?) -> FleetValue? {
         guard let time else { return nil }
         var value = value

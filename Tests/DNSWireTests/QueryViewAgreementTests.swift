@@ -189,7 +189,7 @@ struct QueryViewKeyTests {
     }
 
     @Test
-    func `in-place comparison equals comparison of names`() {
+    func `comparison in place gives the same result as comparison of decoded names`() {
         var random = RandomMessages(seed: 32)
         var same = 0
         for _ in 0..<20_000 {

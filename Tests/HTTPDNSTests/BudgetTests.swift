@@ -332,7 +332,7 @@ struct BudgetCountTests {
         }
     }
 
-    @Test("if the daemon started with a wrong clock, the counts of the day continue")
+    @Test("the counts of the day survive a wrong clock at the start and its correction")
     func wrongClockAtStart() {
         for wrong in [midnight + day, midnight + 20 * day, midnight + 400 * day] {
             var budget = ownBudget(Budget.Rule(callsPerDay: 10, unitsPerMonth: 100))

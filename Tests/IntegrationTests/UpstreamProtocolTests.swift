@@ -123,7 +123,7 @@ struct UpstreamProtocolTests {
         #expect(try daemon.dig("www.example.org", "A").data("A") == ["192.0.2.7"])
         let first = try daemon.dig("www.example.com", "A")
         #expect(first.status == "SERVFAIL")
-        _ = try daemon.program.line(with: "forwards queries back to this daemon, ignoring")
+        _ = try daemon.program.line(with: "back to this daemon, so the daemon ignores")
         let second = try daemon.dig("www.example.net", "A")
         #expect(second.status == "SERVFAIL")
         #expect(

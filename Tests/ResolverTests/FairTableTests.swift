@@ -392,7 +392,9 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `at a crowded upstream, other clients with a proven address get a new query`() async {
+    func `if an upstream is crowded, a new query starts for the other waiting proven clients`()
+        async
+    {
         let questions = Questions()
         let turns = LoopTurns()
         questions.ask("a", by: 1, isProven: false)
@@ -413,7 +415,7 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `if the queries of a client crowd an upstream, all other clients get a new query`()
+    func `if one client crowds an upstream, a new query starts for all other waiting clients`()
         async
     {
         let questions = Questions()

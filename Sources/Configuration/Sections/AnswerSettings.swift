@@ -53,15 +53,15 @@ extension AnswerSettings {
         },
         .option("a", \.a, .choice()) {
             """
-            A queries. `suppress` answers them with NODATA, for networks without IPv4 if their \
-            programs need no IPv4 address. Names in `hosts` keep their IPv4 addresses. Cannot be \
-            combined with `aaaa: suppress`.
+            Answers to A queries. `suppress` answers A queries with NODATA, for networks without \
+            IPv4 in which programs need no IPv4 address. Names in `hosts` keep their IPv4 \
+            addresses. Cannot be combined with `aaaa: suppress`.
             """
         },
         .option("aaaa", \.aaaa, .choice()) {
             """
-            AAAA queries. `suppress` answers them with NODATA, for networks without working IPv6. \
-            Names in `hosts` keep their IPv6 addresses.
+            Answers to AAAA queries. `suppress` answers AAAA queries with NODATA, for networks \
+            without working IPv6. Names in `hosts` keep their IPv6 addresses.
             """
         },
         .option("order", \.order, .choice()) {
@@ -74,8 +74,8 @@ extension AnswerSettings {
         .option("probe", \.probe, .probes) {
             """
             Names to which `order: fastest` applies, each with a TCP port (default 443) for the \
-            measurement, for example [{domain: example.com, port: 8443}]. A domain has the forms \
-            of `domains` in a route; if several entries cover a name, the first one applies. []: \
+            measurement, for example [{domain: example.com, port: 8443}]. Write a domain as in \
+            `domains` of a route; if several entries cover a name, the first entry applies. []: \
             all names of routes with vendors, at port 443.
             """
         }
@@ -155,13 +155,13 @@ extension RebindingSettings {
             Removes private, loopback and other addresses that are not public (RFC 6890) from \
             answers of upstreams, except from answers for routes with `upstreams` or \
             `private-answers: allow`. DNS block lists (DNSBL), which mail servers query, answer \
-            with loopback addresses: add their domains to `except`.
+            with loopback addresses: add the domains of these lists to `except`.
             """
         },
         .option(
             "except",
             \.except,
             .list("domains", of: .domain, count: SettingsLimits.rebindingExceptions)
-        ) { "Names that may resolve to private addresses, in the forms of `domains` in a route." }
+        ) { "Names that may resolve to private addresses; write them as in `domains` of a route." }
     )
 }

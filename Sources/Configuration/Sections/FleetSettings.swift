@@ -107,10 +107,10 @@ extension FleetSettings {
             "user",
             \.user,
             .name(of: "the name of a user"),
-            standard: "the default user",
+            standard: "the Redis user `default`",
             example: "httpdnsd"
         ) {
-            "User of the Redis server (ACL)."
+            "Name of a user of the Redis server (ACL)."
         },
         .option("password", \.password, .secret, example: .example("fleet.password")) {
             "Password of the user."
@@ -130,7 +130,8 @@ extension FleetSettings {
             """
             Secret of the fleet, the same on all machines: 32 octets or more, such as the output \
             of `openssl rand -base64 48`. The secret encrypts and authenticates keys and values: \
-            the Redis server cannot read them. Machines with different secrets share nothing.
+            the Redis server cannot read keys or values. Machines with different secrets share \
+            nothing.
             """
         },
         .option("group", \.group, .name(of: "`auto` or the name of a group")) {
@@ -151,7 +152,7 @@ extension FleetSettings {
         .option("timeout", \.timeout, .duration(SettingsLimits.fleetTimeout)) {
             """
             Time limit for one reply of the Redis server. After three consecutive timeouts, \
-            clients do not wait for the Redis server until it answers a probe in time.
+            clients do not wait for the Redis server until this server answers a probe in time.
             """
         },
         .option(
@@ -168,9 +169,9 @@ extension FleetSettings {
             `own`: each machine can spend the whole `budget` of a vendor. `shared`: all machines \
             with the same vendor name and account share one budget; each machine claims parts of \
             this budget in advance. A machine that loses the Redis server can spend its claims, \
-            and the unclaimed part of the budget divided by the last known number of machines. It \
-            can always spend at least the whole budget divided by this number. A machine that has \
-            never reached the Redis server can spend the whole budget.
+            and the unclaimed part of the budget divided by the last known number of machines. \
+            Such a machine can always spend at least the whole budget divided by this number. A \
+            machine that has never reached the Redis server can spend the whole budget.
             """
         }
     )

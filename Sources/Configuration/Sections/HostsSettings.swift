@@ -24,16 +24,16 @@ extension HostsSettings {
         ) {
             """
             Files in the format of hosts(5), up to 8 MiB each, and 16 MiB, 200,000 names and \
-            400,000 addresses in total. If there are more, the smallest file is read first, \
-            further names are ignored, and `status` shows the problem. The daemon reads changed \
-            files again, and ignores invalid lines with a warning. A missing file counts as empty. \
-            [] reads no file.
+            400,000 addresses in total. If the files exceed a total, the daemon reads the smallest \
+            file first and ignores further names, and `status` shows the problem. The daemon reads \
+            changed files again, and ignores invalid lines with a warning. A missing file counts \
+            as empty. [] reads no file.
             """
         },
         .option("records", \.records, .hostRecords) {
             """
-            Names and their addresses, for example {printer.lan: [192.0.2.9, "2001:db8::9"]}. \
-            Entries in `files` for these names are ignored.
+            Names and their addresses, for example {printer.lan: [192.0.2.9, "2001:db8::9"]}. The \
+            daemon ignores entries in `files` for names in `records`.
             """
         }
     )

@@ -45,8 +45,9 @@ extension MetricsSettings {
             Addresses that serve `/metrics` over HTTP for Prometheus: an IP address with an \
             optional port, the path of a Unix socket, or a list of these. [] serves no metrics. \
             Every client that can connect can read the counters, which contain no query names and \
-            no client addresses. Their labels contain the URLs of the upstreams. If the path of a \
-            URL is an access token, use only a Unix socket, which other users cannot open.
+            no client addresses. The labels of the counters contain the URLs of the upstreams. If \
+            the path of a URL is an access token, use only a Unix socket, which other users cannot \
+            open.
             """
         },
         .option("mode", \.mode, .mode) {

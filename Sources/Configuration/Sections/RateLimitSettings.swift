@@ -14,10 +14,10 @@ extension RateLimitSettings {
             .integer(SettingsLimits.queriesPerSecond)
         ) {
             """
-            UDP queries per second that are answered for each IPv4 address or IPv6 /64. Of the \
-            queries above this rate, the daemon answers one half with a truncated response (TC), \
-            so that the client retries over TCP, and drops the other half. Raise the limit if many \
-            clients share one address.
+            UDP queries per second that are answered for each IPv4 address or IPv6 /64. The daemon \
+            answers one half of the queries above this rate with a truncated response (TC), so \
+            that the client retries over TCP. The daemon drops the other half. Raise the limit if \
+            many clients share one address.
             """
         }
     )

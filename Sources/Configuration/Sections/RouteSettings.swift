@@ -94,8 +94,9 @@ extension RouteSettings: SettingsEntry {
         ) {
             """
             Names that the route covers. `example.com` includes all names below it, \
-            "=only.this.example" is only that name, "*.below.example" only the names below it, and \
-            `.` every name. The route with the most specific match is used.
+            "=only.this.example" is only this name, "*.below.example" is all names below \
+            below.example, but not below.example itself, and `.` is every name. The route with the \
+            most specific match is used.
             """
         },
         .option(
@@ -104,7 +105,7 @@ extension RouteSettings: SettingsEntry {
             .list("domains", of: .domain),
             example: [DomainPattern(literal: "internal.example.com")]
         ) {
-            "Exceptions from `domains`, in the same forms: names that the route does not cover."
+            "Names in `domains` that the route does not cover; write them as in `domains`."
         },
         .option(
             "vendors",
@@ -157,23 +158,23 @@ extension RouteSettings: SettingsEntry {
         .option("private-answers", \.privateAnswers, .choice()) {
             """
             Private addresses (RFC 1918, RFC 4193, RFC 6598 and other non-public networks of RFC \
-            6890) in answers of vendors. `drop` removes them, which prevents DNS rebinding. \
-            `allow` keeps them. With `allow`, the section `rebinding` does not apply to the names \
-            of this route. Loopback, link-local and multicast addresses of vendors are always \
-            removed.
+            6890) in answers of vendors. `drop` removes these addresses, which prevents DNS \
+            rebinding. `allow` keeps these addresses. With `allow`, the section `rebinding` does \
+            not apply to the names of this route. Loopback, link-local and multicast addresses of \
+            vendors are always removed.
             """
         },
         .option("stale", \.stale, .boolean) {
-            "Allows stale answers for these names, see `cache.stale`."
+            "Allows stale answers for the names of this route, see `cache.stale`."
         },
         .option("prefetch", \.prefetch, .boolean) {
             """
-            Allows the refresh of these names before their answers expire, see `cache.prefetch`. \
-            `off` also applies to names in `cache.prefetch.names`.
+            Allows the daemon to refresh the names of this route before their answers expire, see \
+            `cache.prefetch`. `off` also applies to names in `cache.prefetch.names`.
             """
         },
         .option("share", \.isShared, .boolean) {
-            "Shares the vendors' answers for these names with the machines of the `fleet`."
+            "Shares vendors' answers for the names of this route with the machines of the `fleet`."
         },
         .option(
             "minimum-ttl",
@@ -183,8 +184,8 @@ extension RouteSettings: SettingsEntry {
             example: .seconds(300)
         ) {
             """
-            Lower limit for TTLs of new answers for these names. A vendor is called once per TTL: \
-            a larger TTL saves calls, but clients get a changed address later.
+            Lower limit for TTLs of new answers for the names of this route. A vendor is called \
+            once per TTL: a larger TTL saves calls, but clients get a changed address later.
             """
         },
         .option(
@@ -194,7 +195,7 @@ extension RouteSettings: SettingsEntry {
             standard: "`cache.maximum-ttl`",
             example: .seconds(3_600)
         ) {
-            "Upper limit for TTLs of new answers for these names."
+            "Upper limit for TTLs of new answers for the names of this route."
         },
         .option(
             "client-subnet",
@@ -204,7 +205,7 @@ extension RouteSettings: SettingsEntry {
             // 203.0.113.7, a documentation address.
             example: .v4(IPv4Address(value: 0xCB00_7107))
         ) {
-            "Client address for which the vendors select answers for these names."
+            "Client address for which the vendors select answers for the names of this route."
         },
         .option(
             "sdns",

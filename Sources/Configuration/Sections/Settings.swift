@@ -166,8 +166,8 @@ extension Settings {
         },
         .option("allow", \.allow, .list("addresses and networks", of: .prefix)) {
             """
-            Addresses and networks of permitted clients. Other clients get REFUSED. This includes \
-            programs on this machine if the list lacks the loopback addresses.
+            Addresses and networks of permitted clients. Other clients get REFUSED. If the list \
+            lacks the loopback addresses, programs on this machine also get REFUSED.
             """
         },
         .section(
@@ -187,8 +187,8 @@ extension Settings {
             """
             Number of threads that answer queries from the cache, for each address in `listen`; \
             `auto`: one per CPU core. One thread is enough for most machines. If all addresses \
-            together would need more than 128 threads, each address gets fewer, at least one. A \
-            change requires a restart.
+            together would need more than 128 threads, each address gets fewer threads, but at \
+            least one. A change requires a restart.
             """
         },
         .section("accelerate", \.accelerate, AccelerateSettings.table) {
@@ -227,9 +227,9 @@ extension Settings {
         ) {
             """
             DNS resolvers for all queries that no vendor answers, in order of preference. The \
-            example has the public DNS over HTTPS resolvers of Tencent and Alibaba: replace them \
-            by resolvers that you trust. If a machine can boot with a wrong clock, also add a \
-            plain DNS upstream (`udp://`), because certificates can then not be verified.
+            example has the public DNS over HTTPS resolvers of Tencent and Alibaba: replace these \
+            resolvers by resolvers that you trust. If a machine can boot with a wrong clock, also \
+            add a plain DNS upstream (`udp://`), because certificates can then not be verified.
             """
         },
         .section("fleet", \.fleet, FleetSettings.table, fresh: FleetSettings(), isExample: true) {

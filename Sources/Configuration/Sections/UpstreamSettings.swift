@@ -80,10 +80,11 @@ extension UpstreamSettings: SettingsEntry {
             over TLS: both are encrypted, and the server must have a certificate for HOST. \
             `udp://IP` is plain DNS over UDP, and over TCP if an answer is truncated. `tcp://IP` \
             is plain DNS over TCP only. The host may have a `:PORT`. An attacker on the network \
-            path can read and forge plain DNS: its answers are labelled as unprotected. A plain \
-            upstream is queried only while all encrypted upstreams are down, independent of the \
-            order. The log, `status` and the metrics contain the whole URL, so a PATH that is an \
-            access token is visible to all users who may read one of these.
+            path can read and forge plain DNS, so the daemon labels answers of plain DNS as \
+            unprotected. A plain upstream is queried only while all encrypted upstreams are down, \
+            independent of the order. The log, `status` and the metrics contain the whole URL, so \
+            a PATH that is an access token is visible to all users who may read the log, `status` \
+            or the metrics.
             """
         },
         .option("from", \.from, .upstreamSource, example: .network) {
@@ -97,8 +98,8 @@ extension UpstreamSettings: SettingsEntry {
             configured servers. Routing domains of a link (`~corp.example`) and search domains of \
             a VPN become routes to the servers of the link. A route in the settings for the same \
             name has precedence if this route is at least as specific as the domain of the link, \
-            or has `fallback: none`. After the link goes down, no server is queried for the names \
-            in its domains for 5 s.
+            or has `fallback: none`. For 5 s after the link goes down, the daemon queries no \
+            server for names in the domains of the link.
             """
         },
         .option(

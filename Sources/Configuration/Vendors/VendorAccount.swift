@@ -192,9 +192,10 @@ extension VendorSettings {
     static func batching(_ names: Int) -> SettingsOption<VendorSettings> {
         .option("batching", \.client.batching, .choice()) {
             """
-            Batching of up to \(names) names of a client into one call. `waiting`: only of names \
-            that wait because of `concurrent-calls`. `together`: also of names that are queried at \
-            the same time. If one name of a call is slow, or the vendor rejects it, all names of \
+            Batching of up to \(names) names of a client into one call. `waiting`: a call has \
+            several names only if these names had to wait because of `concurrent-calls`. \
+            `together`: a call also has several names if a client queries these names at the same \
+            time. If one name of a call is slow, or if the vendor rejects one name, all names of \
             the call wait or fail, also for other clients. So allow batching only if you trust all \
             clients.
             """

@@ -113,7 +113,8 @@ extension AlibabaSettings {
         .option("encryption", \.alibaba.encryption, .choice(), example: .gcm) {
             """
             Encryption of names and answers by the vendor's protocol, inside TLS or plain http. \
-            `gcm` encrypts and authenticates them; `cbc` only encrypts them.
+            `gcm` encrypts and authenticates names and answers; `cbc` only encrypts names and \
+            answers.
             """
         },
         VendorSettings.scheme(
@@ -149,14 +150,15 @@ extension AlibabaSettings {
             example: true
         ) {
             """
-            Requests a list of nearby servers from the vendor's scheduling service at `servers`: \
-            every 8 hours (over http: every 10 minutes), and when all servers fail. After a server \
-            of the list has answered a probe (a billed call), this server is called before the \
-            servers in the option `servers`. Addresses are of three kinds: loopback, private and \
-            public. The daemon ignores a server of the list if its address is of another kind than \
-            the address of the server that sent the list. Over http, the daemon also ignores a \
-            server of the list if its port is neither the default port nor the port of the server \
-            that sent the list. The request is signed if `secret` is set.
+            Requests a list of nearby servers from the vendor's scheduling service, which has the \
+            addresses in the option `servers`. The daemon requests the list every 8 hours (over \
+            http: every 10 minutes), and when all servers fail. After a server of the list has \
+            answered a probe (a billed call), this server is called before the servers in the \
+            option `servers`. The daemon ignores a server of the list if its address is of another \
+            kind (loopback, private or public) than the address of the server that sent the list. \
+            Over http, the daemon also ignores a server of the list if its port is neither the \
+            default port nor the port of the server that sent the list. The request is signed if \
+            `secret` is set.
             """
         },
         .option("sdns", \.alibaba.sdns, .sdns) {

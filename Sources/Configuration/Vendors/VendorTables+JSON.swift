@@ -50,7 +50,7 @@ extension VendorSettings {
 extension JSONSettings: VendorAccount {
     static let about = """
         Resolver with a JSON DNS API in the format of Google, such as AliDNS, DNSPod, Google and \
-        Cloudflare. It resolves all names, with one call for each address family.
+        Cloudflare. Such a resolver resolves all names, with one call for each address family.
         """
 
     var secrets: [(option: String, secret: SecretSetting?)] { [("secret", secret)] }
@@ -76,9 +76,10 @@ extension JSONSettings {
     static let options: [SettingsOption<VendorSettings>] = [
         .option("url", \.json.url, .jsonURL, required: true, example: .example) {
             """
-            URL of the API. The host is the name in the certificate, and is never resolved. In the \
-            query part, {name} and {type} stand for the queried name and type; otherwise, name= \
-            and type= are appended.
+            URL of the API. The host is the name in the certificate, and is never resolved. The \
+            daemon replaces {name} and {type} in the query part by the queried name and type. If \
+            the query part lacks {name}, the daemon appends name=; if it lacks {type}, the daemon \
+            appends type=.
             """
         },
         VendorSettings.servers(

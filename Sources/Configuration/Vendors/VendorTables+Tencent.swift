@@ -143,9 +143,9 @@ extension TencentSettings {
             Requests a list of servers from the vendor's start-up servers (service /conf), for \
             accounts to which the vendor's support has assigned dedicated servers. After a server \
             of the list has answered a probe (a billed call), this server is called before the \
-            servers in the option `servers`. Addresses are of three kinds: loopback, private and \
-            public. The daemon ignores a server of the list if its address is of another kind than \
-            the address of the start-up server.
+            servers in the option `servers`. The daemon ignores a server of the list if its \
+            address is of another kind (loopback, private or public) than the address of the \
+            start-up server.
             """
         },
         VendorSettings.batching(8),
@@ -166,8 +166,8 @@ extension TencentSettings {
         },
         .option("refresh", \.refresh, .duration(SettingsLimits.refresh)) {
             """
-            Time after which the list is requested again. It is requested earlier if its validity \
-            ends, or if all servers fail.
+            Time after which the list is requested again. The daemon requests the list earlier if \
+            the validity of the list ends, or if all servers fail.
             """
         }
     )

@@ -70,7 +70,7 @@ extension VolcengineSettings {
         VendorSettings.servers(
             standard: nil,
             example: ["192.0.2.1"],
-            "Ask the vendor for them. Default port: 443 for https, 80 for http."
+            "Ask the vendor for the addresses. Default port: 443 for https, 80 for http."
         ),
     ]
 }

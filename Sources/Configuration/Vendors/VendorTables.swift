@@ -129,7 +129,7 @@ extension VendorSettings {
         ) {
             """
             Time from a switch to another server until a probe checks the first server. If the \
-            first server answers, it is preferred again.
+            first server answers, the first server is preferred again.
             """
         },
         .option("ca-file", \.client.certificateFile, .certificates, example: "/etc/httpdnsd/ca.pem")
@@ -160,8 +160,8 @@ extension VendorSettings {
             """
             Maximum number of calls in flight; further names wait. If the value of a vendor \
             exceeds the default, the values of all vendors together can be at most 128. One client \
-            can use half of the calls that other clients do not use at this time. Set a value below \
-            the vendor's limit of concurrent calls or connections.
+            can use half of the calls that the other clients currently leave free. Set a value \
+            below the vendor's limit of concurrent calls or connections.
             """
         },
         .option(
@@ -173,24 +173,25 @@ extension VendorSettings {
             """
             Maximum number of calls per second. Above this rate, the next vendor or the fallback \
             of the route answers. Without this option, clients that query random names can use up \
-            a daily budget within minutes. As with `calls-per-day`, one client has a limit, and a \
-            part is reserved for clients with addresses that cannot be forged.
+            a daily budget within minutes. As with `calls-per-day`, the calls of one client are \
+            limited, and a part of the calls is reserved for clients with addresses that cannot be \
+            forged.
             """
         },
         .option("families", \.client.families, .choice()) {
             """
-            Address families that a call requests. `auto`: A and AAAA if the vendor bills both \
-            families like one, or if the machine has IPv6 and clients recently queried both \
-            families of the name; otherwise, only the queried family. `both`: always A and AAAA. \
-            `v4` and `v6` have the same effect: only the queried family.
+            Address families that a call requests. `auto`: A and AAAA if both families together \
+            cost the same as one family, or if the machine has IPv6 and clients recently queried \
+            both families of the name; otherwise, only the queried family. `both`: always A and \
+            AAAA. `v4` and `v6` mean the same: only the queried family, whether A or AAAA.
             """
         },
         .section("budget", \.client.budget, budgetTable, fresh: Budget.Rule()) {
             """
-            Limits on the calls and the billed units. The counts are in the file usage.state: they \
-            survive restarts, and all daemons of the machine share them. The daemon logs when a \
-            limit is reached. If the file is damaged or cannot be accessed, a budget with \
-            `on-exceeded: fallback` counts as spent.
+            Limits on the calls and the billed units. The counts are in the file usage.state. So \
+            the counts survive restarts, and all daemons of the machine share the counts. The \
+            daemon logs when a limit is reached. If the file is damaged or cannot be accessed, a \
+            budget with `on-exceeded: fallback` counts as spent.
             """
         },
         .section("price", \.price, priceTable, fresh: PriceSettings()) {
@@ -232,8 +233,8 @@ extension VendorSettings {
             """
             Maximum number of calls per UTC day. Above this number, the next vendor or the \
             fallback answers. Calls that did not reach the vendor do not count. Calls that the \
-            vendor refused count only without TLS, because a refusal without TLS can be forged. If \
-            several clients (IPv4 addresses or IPv6 /56) used the vendor within 24h, one client \
+            vendor refused count only without TLS, because an attacker can then forge the refusal. \
+            If several clients (IPv4 addresses or IPv6 /56) used the vendor within 24h, one client \
             can use three quarters of the calls that the other clients did not use. A part of the \
             calls is reserved for clients with addresses that cannot be forged: this machine, and \
             clients over TCP or with a DNS cookie. This part is a quarter of the budget, and \

@@ -54,7 +54,9 @@ package struct CachedEntry: Codable, Sendable, Equatable {
     /// Number of hits of the entry; each refresh of the entry halves this number.
     package var hits: UInt64
 
-    /// Flags DO and CD of the queries that the entry answers (`do=1 cd=0`); `any` for all flags.
+    /// Flags DO and CD of the queries that the entry answers (`do=1 cd=0`).
+    ///
+    /// The value is `any` if the entry answers queries with all combinations of these flags.
     package var variant: String
 
     package var records: [String]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension RawSpan {
-    /// True if both names in wire form are equal, ignoring the case of ASCII letters.
+    /// True if both names in wire form are equal, apart from the case of ASCII letters.
     package func isSameName(as other: RawSpan) -> Bool {
         guard byteCount == other.byteCount else { return false }
         var offset = 0

@@ -31,7 +31,7 @@ extension RecordClass {
 // MARK: - Reading
 
 extension RecordClass {
-    /// Parses a mnemonic or `CLASS255`, ignoring case (RFC 3597 §5).
+    /// Parses a mnemonic or `CLASS255` in any letter case (RFC 3597 §5).
     package init?(_ text: some StringProtocol) {
         guard let number = Self.mnemonics.number(text) else { return nil }
         self.init(rawValue: number)

@@ -66,7 +66,7 @@ extension RecordType {
     package var isAddress: Bool { self == .a || self == .aaaa }
     package var isServiceBinding: Bool { self == .https || self == .svcb }
 
-    /// Parses a mnemonic or `TYPE65280`, ignoring case (RFC 3597 §5).
+    /// Parses a mnemonic or `TYPE65280` in any letter case (RFC 3597 §5).
     package init?(_ text: some StringProtocol) {
         guard let number = Self.mnemonics.number(text) else { return nil }
         self.init(rawValue: number)

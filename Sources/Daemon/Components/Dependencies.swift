@@ -109,7 +109,7 @@ package struct Dependencies {
         return IPAddress(octets: own.octets)?.reach == .global
     }
 
-    /// Usage file in `$STATE_DIRECTORY`, by default the directory of the systemd unit.
+    /// Usage file in the directory `$STATE_DIRECTORY`; without this variable, in /var/lib/httpdnsd.
     private static let usageFile = UsageFile(directory: stateDirectory)
 
     private static let fleetState = FleetStateFile(directory: stateDirectory)

@@ -9,8 +9,8 @@ struct EngineClock: Sendable, Hashable {
 
     /// Milliseconds by which the highest accepted time is ahead of this clock.
     ///
-    /// Each step of the clock back adds to this number, so that a hostile Redis server cannot set
-    /// the clock far back in many small steps.
+    /// If a reply of the Redis server sets this clock back, this number grows by the size of the
+    /// step. So a hostile Redis server cannot set the clock far back in many small steps.
     private var ahead: Int64 = 0
 
     /// Creates the clock from a reply to TIME; nil if the reply is invalid.

@@ -3,11 +3,11 @@
 /// State machine of one lookup of a shared answer, which uses no clock and no network.
 ///
 /// Each host reads the shared answer (the *value*), then claims a lease in Redis. The host that
-/// gets the lease is the *leader*: it calls the vendor, stores the answer, sends the answer to the
-/// other hosts, and releases the lease. The other hosts wait for this message. If the message does
-/// not arrive before the end of the wait, these hosts call the vendor themselves. The time limit of
-/// the wait also covers the read and the claim, so that a slow Redis server does not prolong a
-/// lookup.
+/// gets the lease is the *leader*: the leader calls the vendor, stores the answer, sends the answer
+/// to the other hosts, and releases the lease. The other hosts wait for this message. If the
+/// message does not arrive before the end of the wait, these hosts call the vendor themselves. The
+/// time limit of the wait also covers the read and the claim, so that a slow Redis server does not
+/// prolong a lookup.
 struct LeaseMachine: Hashable, Sendable {
     enum Phase: Hashable, Sendable {
         case reading

@@ -5,13 +5,13 @@ internal import DNSWire
 ///
 /// A hedged request is billed like a call. If all servers are slow, hedged requests do not help,
 /// and without a limit, each name would cost two calls. Each client has its own limit, so that a
-/// client that queries only slow names cannot use up the limit of the others. All clients that are
-/// not proven have one common limit.
+/// client that queries only slow names cannot use up the limit of other clients. All clients that
+/// are not proven have one common limit.
 ///
 /// Each hedged request adds ``callsPerHedge`` to the debt of its client. Each call of the client
-/// subtracts 1, and so does each period of ``repaymentTime``. The debt is at most `burst` ×
-/// ``callsPerHedge``. If a client starts n calls in m × ``repaymentTime``, at most `burst` + (n +
-/// m) / ``callsPerHedge`` of these calls have a hedged request.
+/// subtracts 1 from the debt, and each period of ``repaymentTime`` also subtracts 1. The debt is at
+/// most `burst` × ``callsPerHedge``. If a client starts n calls in m × ``repaymentTime``, at most
+/// `burst` + (n + m) / ``callsPerHedge`` of these calls have a hedged request.
 struct HedgeBudget: Sendable {
     static let callsPerHedge = 20
 

@@ -108,7 +108,7 @@ package final class VendorClient {
 
     lazy var queueAlarm = Alarm(clocks) { [weak self] in self?.expireQueued() }
 
-    /// Scheduling service; nil if only the settings name servers.
+    /// Scheduling service; nil if all servers are in the settings.
     let source: AddressSource?
 
     /// Returns true if the machine can reach global IPv6 addresses.
@@ -162,8 +162,9 @@ package final class VendorClient {
             store: usage
         )
         pace = RateLimiter(perSecond: settings.callsPerSecond)
-        // One client can have half of the calls in flight, and can hedge each of them. The client
-        // avoids a slow server after `retriesBeforeSwitch` hedged requests.
+        // One DNS client can use half of the concurrent calls, and this vendor client can hedge
+        // each of these calls. After `retriesBeforeSwitch` hedged requests, the calls of this DNS
+        // client avoid a slow server.
         hedges = HedgeBudget(
             burst: max((settings.concurrentCalls + 1) / 2, settings.retriesBeforeSwitch)
         )

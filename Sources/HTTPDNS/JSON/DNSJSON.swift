@@ -39,7 +39,8 @@ package struct DNSJSON: Vendor {
     /// Creates the codec of the API at `url`.
     ///
     /// - Parameters:
-    ///   - url: `{name}` and `{type}` in the query are replaced, or `name=` and `type=` appended.
+    ///   - url: the URL of the API. The codec replaces `{name}` and `{type}` in the query of the
+    ///     URL; if one of the two is missing, the codec appends `name=` or `type=`.
     ///   - isBillable: true if the calls are billed; nil means true with an account, else false.
     package init(
         url: String,

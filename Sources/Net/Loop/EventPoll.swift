@@ -35,8 +35,9 @@ final class EventPoll: @unchecked Sendable {
 
     /// Stops the events of a registered descriptor until the next ``change(_:_:_:)``.
     ///
-    /// The descriptor stays registered, because ``add(_:_:_:)`` fails if the kernel's memory or the
-    /// epoll watches of the user run out. The kernel still reports a hang-up, but only once.
+    /// The descriptor stays registered. If this function removed the descriptor, a later
+    /// ``add(_:_:_:)`` could fail: the kernel's memory or the epoll watches of the user can run
+    /// out. The kernel still reports a hang-up, but only once.
     func suspend(_ descriptor: Int32, _ watch: DescriptorWatch) -> Int32 {
         drop(watch)
         return control(EPOLL_CTL_MOD, descriptor, EPOLLET.rawValue, nil)

@@ -9,7 +9,7 @@ package struct AnnouncedPrefix: Sendable, Hashable {
     /// 32, 40, 48, 56, 64 or 96 bits.
     package let length: Int
 
-    /// Time for which the prefix is valid; zero if the router withdraws it.
+    /// Time for which the prefix is valid; zero if the router withdraws the prefix.
     package let lifetime: Duration
 
     /// Index of the interface that received the advertisement.

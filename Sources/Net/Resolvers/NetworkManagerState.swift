@@ -12,7 +12,8 @@ struct NetworkManagerState {
 
     var isKnown: Bool { latest != nil }
 
-    /// Text for the log if the service does not run, but its latest reply stays valid.
+    /// Text for the log if NetworkManager does not run and its latest reply is still used; else
+    /// nil.
     var problem: String? {
         guard hasEnded, isKnown else { return nil }
         return """

@@ -234,8 +234,8 @@ extension HealthTable {
             report(
                 server,
                 "loops",
-                "forwards queries back to this daemon, ignoring the upstream: use a resolver that "
-                    + "does not forward to this server"
+                "forwards queries back to this daemon, so the daemon ignores this server: use a "
+                    + "resolver that does not forward to this daemon"
             )
         }
         return true

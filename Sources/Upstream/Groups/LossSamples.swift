@@ -73,10 +73,10 @@ struct LossSamples {
         (answeredAt, isRefused) = (now, rcode != .noError)
     }
 
-    /// Counts a lost sample: a sample without a reply, or a query that counts as a lost sample.
+    /// Counts a lost sample: a sample that got no reply, or a client query on a closed connection.
     ///
-    /// A query counts as a lost sample if the server closed its connection without a reply. Unbound
-    /// closes the connection of a query that exceeds `num-queries-per-thread`.
+    /// A client query counts as a lost sample if the server closed the connection of the query
+    /// without a reply. Unbound does so with each query that exceeds `num-queries-per-thread`.
     ///
     /// - Parameter isClosed: true if the server closed the connection of the sample.
     mutating func noteLoss(isClosed: Bool) {
@@ -89,8 +89,8 @@ struct LossSamples {
 
     /// Returns true if more than 1/8 of the samples was lost; nil if the server answers no samples.
     ///
-    /// A server that answers no samples has failed, or does not answer the questions of samples;
-    /// this does not show an overload.
+    /// A server that answers no samples has failed, or does not answer the questions of samples. So
+    /// missing replies of such a server do not show an overload.
     func areLost(at now: Instant) -> Bool? {
         guard let answeredAt, now - answeredAt < UpstreamLimits.sampleLifetime else { return nil }
         return lost > 1_024 / 8

@@ -9,7 +9,7 @@ package final class HTTPSTransport: UpstreamTransport {
 
     package let repeatsAfter: Duration? = .seconds(1)
 
-    /// Request to the server, to which each query adds its body.
+    /// Template of the requests to the server; each query adds its body to a copy of the template.
     private let template: HTTPRequest
     private let http: any HTTPTransport
 
@@ -265,7 +265,7 @@ extension HTTPSTransport {
         return answer
     }
 
-    /// True if `type` is the media type of a DNS message, ignoring case and parameters.
+    /// True if `type`, apart from case and parameters, is the media type of a DNS message.
     private static func isMessage(_ type: String?) -> Bool {
         guard let type else { return false }
         // Fast path, because parsing this text takes as long as parsing the DNS message.

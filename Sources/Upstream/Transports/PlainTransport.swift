@@ -91,8 +91,8 @@ extension PlainTransport {
     /// Accepts a reply with changed letter case, or repeats the query over TCP.
     ///
     /// The reply is accepted only if the query over TCP fails, and the server also changes the
-    /// letter case of a probe. A client's query alone does not prove that the server does this,
-    /// because a client can choose a name for which replies have changed letter case.
+    /// letter case of a probe. A client's query alone does not prove that the server changes the
+    /// letter case, because a client can choose a name for which replies have changed letter case.
     func received(otherCase reply: Message, for attempt: Attempt) {
         let now = clocks.now()
         if attempt === caseTest { anyCaseUntil = now + UpstreamLimits.anyCase }

@@ -25,7 +25,10 @@ enum NetworkText {
     static func portal(_ network: NetworkStats) -> Table.Cell? {
         network.portalSeconds.map { seconds in
             let time = Units.seconds(seconds)
-            return Table.Cell("on for \(time), all names go to the network's servers", .doubtful)
+            return Table.Cell(
+                "on for another \(time): all names go to the network's servers",
+                .doubtful
+            )
         }
     }
 

@@ -96,10 +96,11 @@ extension ResolverFacts {
     /// Collects the facts as they would be without the setup.
     ///
     /// For a file that setup changed, the facts are from the original content in the setup journal.
-    /// If the setup journal does not have the original, the facts are from a default content.
+    /// If the setup journal lacks the original, `seesSetup` selects the content.
     ///
-    /// - Parameter seesSetup: true to use the present content, instead of a default, for a file
-    ///   without its original in the setup journal.
+    /// - Parameter seesSetup: selects the facts of a file that setup wrote, but that the setup
+    ///   journal does not have. True: the facts are from the present content; false: from a default
+    ///   content.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,

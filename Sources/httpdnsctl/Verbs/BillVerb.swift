@@ -12,9 +12,9 @@ struct BillVerb: Verb {
             option `price`. The output shows the units in total, by route, and for the most \
             expensive names. The counts of the day and the month (UTC) include all daemons of this \
             machine, and survive restarts. The counts are upper bounds: a call also counts if the \
-            daemon does not know whether the vendor bills it. The output also suggests settings that \
-            cost less, based on the calls since the start or `stats --reset`. Compare the counts \
-            with the vendor's invoice before you rely on them.
+            daemon does not know whether the vendor bills it. The output also suggests settings \
+            that cost less, based on the calls since the start or `stats --reset`. Before you rely \
+            on the counts, compare the counts with the vendor's invoice.
 
             EXAMPLES
               httpdnsctl bill
@@ -32,8 +32,8 @@ struct BillVerb: Verb {
         help: ArgumentHelp(
             "Set the counts of a vendor for the day and the month to 0.",
             discussion: """
-                Needed if the file with the counts (usage.state) is damaged: until then, the \
-                daemon treats the budgets as spent.
+                If the file with the counts (usage.state) is damaged, the daemon treats the \
+                budgets as spent until you run this command.
                 """,
             valueName: "vendor"
         )

@@ -10,8 +10,9 @@ struct DumpVerb: Verb {
             Prints one line per RRset: name, remaining seconds, class, type, and the data of the \
             records, separated by commas. The part after the semicolon has the source, the age in \
             seconds and the number of hits. Stale entries have 0 remaining seconds and the mark \
-            `stale`; negative entries have no data. Records of another name in an entry, such as \
-            the target of a CNAME, are indented. With --json, prints one line per entry.
+            `stale`; negative entries have no data. If an entry has records of another name, such \
+            as the target of a CNAME, these records are indented. With --json, prints one line per \
+            entry.
 
             EXAMPLES
               httpdnsctl dump >cache.txt

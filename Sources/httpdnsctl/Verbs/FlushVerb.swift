@@ -14,9 +14,10 @@ struct FlushVerb: Verb {
             httpdnsctl flush --fleet (NAME | --tree NAME | --all)
             """,
         discussion: """
-            The next query for a removed name is resolved again, which can be a billable call. \
-            It is not an error if no entry matches. With --soft, entries are only marked stale: \
-            the next query refreshes them, and they are served if no server answers.
+            The next query for a removed name is resolved again, which can be a billable call. It \
+            is not an error if no entry matches. With --soft, the command only marks the entries \
+            stale. The next query refreshes a stale entry; if no server answers, the client gets \
+            the stale entry.
 
             EXAMPLES
               httpdnsctl flush www.example.com         all types of one name

@@ -36,7 +36,8 @@ struct RoutesVerb: Verb {
         abstract: "Show the routes in force, or the route of a name.",
         discussion: """
             Shows each route with its place in the settings, its domains and its servers. A name \
-            without a route goes to the upstreams: then the exit code is 1. Sends no query.
+            without a route goes to the upstreams; for such a name, the exit code is 1. Sends no \
+            query.
 
             EXAMPLES
               httpdnsctl routes

@@ -20,15 +20,15 @@ struct PauseVerb: Verb {
         commandName: "pause",
         abstract: "Stop sending queries to a vendor or upstream until resumed.",
         discussion: """
-            Names of a paused vendor go to the next vendor of their route, or to the fallback; \
-            queries of a paused upstream go to the other upstreams, except from an encrypted to a \
-            plain upstream. Calls in flight continue, and cached answers are still served. If no \
-            other upstream can answer, the client gets a stale answer or SERVFAIL. `status` shows \
-            the pause. If the pause leaves names without any vendor and upstream, the command \
-            prints a warning, and `status` exits with 4.
+            Names of a paused vendor go to the next vendor of their route, or to the fallback. \
+            Queries for a paused upstream go to the other upstreams. Exception: a plain upstream \
+            does not replace a paused encrypted upstream. Calls in flight continue, and cached \
+            answers are still served. If no other upstream can answer, the client gets a stale \
+            answer or SERVFAIL. `status` shows the pause. If the pause leaves names without any \
+            vendor and upstream, the command prints a warning, and `status` exits with 4.
 
-            A pause ends with `resume` or a restart of the daemon; it survives reloads. To disable a \
-            vendor or upstream permanently, remove it from the settings.
+            A pause ends with `resume` or a restart of the daemon; a reload does not end the \
+            pause. To disable a vendor or upstream permanently, remove it from the settings.
 
             EXAMPLES
               httpdnsctl pause tencent

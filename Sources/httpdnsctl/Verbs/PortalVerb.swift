@@ -9,9 +9,9 @@ struct PortalVerb: Verb {
         discussion: """
             A captive portal, such as that of a hotel, redirects all names to its login page until \
             you log in. This command sends names to the DNS servers of the network for a limited \
-            time, without using the cache: all names except those in `hosts`, special names, \
-            routing domains of links, and routes with `fallback: none`. Answers from this time are \
-            not stored.
+            time, and does not use the cache. Exceptions are names in `hosts`, special names, \
+            names in routing domains of links, and names of routes with `fallback: none`. The \
+            daemon does not store answers from this time.
 
             EXAMPLES
               httpdnsctl portal

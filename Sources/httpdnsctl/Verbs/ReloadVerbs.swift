@@ -45,9 +45,9 @@ struct CheckVerb: Verb {
         commandName: "check",
         abstract: "Show errors in the settings, and what a reload would change.",
         discussion: """
-            Without FILE, checks the daemon's own settings file as it is now. httpdnsctl reads FILE, \
-            which you must be able to read; the daemon reads the secrets and certificates that \
-            FILE names. Changes nothing. Exits with 1 if there are errors.
+            Without FILE, checks the present content of the daemon's own settings file. httpdnsctl \
+            reads FILE, which you must be able to read; the daemon reads the secrets and \
+            certificates that FILE names. Changes nothing. Exits with 1 if there are errors.
 
             Without a running daemon, use `httpdnsd --config FILE --check`.
 

@@ -9,11 +9,12 @@ struct ResolveVerb: Verb {
         abstract: "Resolve names as if a client had queried them, up to 16 in parallel.",
         usage: "httpdnsctl resolve NAME ... [TYPE]",
         discussion: """
-            The daemon resolves the names through cache, vendors and upstreams. This can cause \
-            billable calls, and stores the answers in the cache. The results have the order of the \
-            names. Without a type, resolves A and AAAA. If the last of several arguments is a type, \
-            such as MX, it is used as the type; for a domain name that looks like a type, write \
-            `mx.`. `-` reads names from standard input, one per line; `#` starts a comment.
+            The daemon resolves the names through cache, vendors and upstreams. The resolution can \
+            cause billable calls. The daemon stores the answers in the cache. The results have the \
+            order of the names. Without a type, resolves A and AAAA. If the last of several \
+            arguments is a type, such as MX, the command resolves this type; for a domain name \
+            that looks like a type, write `mx.`. `-` reads names from standard input, one per \
+            line; `#` starts a comment.
 
             Exits with 1 unless every name has records.
 

@@ -9,11 +9,11 @@ struct SetupVerb: Verb {
         usage: "httpdnsctl setup [apply | revert] [OPTION ...]",
         discussion: """
             Detects the manager of /etc/resolv.conf (systemd-resolved, NetworkManager, openresolv, \
-            resolvconf, a DHCP client, or none) and configures it, so that the change persists. The \
-            original files are saved in /var/lib/httpdnsd-setup; `revert` restores them, except \
-            files that were edited since. Before a change, the command queries the daemon for a \
-            random name below example.com. If the daemon does not answer, or answers with an \
-            error, nothing is changed.
+            resolvconf, a DHCP client, or none) and configures this manager, so that the change \
+            persists. The original files are saved in /var/lib/httpdnsd-setup; `revert` restores \
+            them, except files that were edited since. Before a change, the command queries the \
+            daemon for a random name below example.com. If the daemon does not answer, or answers \
+            with an error, nothing is changed.
 
             EXAMPLES
               httpdnsctl setup --dry-run
@@ -59,7 +59,7 @@ struct SetupVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Change the files below this directory. Services are restarted only if it is /.",
+            "Change the files below this directory; restart services only if this is /.",
             valueName: "directory"
         ),
         completion: .directory

@@ -8,10 +8,10 @@ struct StatsVerb: Verb {
         abstract: "Show the counters.",
         discussion: """
             The tables by source, by rcode and by transport each count all queries. Latencies are \
-            quantiles: 50 %, 90 %, 99 % and 99.9 % of the queries took at most this long (the value \
-            is at most an eighth too high). The counters are not reset without --reset. Some \
-            vendors bill each call, others each name in a call: the table BILLED shows both, and the \
-            names also by route.
+            quantiles: 50 %, 90 %, 99 % and 99.9 % of the queries took at most this long (the \
+            value is at most an eighth too high). The counters are not reset without --reset. Some \
+            vendors bill each call; other vendors bill each name in a call. So the table BILLED \
+            shows the number of calls and the number of names, and the names also by route.
 
             EXAMPLES
               httpdnsctl stats

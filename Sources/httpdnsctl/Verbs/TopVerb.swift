@@ -15,10 +15,10 @@ struct TopVerb: Verb {
               slow       queries by response time
               cost       names by billable calls, with the vendor and the route
 
-            All lists except cost cover recent queries: the last 4,096 of each thread of the daemon. \
-            The cost list counts since the start or `stats --reset`. The counts are exact for up to \
-            1,024 names per vendor. With more names, a count may be too high, and is shown as a \
-            range; it is never too low.
+            All lists except cost cover recent queries: the last 4,096 of each thread of the \
+            daemon. The cost list counts since the start or `stats --reset`. The counts are exact \
+            for up to 1,024 names per vendor. With more names, a count may be too high, but is \
+            never too low, and is shown as a range.
 
             EXAMPLES
               httpdnsctl top names

@@ -12,10 +12,10 @@ struct WatchVerb: Verb {
             answer, and client. For a cached answer, the line also shows the server from which the \
             daemon got the answer.
 
-            Watching does not delay answers: at most 8,000 queries per second are listed, and fewer \
-            if the daemon is busy. Of the other queries, only the number is shown. Queries that \
-            are rejected before their question is parsed, such as those of clients outside \
-            `allow`, are not shown; `stats` counts them.
+            Watching does not delay answers: at most 8,000 queries per second are listed, and \
+            fewer if the daemon is busy. For the other queries, the command shows only their \
+            number. Queries that are rejected before their question is parsed, such as those of \
+            clients outside `allow`, are not shown; `stats` counts them.
 
             EXAMPLES
               httpdnsctl watch

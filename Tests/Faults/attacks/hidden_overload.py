@@ -6,7 +6,7 @@ import time
 import common
 import rate_limited_upstream
 
-TITLE = "as `rate_limited_upstream`, and the client also queries 3,000 new names a second at a fast upstream, over TCP"
+TITLE = "as `rate_limited_upstream`; over TCP, the client also queries 3,000 new names a second of a fast upstream"
 PROMISE = "after 6 s, at most 20 % of another client's names fail"
 PEERS = ()
 RATE = 3000
