@@ -491,7 +491,7 @@ struct UpstreamHealthTests {
             )
         )
         #expect(group.health.recognises(probe))
-        #expect(log.lines.last?.contains("back to this daemon, ignoring the") == true)
+        #expect(log.lines.last?.contains("back to this daemon, so the daemon ignores") == true)
         let end = harness.world.now + UpstreamLimits.loopRest
         #expect(group.health.report(of: one).condition == .loops(until: end))
         _ = harness.takeAsked()
