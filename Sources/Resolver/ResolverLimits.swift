@@ -74,7 +74,7 @@ package enum ResolverLimits {
     static let prefixQuery: Duration = .seconds(2)
 
     /// Bounds, in seconds, of the interval between queries for the NAT64 prefix.
-    static let prefixLifetime: ClosedRange<UInt32> = 60...86_400
+    static let prefixLifetime: ClosedRange<UInt32> = 60...600
 
     /// Time after a link went down in which no server is queried for names in its routing domains.
     package static let domainHold: Duration = .seconds(5)

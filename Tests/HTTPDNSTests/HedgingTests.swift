@@ -124,7 +124,7 @@ struct HedgingTests {
 
     @Test(
         "a client's calls avoid a server that answers probes, but not the client's names",
-        arguments: ["silent", "slow", "invalid"]
+        arguments: ["silent", "slow", "invalid", "403", "429"]
     )
     func probesOnly(fault: String) async throws {
         var bad: Set<Int> = [1]
@@ -134,7 +134,8 @@ struct HedgingTests {
             case _ where !isBad: return .reply(good(request))
             case "silent": return .silence()
             case "slow": return .reply(good(request), after: .milliseconds(600))
-            default: return .reply(ok("<html>"), after: .zero)
+            case "invalid": return .reply(ok("<html>"), after: .zero)
+            default: return .reply(HTTPReply(status: Int(fault) ?? 0, body: []), after: .zero)
             }
         }
         // The client has only three hedged requests.
@@ -153,9 +154,10 @@ struct HedgingTests {
     func avoidance() throws {
         let (first, second) = (try server("192.0.2.1:443"), try server("192.0.2.2:443"))
         var avoided = AvoidedServers(limit: 3, duration: .seconds(600))
+        var failed: Set<SocketAddress> = []
         func order(of client: ClientNetwork?, after time: Duration = .zero) -> [SocketAddress] {
             var order = [first, second]
-            avoided.apply(to: &order, of: client, now: world.now + time)
+            avoided.apply(to: &order, of: client, now: world.now + time) { !failed.contains($0) }
             return order
         }
         for _ in 0..<10 {
@@ -169,6 +171,9 @@ struct HedgingTests {
             avoided.answered(first, of: network(1))
         }
         #expect(order(of: network(1)) == [second, first])
+        failed = [second]
+        #expect(order(of: network(1)) == [first, second])
+        failed = []
         #expect(order(of: network(2)) == [first, second])
         #expect(order(of: network(1), after: .seconds(599)) == [second, first])
         #expect(order(of: network(1), after: .seconds(600)) == [first, second])

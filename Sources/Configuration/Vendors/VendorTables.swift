@@ -136,7 +136,7 @@ extension VendorSettings {
         {
             """
             PEM file of trusted CA certificates, instead of the system's. A changed file takes \
-            effect for new connections, without a reload.
+            effect without a reload, after the next new connection.
             """
         },
         .option("http", \.client.version, .httpVersion) {

@@ -36,21 +36,33 @@ struct AvoidedServers: Sendable {
         (self.limit, self.duration) = (limit, duration)
     }
 
-    /// Moves the avoided servers to the end of `order`.
+    /// Moves the healthy servers that are not avoided to the start of `order`.
+    ///
+    /// An avoided server stays before servers that do not work.
     @inline(__always)
-    func apply(to order: inout [SocketAddress], of client: ClientNetwork?, now: Instant) {
-        if !entries.isEmpty { move(&order, of: client, now) }
+    func apply(
+        to order: inout [SocketAddress],
+        of client: ClientNetwork?,
+        now: Instant,
+        isHealthy: (SocketAddress) -> Bool
+    ) {
+        if !entries.isEmpty { sort(&order, of: client, now, isHealthy) }
     }
 
-    private func move(_ order: inout [SocketAddress], of client: ClientNetwork?, _ now: Instant) {
+    private func sort(
+        _ order: inout [SocketAddress],
+        of client: ClientNetwork?,
+        _ now: Instant,
+        _ isHealthy: (SocketAddress) -> Bool
+    ) {
         let avoided = (entries[HedgeBudget.key(client)] ?? []).filter { entry in
             entry.end.map { now < $0 } ?? false
         }
         guard !avoided.isEmpty else { return }
-        func isAvoided(_ server: SocketAddress) -> Bool {
-            avoided.contains { $0.server == server }
+        let first = order.filter { server in
+            isHealthy(server) && !avoided.contains { $0.server == server }
         }
-        order = order.filter { !isAvoided($0) } + order.filter(isAvoided)
+        order = first + order.filter { !first.contains($0) }
     }
 
     /// Records that another server answered a call first.
@@ -88,4 +100,6 @@ struct AvoidedServers: Sendable {
     }
 
     mutating func reset() { entries = [:] }
+
+    mutating func takeOver(from old: AvoidedServers) { entries = old.entries }
 }

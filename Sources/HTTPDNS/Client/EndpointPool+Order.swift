@@ -79,6 +79,13 @@ extension EndpointPool {
         return rotation
     }
 
+    /// Returns false if the server has failed since its latest answer, or is silent.
+    func isHealthy(_ server: SocketAddress) -> Bool {
+        endpoints.indices.contains {
+            endpoints[$0].address == server && endpoints[$0].failedAt == 0 && !isSilent($0)
+        }
+    }
+
     var isCurrentSilent: Bool { isSilent(currentIndex) }
 
     private func isSilent(_ index: Int) -> Bool {

@@ -112,7 +112,7 @@ final class VendorCall {
     /// can cause.
     var hasOtherFailure = false
 
-    /// Requests that failed, perhaps because of the queried name.
+    /// Requests that the servers did not answer, perhaps because of the queried name.
     var suspected: [(number: Int, server: SocketAddress)] = []
 
     let isTrial: Bool

@@ -15,7 +15,7 @@ extension VendorClient {
         guard case .servers(var order) = pool.takeOrder(now: now) else {
             preconditionFailure("no server although a call was permitted")
         }
-        avoided.apply(to: &order, of: client, now: now)
+        avoided.apply(to: &order, of: client, now: now, isHealthy: pool.isHealthy)
         if gate.isTrialDue(at: now) || pool.isReturnDue(now) { beginTrial() }
         var deadline: Instant?
         for name in names {

@@ -19,6 +19,7 @@ extension VendorClient {
             budget.takeOver(from: &old.budget)
             pace.takeOver(from: old.pace)
             hedges.takeOver(from: old.hedges)
+            avoided.takeOver(from: old.avoided)
             clients = old.clients
             skew.takeOver(from: old.skew)
         }

@@ -140,7 +140,9 @@ extension VendorClient {
         }
         note(pool.end(running.attempt, outcome, now: now), for: call.trace)
         if outcome == .failed { noteOutage(of: server) }
-        if outcome == .suspected { call.suspected.append((number, server)) }
+        if outcome == .suspected || isOfAccount || !isSaturation && error.kind == .limited {
+            call.suspected.append((number, server))
+        }
         switch error {
         case _ where error.isUnanswered:
             if outcome == .suspected { silence.lasted(since: running.start) }
