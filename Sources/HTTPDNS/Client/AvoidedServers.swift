@@ -2,17 +2,18 @@
 internal import DNSWire
 internal import Net
 
-/// Servers that the calls of a client use last, because other servers answered its names first.
+/// Servers that miss the names of a client, and are therefore not the first servers of its calls.
 ///
 /// A server can answer health probes, but not the names of a client, for example because it stops
-/// replying on used connections. Probes then do not replace the server, and after the client has
-/// used up its hedged requests (``HedgeBudget``), its names would wait for this server. Each client
-/// has its own list, because a client can choose names that only one of the servers answers. All
-/// clients that are not proven have one common list.
+/// replying on used connections. Probes then do not replace the server, and each name waits for a
+/// hedged request. Each client has its own list, because a client can choose names that only one
+/// of the servers answers. All clients that are not proven have one common list.
 ///
-/// Each call that another server answers first adds ``HedgeBudget/callsPerHedge`` to the score of
-/// the server, and each call that the server answers subtracts 1. A server with a score of more
-/// than `limit` - 1 such calls is avoided for the time `duration`.
+/// A server misses a call if it does not answer within `hedge-after`, or fails. Each missed call
+/// adds ``HedgeBudget/callsPerHedge`` to the score of the server, and each answered call subtracts
+/// 1. A server with a score of more than `limit` - 1 missed calls is avoided for the time
+/// `duration`. If all servers miss the names of a client, all are avoided, and the order does not
+/// change.
 struct AvoidedServers: Sendable {
     static let serversPerClient = 16
 
@@ -36,9 +37,10 @@ struct AvoidedServers: Sendable {
         (self.limit, self.duration) = (limit, duration)
     }
 
-    /// Moves the healthy servers that are not avoided to the start of `order`.
+    /// If the client avoids the first server of `order`, puts another healthy server before it.
     ///
-    /// An avoided server stays before servers that do not work.
+    /// The avoided server is then second, so that it still gets each call that the other server
+    /// does not answer.
     @inline(__always)
     func apply(
         to order: inout [SocketAddress],
@@ -46,27 +48,27 @@ struct AvoidedServers: Sendable {
         now: Instant,
         isHealthy: (SocketAddress) -> Bool
     ) {
-        if !entries.isEmpty { sort(&order, of: client, now, isHealthy) }
+        if !entries.isEmpty { replaceFirst(of: &order, client, now, isHealthy) }
     }
 
-    private func sort(
-        _ order: inout [SocketAddress],
-        of client: ClientNetwork?,
+    private func replaceFirst(
+        of order: inout [SocketAddress],
+        _ client: ClientNetwork?,
         _ now: Instant,
         _ isHealthy: (SocketAddress) -> Bool
     ) {
-        let avoided = (entries[HedgeBudget.key(client)] ?? []).filter { entry in
-            entry.end.map { now < $0 } ?? false
+        let list = entries[HedgeBudget.key(client)] ?? []
+        func isAvoided(_ server: SocketAddress) -> Bool {
+            list.contains { $0.server == server && $0.end.map { now < $0 } ?? false }
         }
-        guard !avoided.isEmpty else { return }
-        let first = order.filter { server in
-            isHealthy(server) && !avoided.contains { $0.server == server }
-        }
-        order = first + order.filter { !first.contains($0) }
+        guard let first = order.first, isAvoided(first),
+            let index = order.firstIndex(where: { isHealthy($0) && !isAvoided($0) })
+        else { return }
+        order.insert(order.remove(at: index), at: 0)
     }
 
-    /// Records that another server answered a call first.
-    mutating func wasOvertaken(
+    /// Records that the server missed a call.
+    mutating func missed(
         _ server: SocketAddress,
         of client: ClientNetwork?,
         now: Instant
@@ -85,7 +87,7 @@ struct AvoidedServers: Sendable {
         entries[key] = list
     }
 
-    /// Records that the server answered a call before all other servers.
+    /// Records that the server answered a call within `hedge-after`.
     @inline(__always)
     mutating func answered(_ server: SocketAddress, of client: ClientNetwork?) {
         if !entries.isEmpty { reduceScore(of: server, for: HedgeBudget.key(client)) }

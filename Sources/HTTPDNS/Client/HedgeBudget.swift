@@ -11,7 +11,9 @@ internal import DNSWire
 /// Each hedged request adds ``callsPerHedge`` to the debt of its client. Each call of the client
 /// subtracts 1 from the debt, and each period of ``repaymentTime`` also subtracts 1. The debt is at
 /// most `burst` × ``callsPerHedge``. If a client starts n calls in m × ``repaymentTime``, at most
-/// `burst` + (n + m) / ``callsPerHedge`` of these calls have a hedged request.
+/// `burst` + (n + m) / ``callsPerHedge`` of these calls have a hedged request. A hedged request that
+/// is answered before the earlier requests of the call does not count, because it helped the
+/// client.
 struct HedgeBudget: Sendable {
     static let callsPerHedge = 20
 
@@ -45,9 +47,14 @@ struct HedgeBudget: Sendable {
         if !debts.isEmpty { repay(Self.key(client)) }
     }
 
-    private mutating func repay(_ key: ClientNetwork?) {
+    /// Removes the debt of hedged requests that were answered before the earlier requests.
+    mutating func refund(_ count: Int, to client: ClientNetwork?) {
+        if count > 0 { repay(Self.key(client), count * Self.callsPerHedge) }
+    }
+
+    private mutating func repay(_ key: ClientNetwork?, _ calls: Int = 1) {
         guard var debt = debts[key] else { return }
-        debt.calls -= 1
+        debt.calls -= calls
         debts[key] = debt.calls > 0 ? debt : nil
     }
 

@@ -112,8 +112,8 @@ final class VendorCall {
     /// can cause.
     var hasOtherFailure = false
 
-    /// Requests that the servers did not answer, perhaps because of the queried name.
-    var suspected: [(number: Int, server: SocketAddress)] = []
+    /// Hedged requests that count against the limit of ``client``.
+    var hedges = 0
 
     let isTrial: Bool
 

@@ -107,6 +107,7 @@ extension VendorClient {
         guard call.isTrial || hedges.take(for: call.client, now: now) else {
             return call.course.stopHedging()
         }
+        if !call.isTrial { call.hedges += 1 }
         // A health probe shows if the server or the queried name is slow.
         if pool.isCurrentSilent { beginTrial(of: call.client) }
         counters.hedges += 1
@@ -150,12 +151,20 @@ extension VendorClient {
         if !call.isExpired { free(call) }
         if call === trial { trialEnded(call) }
         if !call.running.isEmpty {
+            if !call.isTrial { noteMisses(of: call) }
             lingering.insert(call)
             let others = lingering.filter { !$0.isExpired }
             let tries = others.reduce(0) { $0 + $1.running.count }
             if !call.isExpired, tries > ClientLimits.lingeringTries { giveUp(call) }
         }
         sendQueued()
+    }
+
+    private func noteMisses(of call: VendorCall) {
+        let now = clocks.now()
+        for running in call.running where running.start + settings.hedgeAfter <= now {
+            avoided.missed(running.attempt.server, of: call.client, now: now)
+        }
     }
 
     func giveUp(_ call: VendorCall) {

@@ -83,7 +83,9 @@ extension VendorClient {
             if call.isTrial { trialAnswered(call) } else { noteOrder(running, of: call, now) }
             deliver(answers, from: running.attempt.server, to: call)
             // A health probe shows if the current server or the queried name is slow.
-            let isCurrentLate = call.running.contains { $0.attempt.server == pool.current }
+            let isCurrentLate = call.running.contains {
+                $0.attempt.server == pool.current && $0.number < number
+            }
             if isCurrentLate, !call.isTrial { beginTrial(of: call.client) }
         case .failure(.unauthorized(let status, let code))
         where pool.isScheduled(running.attempt.server):
@@ -95,15 +97,16 @@ extension VendorClient {
         }
     }
 
-    /// Records the server that answered the call, and the servers that got the call before.
+    /// Records for the order of servers that a request was answered first.
     private func noteOrder(_ first: VendorCall.RunningTry, of call: VendorCall, _ now: Instant) {
-        var earlier = call.suspected
-        for other in call.running { earlier.append((other.number, other.attempt.server)) }
-        earlier.removeAll { $0.number >= first.number || $0.server == first.attempt.server }
-        guard !earlier.isEmpty else {
-            return avoided.answered(first.attempt.server, of: call.client)
+        let server = first.attempt.server
+        if first.start + settings.hedgeAfter > now {
+            avoided.answered(server, of: call.client)
+        } else {
+            avoided.missed(server, of: call.client, now: now)
         }
-        for other in earlier { avoided.wasOvertaken(other.server, of: call.client, now: now) }
+        let isHedge = call.running.contains { $0.number < first.number }
+        if isHedge { hedges.refund(call.hedges, to: call.client) }
     }
 
     private func failed(
@@ -140,8 +143,8 @@ extension VendorClient {
         }
         note(pool.end(running.attempt, outcome, now: now), for: call.trace)
         if outcome == .failed { noteOutage(of: server) }
-        if outcome == .suspected || isOfAccount || !isSaturation && error.kind == .limited {
-            call.suspected.append((number, server))
+        if outcome == .suspected, call.isInFlight, !call.isTrial {
+            avoided.missed(server, of: call.client, now: now)
         }
         switch error {
         case _ where error.isUnanswered:
