@@ -250,7 +250,7 @@ package final class Daemon {
     ///
     /// This function runs before `dropCapabilities`, because only a privileged process can give
     /// the socket to any group.
-    private func firstControlSocket() throws(StartError) -> ControlSocket? {
+    private func firstControlSocket() throws(StartError) -> GroupSocket? {
         do throws(SocketError) {
             return try controlSocket()
         } catch .pathInUse(let path) {
@@ -261,9 +261,10 @@ package final class Daemon {
         }
     }
 
-    private func controlSocket() throws(SocketError) -> ControlSocket {
+    private func controlSocket() throws(SocketError) -> GroupSocket {
         let settings = components.settings.control
-        return try ControlSocket.open(
+        return try GroupSocket.open(
+            "control",
             path: settings.socket,
             mode: UInt32(settings.mode),
             group: settings.group
@@ -281,71 +282,30 @@ package final class Daemon {
         )
     }
 
-    private func startControl(at socket: ControlSocket?) -> Task<Void, Never> {
+    private func startControl(at first: GroupSocket?) -> Task<Void, Never> {
         let handler = ControlHandler(self)
         `operator` = handler
-        return ServiceLoop.task { [self] in await serveControl(at: socket, handler) }
-    }
-
-    private func serveControl(at first: ControlSocket?, _ handler: ControlHandler) async {
-        let path = components.settings.control.socket
-        var next = first
-        if first == nil { next = await reopenedControlSocket(after: .seconds(1)) }
-        while let socket = next {
-            if let warning = socket.warning { logger.warning("\(warning)") }
-            let server = ControlServer(
-                listener: socket.listener,
-                dispatcher: ControlDispatcher(
-                    handler: handler,
-                    access: socket.access,
+        let socket = ReopenedSocket(
+            "control",
+            path: components.settings.control.socket,
+            logger: logger,
+            open: { [self] () throws(SocketError) in try controlSocket() },
+            failed: { [self] in report($0) }
+        )
+        return ServiceLoop.task { [logger] in
+            await socket.serve(first) { socket throws(SocketError) in
+                let server = ControlServer(
+                    listener: socket.listener,
+                    dispatcher: ControlDispatcher(
+                        handler: handler,
+                        access: socket.access,
+                        logger: logger
+                    ),
                     logger: logger
-                ),
-                logger: logger
-            )
-            let check: @ServiceLoop () -> Void = {
-                if !socket.isInPlace { socket.listener.close() }
-            }
-            let watch = FileWatch(path, check)
-            check()
-            do throws(SocketError) {
+                )
                 try await server.run()
-            } catch .closed where !Task.isCancelled {
-                logger.warning(
-                    "control: \(path) was removed, opening it again",
-                    metadata: ["socket": "\(path)"]
-                )
-            } catch .cancelled, .closed {
-                return
-            } catch {
-                logger.error(
-                    "control: \(error), opening \(path) again",
-                    metadata: ["socket": "\(path)"]
-                )
             }
-            withExtendedLifetime(watch) {}
-            next = await reopenedControlSocket()
         }
-    }
-
-    /// Opens the control socket again, and repeats a failed attempt after 1 s to 30 s.
-    ///
-    /// - Returns: nil if the daemon stops.
-    private func reopenedControlSocket(after first: Duration = .zero) async -> ControlSocket? {
-        var pause = first
-        while !Task.isCancelled {
-            do throws(CancellationError) {
-                try await Clocks.system.sleep(Clock.now + pause)
-            } catch {
-                return nil
-            }
-            do throws(SocketError) {
-                return try controlSocket()
-            } catch {
-                report(error)
-            }
-            pause = min(max(pause * 2, .seconds(1)), .seconds(30))
-        }
-        return nil
     }
 
     // MARK: - Stopping

@@ -141,7 +141,8 @@ struct ControlAccessTests {
         let path = folder + "/control.sock"
         try Data("ours:x:\(getegid()):\n".utf8).write(to: URL(fileURLWithPath: folder + "/group"))
 
-        let socket = try ControlSocket.open(
+        let socket = try GroupSocket.open(
+            "control",
             path: path,
             mode: 0o660,
             group: "ours",
@@ -161,7 +162,8 @@ struct ControlAccessTests {
         let folder = try temporaryFolder()
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let path = folder + "/control.sock"
-        let socket = try ControlSocket.open(
+        let socket = try GroupSocket.open(
+            "control",
             path: path,
             mode: 0o660,
             group: "absent",

@@ -196,7 +196,7 @@ final class LiveServer {
     ) throws {
         folder = try temporaryFolder()
         path = folder + "/control.sock"
-        let socket = try ControlSocket.open(path: path, mode: 0o600, group: nil)
+        let socket = try GroupSocket.open("control", path: path, mode: 0o600, group: nil)
         let server = ControlServer(
             listener: socket.listener,
             dispatcher: ControlDispatcher(

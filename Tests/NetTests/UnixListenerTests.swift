@@ -94,4 +94,15 @@ struct UnixListenerTests {
         let mode = try FileManager.default.attributesOfItem(atPath: target)[.posixPermissions]
         #expect(mode as? Int == 0o600)
     }
+
+    @ServiceLoop
+    @Test
+    func `a listener without its socket file is not in place`() throws {
+        let listener = try StreamListener(unixPath: path, mode: 0o600)
+        #expect(listener.isInPlace)
+        try FileManager.default.moveItem(atPath: path, toPath: path + ".old")
+        #expect(!listener.isInPlace)
+        let other = try StreamListener(unixPath: path, mode: 0o600)
+        #expect(!listener.isInPlace && other.isInPlace)
+    }
 }

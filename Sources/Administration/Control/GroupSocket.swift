@@ -6,10 +6,15 @@ package import Net
 @ServiceLoop
 package struct GroupSocket {
     package let listener: StreamListener
+    package let mode: UInt32
     package let group: UInt32
 
     /// Text of a warning if the configured group could not be set; otherwise nil.
     package let warning: String?
+
+    package var access: ControlAccess {
+        ControlAccess(mode: mode, group: group, owner: geteuid())
+    }
 
     /// Opens a Unix socket; if its group cannot be set, the socket has the daemon's group.
     ///
@@ -56,6 +61,7 @@ package struct GroupSocket {
     ) throws(SocketError) -> GroupSocket {
         GroupSocket(
             listener: try StreamListener(unixPath: path, mode: mode, group: group),
+            mode: mode,
             group: group ?? getegid(),
             warning: warning
         )

@@ -29,7 +29,14 @@ final class MetricsServer {
 
     private static let ignoredOctets = 1 << 20
     let place: MetricsPlace
-    private let listener: StreamListener
+    private(set) var listener: StreamListener
+
+    /// Task that opens the socket at ``place`` again; nil for an address.
+    var reopening: Task<Void, Never>?
+
+    /// Reason why the socket at ``place`` could not be opened again; nil if it is open.
+    var fault: SocketError?
+
     private let logger: Logger
     private let limits: Limits
     private let renderer: ScrapeRenderer
@@ -61,26 +68,35 @@ final class MetricsServer {
 
     var address: SocketAddress? { listener.localAddress }
 
+    /// Serves clients until ``stop()``, and logs other errors.
     func run() async {
-        listener.onPause = { [logger, place] error in
-            logger.error(
-                "metrics: cannot accept a connection at \(place): \(error); retrying",
-                metadata: ["listener": "\(place)"]
-            )
-        }
         do throws(SocketError) {
-            while true {
-                // Until a task ends, new connections wait in the backlog of the kernel.
-                if tasks >= limits.tasks { await withCheckedContinuation { accepting = $0 } }
-                admit(try await listener.accept())
-            }
+            try await serve(listener)
         } catch .closed {
         } catch {
             logger.error("metrics: stopped serving at \(place): \(error)")
         }
     }
 
+    /// Serves the clients of a new listener at ``place`` until the listener is closed.
+    func serve(_ listener: StreamListener) async throws(SocketError) {
+        self.listener = listener
+        fault = nil
+        listener.onPause = { [logger, place] error in
+            logger.error(
+                "metrics: cannot accept a connection at \(place): \(error); retrying",
+                metadata: ["listener": "\(place)"]
+            )
+        }
+        while true {
+            // Until a task ends, new connections wait in the backlog of the kernel.
+            if tasks >= limits.tasks { await withCheckedContinuation { accepting = $0 } }
+            admit(try await listener.accept())
+        }
+    }
+
     func stop() {
+        reopening?.cancel()
         listener.close()
         for client in clients { client.connection.close() }
     }

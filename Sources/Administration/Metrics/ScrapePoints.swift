@@ -10,7 +10,8 @@ package import Net
 package final class ScrapePoints {
     /// Listeners that are bound, but not served yet; closed when this value is released.
     package struct Bound {
-        fileprivate var listeners: [(place: MetricsPlace, listener: StreamListener)] = []
+        fileprivate var listeners: [(address: SocketAddress, listener: StreamListener)] = []
+        fileprivate var sockets: [(path: String, socket: GroupSocket)] = []
 
         /// Errors of the places that cannot be bound.
         package fileprivate(set) var errors: [MetricsListenError] = []
@@ -32,7 +33,10 @@ package final class ScrapePoints {
     /// Problems for the verb `status`: places not served, and addresses that no interface has.
     package var problems: [String] {
         let isLocal = SettingsEnvironment.process.isLocal
-        return errors.map(\.description)
+        let lost = servers.compactMap { server in
+            server.fault.map { MetricsListenError(place: server.place, error: $0) }
+        }
+        return (errors + lost).map(\.description)
             + servers.compactMap(\.address).filter { !$0.isUnspecified && !isLocal($0) }
             .map { "metrics: no interface has the address \($0)" }
     }
@@ -42,12 +46,11 @@ package final class ScrapePoints {
         var bound = Bound()
         for place in settings.listen where !servers.contains(where: { $0.place == place }) {
             do throws(SocketError) {
-                let listener =
-                    switch place {
-                    case .address(let address): try self.listener(at: address)
-                    case .path(let path): try socket(path, settings)
-                    }
-                bound.listeners.append((place, listener))
+                switch place {
+                case .address(let address):
+                    bound.listeners.append((address, try listener(at: address)))
+                case .path(let path): bound.sockets.append((path, try socket(path, settings)))
+                }
             } catch {
                 bound.errors.append(MetricsListenError(place: place, error: error))
             }
@@ -100,15 +103,13 @@ package final class ScrapePoints {
     private func socket(
         _ path: String,
         _ settings: MetricsSettings
-    ) throws(SocketError) -> StreamListener {
-        let socket = try GroupSocket.open(
+    ) throws(SocketError) -> GroupSocket {
+        try GroupSocket.open(
             "metrics",
             path: path,
             mode: UInt32(settings.mode),
             group: settings.group
         )
-        if let warning = socket.warning { logger.warning("\(warning)") }
-        return socket.listener
     }
 
     /// Serves the bound listeners, and stops the servers of listeners that `settings` removed.
@@ -127,13 +128,40 @@ package final class ScrapePoints {
                 metadata: ["listener": "\(error.place)"]
             )
         }
-        for (place, listener) in bound.listeners {
-            let server = MetricsServer(listener, at: place, logger: logger, renderer)
-            let shown = server.address.map { "http://\($0)/metrics" } ?? "\(place)"
-            logger.notice("metrics: served at \(shown)")
-            servers.append(server)
+        for (address, listener) in bound.listeners {
+            let server = server(listener, at: .address(address))
+            logger.notice("metrics: served at http://\(server.address ?? address)/metrics")
             ServiceLoop.task { await server.run() }
         }
+        for (path, first) in bound.sockets {
+            let server = server(first.listener, at: .path(path))
+            logger.notice("metrics: served at \(path)")
+            let place = ReopenedSocket(
+                "metrics",
+                path: path,
+                logger: logger,
+                open: { [self] () throws(SocketError) in try socket(path, settings) },
+                failed: { [logger] error in
+                    server.fault = error
+                    let complaint = MetricsListenError(place: server.place, error: error)
+                    logger.error(
+                        "\(complaint); the daemon retries every 30 s",
+                        metadata: ["listener": "\(path)"]
+                    )
+                }
+            )
+            server.reopening = ServiceLoop.task {
+                await place.serve(first) { socket throws(SocketError) in
+                    try await server.serve(socket.listener)
+                }
+            }
+        }
+    }
+
+    private func server(_ listener: StreamListener, at place: MetricsPlace) -> MetricsServer {
+        let server = MetricsServer(listener, at: place, logger: logger, renderer)
+        servers.append(server)
+        return server
     }
 
     package func stop() {

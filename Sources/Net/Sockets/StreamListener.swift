@@ -64,7 +64,8 @@ package final class StreamListener {
             try Self.setAccess(of: path, mode: mode, group: group)
             guard listen(descriptor.raw, Self.backlog) == 0 else { throw .last("listen") }
             endpoint = try Endpoint(descriptor, writes: false)
-            file = Self.status(of: path).map { (path: path, device: $0.st_dev, inode: $0.st_ino) }
+            guard let status = Self.status(of: path) else { throw .last("lstat") }
+            file = (path: path, device: status.st_dev, inode: status.st_ino)
         } catch {
             unsafe unlink(path)
             throw error
@@ -135,10 +136,15 @@ package final class StreamListener {
     /// Closes the socket and removes its file; ``accept()`` then throws `SocketError.closed`.
     package func close() {
         endpoint.close()
-        guard let file, let now = Self.status(of: file.path),
-            now.st_dev == file.device, now.st_ino == file.inode
-        else { return }
-        unsafe unlink(file.path)
+        if let file, hasFile { unsafe unlink(file.path) }
+    }
+
+    /// False if the socket file was removed or replaced; clients then cannot connect.
+    package var isInPlace: Bool { file == nil || hasFile }
+
+    private var hasFile: Bool {
+        guard let file, let now = Self.status(of: file.path) else { return false }
+        return now.st_dev == file.device && now.st_ino == file.inode
     }
 
     // MARK: - Files
