@@ -37,6 +37,7 @@ extension Daemon: ManagedDaemon {
         state.fileProblems =
             certificateFaults.values.sorted().map { "certificates: \($0)" }
             + hosts.problems.map { "hosts: \($0)" } + scrapePoints.problems
+            + listenerManager.problems
         return state
     }
 }

@@ -19,6 +19,10 @@ package final class Daemon {
     let handler: QueryHandler
     let listenerManager: ListenerManager
     let network: NetworkReaction
+
+    /// Watch for the interfaces of listen addresses; nil if no listen address has an interface.
+    var interfaces: LinkWatch?
+
     let accelerator: Accelerator
     let dependencies: Dependencies
     let source: SettingsSource
@@ -168,6 +172,7 @@ package final class Daemon {
         network.onChange = { [weak self] in self?.listenerManager.networkChanged() }
         network.start()
         startObservation()
+        followInterfaces()
         ServiceManager.ready(status: readiness)
         let watchdog = ServiceLoop.task {
             try? await self.feedWatchdog()
@@ -317,6 +322,7 @@ package final class Daemon {
         components.resolver.prefetcher.stop()
         components.nat64.stop()
         network.stop()
+        interfaces = nil
         components.fleet?.stop()
         hosts.stop()
         stopVendors()

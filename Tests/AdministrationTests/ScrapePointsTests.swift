@@ -67,4 +67,20 @@ struct ScrapePointsTests {
         #expect(try await scrape() == "HTTP/1.1 200 OK")
         points.stop()
     }
+
+    @Test("a metrics address of an absent interface is no error")
+    func absentInterface() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let address = try #require(SocketAddress("[fe80::7%nosuch0]:9353"))
+        let (points, settings) = (points(), settings(.address(address)))
+        #expect(points.faults(binding: settings).isEmpty)
+        let bound = points.bind(settings)
+        #expect(points.firstNewError(in: bound) == nil)
+        points.serve(bound, as: settings)
+        let problems = ["metrics: no interface has the address [fe80::7%nosuch0]:9353"]
+        #expect(points.problems == problems)
+        points.interfacesChanged(settings)
+        #expect(points.problems == problems)
+        points.stop()
+    }
 }

@@ -268,6 +268,28 @@ struct SettingsTextTests {
         withExtendedLifetime(folder) {}
     }
 
+    @Test("an interface that does not exist is a warning")
+    func absentInterface() throws {
+        let text = """
+            upstreams: [{name: isp, url: "udp://[fe80::1%nosuch0]"}]
+            listen: ["[fe80::7%nosuch1]:5300"]
+            allow: ["fe80::/10", "::1"]
+            metrics: {listen: "[fe80::7%nosuch2]"}
+
+            """
+        for environment in [SettingsEnvironment.check, .reload] {
+            let warnings = try settings(of: text, environment: environment).warnings
+            expectErrors(
+                warnings.map { "\($0)" }.filter { $0.contains("the interface") },
+                [
+                    "f:1:30: `nosuch0` does not exist", "f:2:10: `nosuch1` does not exist",
+                    "f:4:19: `nosuch2` does not exist",
+                ]
+            )
+        }
+        #expect(try settings(of: text, environment: .process).warnings.isEmpty)
+    }
+
     @Test("--check warns about a file that only root can read", .enabled(if: geteuid() == 0))
     func onlyForRoot() throws {
         let folder = try TemporaryFolder()

@@ -162,6 +162,94 @@ struct ListeningTests {
         #expect(!end.errors.contains("192.0.2.6:53: an interface has the address"))
     }
 
+    private static func add(_ address: String, on interface: String, in machine: Namespace) throws {
+        try machine.ip(
+            "link add \(interface) type veth peer name peer",
+            "link set peer up",
+            "link set \(interface) up",
+            "address add \(address)/64 dev \(interface) nodad"
+        )
+    }
+
+    @Test(
+        "the daemon serves a link-local address when its interface is created, and created again",
+        .needs(.unshare, .ip)
+    )
+    func laterInterface() throws {
+        let namespace = try Namespace()
+        let settings = """
+            allow: [127.0.0.0/8, "fe80::/10"]
+            metrics: {listen: "[fe80::7%late]:9353"}
+            upstreams: [{name: unused, url: "udp://[fe80::9%late]"}]
+            """
+        let (listen, problem) = ("[fe80::7%late]:53", "no interface has this address")
+        let daemon = try TestDaemon(settings, listen: "127.0.0.1:53", listen, in: namespace)
+        #expect(try daemon.dig("localhost", "A").data("A") == ["127.0.0.1"])
+        func problems() throws -> [String] {
+            let status = try daemon.control("status", "--json")
+            return try JSON(status.output)["problems"].array.compactMap(\.string)
+        }
+        let absent = [
+            "metrics: no interface has the address [fe80::7%late]:9353",
+            "listener \(listen): \(problem)",
+        ]
+        #expect(try problems() == absent)
+        #expect(try daemon.control("check").status == 0)
+        #expect(try daemon.control("reload").status == 0)
+        for _ in 0..<2 {
+            try Self.add("fe80::7", on: "late", in: namespace)
+            _ = try daemon.program.line(
+                with: "listener \(listen): the interface exists now, answering"
+            )
+            for transport in ["+notcp", "+tcp"] {
+                let reply = try daemon.dig("localhost", "A", transport, server: "fe80::7%late")
+                #expect(reply.data("A") == ["127.0.0.1"], "\(transport) \(reply.text)")
+            }
+            let url = "http://[fe80::7%25late]:9353/metrics"
+            let curl = ["--silent", "--globoff", "--fail", "--noproxy", "*", url]
+            let scrape = try namespace.run("curl", curl)
+            #expect(scrape.output.contains("\nhttpdnsd_build_info{"), "\(scrape.errors)")
+            #expect(try problems() == [])
+            try namespace.ip("link del late")
+            _ = try daemon.program.line(with: "metrics: the interface of [fe80::7%late]:9353")
+            #expect(try problems() == absent)
+        }
+        try daemon.stop()
+    }
+
+    @Test(
+        "an upstream with a link-local address answers after its interface was created again",
+        .needs(.unshare, .ip)
+    )
+    func interfaceOfUpstream() throws {
+        let (machine, network) = (try Namespace(), try Namespace())
+        let server = try TestDaemon(
+            """
+            hosts: {records: {one.example.com: [192.0.2.1], two.example.com: [192.0.2.2]}}
+            allow: [127.0.0.0/8, "fe80::/10"]
+            \(unusedUpstream)
+            """,
+            listen: "127.0.0.1:53",
+            "[fe80::9%cable]:53",
+            in: network
+        )
+        let daemon = try TestDaemon(
+            "upstreams: [{name: link, url: \"udp://[fe80::9%cable]\"}]",
+            listen: "127.0.0.1:53",
+            in: machine
+        )
+        for (name, address) in [("one", "192.0.2.1"), ("two", "192.0.2.2")] {
+            try machine.connect(to: network, "fe80::1/64 nodad", "fe80::9/64 nodad")
+            _ = try server.program.line(with: "the interface exists now, answering")
+            let reply = try daemon.dig("\(name).example.com", "A")
+            #expect(reply.data("A") == [address], "\(reply.text)")
+            try machine.ip("link del cable")
+            _ = try server.program.line(with: "the interface was deleted")
+        }
+        try daemon.stop()
+        try server.stop()
+    }
+
     @Test(
         "if a machine lacks the family of a listen address, the daemon serves the other addresses",
         .needs(.unshare, .ip),

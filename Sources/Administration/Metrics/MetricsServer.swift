@@ -66,7 +66,7 @@ final class MetricsServer {
         self.renderer = renderer
     }
 
-    var address: SocketAddress? { listener.localAddress }
+    var address: SocketAddress? { listener.address }
 
     /// Serves clients until ``stop()``, and logs other errors.
     func run() async {

@@ -13,6 +13,9 @@ package final class ScrapePoints {
         fileprivate var listeners: [(address: SocketAddress, listener: StreamListener)] = []
         fileprivate var sockets: [(path: String, socket: GroupSocket)] = []
 
+        /// Addresses that cannot be bound before their interface exists.
+        fileprivate var waiting: [SocketAddress] = []
+
         /// Errors of the places that cannot be bound.
         package fileprivate(set) var errors: [MetricsListenError] = []
     }
@@ -21,6 +24,9 @@ package final class ScrapePoints {
 
     /// Errors of the places that the settings contain, but that are not served.
     private var errors: [MetricsListenError] = []
+
+    /// Addresses in the settings that cannot be bound before their interface exists.
+    private var waiting: [SocketAddress] = []
 
     private let logger: Logger
     private let renderer: ScrapeRenderer
@@ -36,9 +42,11 @@ package final class ScrapePoints {
         let lost = servers.compactMap { server in
             server.fault.map { MetricsListenError(place: server.place, error: $0) }
         }
+        let absent = servers.map(\.listener)
+            .filter { $0.localAddress.map { !$0.isUnspecified && !isLocal($0) } ?? false }
+            .compactMap(\.address)
         return (errors + lost).map(\.description)
-            + servers.compactMap(\.address).filter { !$0.isUnspecified && !isLocal($0) }
-            .map { "metrics: no interface has the address \($0)" }
+            + (absent + waiting).map { "metrics: no interface has the address \($0)" }
     }
 
     /// Binds the places that are not served yet, including addresses that no interface has yet.
@@ -47,8 +55,7 @@ package final class ScrapePoints {
         for place in settings.listen where !servers.contains(where: { $0.place == place }) {
             do throws(SocketError) {
                 switch place {
-                case .address(let address):
-                    bound.listeners.append((address, try listener(at: address)))
+                case .address(let address): try bind(address, &bound)
                 case .path(let path): bound.sockets.append((path, try socket(path, settings)))
                 }
             } catch {
@@ -84,19 +91,24 @@ package final class ScrapePoints {
         }
     }
 
-    private func listener(at address: SocketAddress) throws(SocketError) -> StreamListener {
+    private func bind(_ address: SocketAddress, _ bound: inout Bound) throws(SocketError) {
         do throws(SocketError) {
-            return try StreamListener(binding: address)
+            bound.listeners.append((address, try StreamListener(binding: address)))
         } catch  where error.isAddressMissing {
-            let listener = try StreamListener(binding: address, isAbsent: true)
+            do throws(SocketError) {
+                let listener = try StreamListener(binding: address, isAbsent: true)
+                bound.listeners.append((address, listener))
+            } catch  where error.isInterfaceMissing {
+                bound.waiting.append(address)
+                if waiting.contains(address) { return }
+            }
             logger.warning(
                 """
-                metrics: no interface has the address \(address), serving metrics when an interface \
-                gets the address
+                metrics: no interface has the address \(address), serving metrics when an \
+                interface gets the address
                 """,
                 metadata: ["listener": "\(address)"]
             )
-            return listener
         }
     }
 
@@ -128,9 +140,14 @@ package final class ScrapePoints {
                 metadata: ["listener": "\(error.place)"]
             )
         }
+        waiting = bound.waiting
+        start(bound, settings)
+    }
+
+    private func start(_ bound: Bound, _ settings: MetricsSettings) {
         for (address, listener) in bound.listeners {
             let server = server(listener, at: .address(address))
-            logger.notice("metrics: served at http://\(server.address ?? address)/metrics")
+            logger.notice("metrics: served at http://\(listener.address ?? address)/metrics")
             ServiceLoop.task { await server.run() }
         }
         for (path, first) in bound.sockets {
@@ -162,6 +179,39 @@ package final class ScrapePoints {
         let server = MetricsServer(listener, at: place, logger: logger, renderer)
         servers.append(server)
         return server
+    }
+
+    /// Binds an address again if its interface was created after the latest bind.
+    package func interfacesChanged(_ settings: MetricsSettings) {
+        let isLost: (MetricsServer) -> Bool = { $0.address != nil && !$0.listener.isInPlace }
+        for server in servers where isLost(server) {
+            guard case .address(let address) = server.place else { continue }
+            logger.warning(
+                """
+                metrics: the interface of \(address) was deleted, serving metrics when it exists \
+                again
+                """,
+                metadata: ["listener": "\(address)"]
+            )
+            server.stop()
+            waiting.append(address)
+        }
+        servers.removeAll(where: isLost)
+        var bound = Bound()
+        for address in waiting {
+            do throws(SocketError) {
+                try bind(address, &bound)
+            } catch {
+                bound.waiting.append(address)
+                let complaint = MetricsListenError(place: .address(address), error: error)
+                logger.error(
+                    "\(complaint); the daemon tries again when an interface changes",
+                    metadata: ["listener": "\(address)"]
+                )
+            }
+        }
+        waiting = bound.waiting
+        start(bound, settings)
     }
 
     package func stop() {

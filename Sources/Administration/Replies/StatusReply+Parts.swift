@@ -23,9 +23,9 @@ extension StatusReply {
         }
         let snapshot = state.cacheFile?.fault.map { "snapshot of the cache: \($0)" }
         let isLocal = SettingsEnvironment.process.isLocal
-        let absent = state.listeners.map(\.address)
-            .filter { !$0.ip.isUnspecified && !isLocal($0) }
-            .map { "listener \($0): no interface has this address" }
+        let absent = state.listeners
+            .filter { !$0.address.ip.isUnspecified && !isLocal($0.boundAddress) }
+            .map { "listener \($0.address): no interface has this address" }
         let portal =
             state.hasPortal && state.learned.portalEnd == nil
             ? "the network may have a captive portal: run `httpdnsctl portal` to log in" : nil

@@ -136,8 +136,12 @@ extension SettingsSchema {
         .map([("anyOf", .list(forms.map { $0.isTyped ? .map([("const", $0)]) : $0 }))])
     }
 
+    /// Pattern for the optional interface of an IPv6 address.
+    static let interface = #"(%[^\]/:% ]{1,15})?"#
+
     static let address = string(
-        #"^([0-9.]+(:[0-9]{1,5})?|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?)$"#
+        "^([0-9.]+(:[0-9]{1,5})?|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*\(interface)"
+            + #"|\[[0-9A-Fa-f:.]+\#(interface)\](:[0-9]{1,5})?)$"#
     )
 
     static let group = number(0...(.max), pattern: "^[^: /]{1,32}$")

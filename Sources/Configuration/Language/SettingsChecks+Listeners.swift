@@ -14,6 +14,7 @@ extension Settings {
             } else if let units, !units.canListen(on: address) {
                 warnOfUnits(address, at: place, &reading)
             }
+            reading.warnIfNoInterface(of: address, place)
             if let meant = meantWithPort(address, reading.environment) {
                 reading.warn(
                     place,
@@ -111,6 +112,9 @@ extension Settings {
         checkGroup(metrics.group, "metrics.group", &reading)
         for (index, place) in metrics.listen.enumerated() {
             let key = "metrics.listen[\(index)]"
+            if case .address(let address) = place {
+                reading.warnIfNoInterface(of: address, reading.place(of: key))
+            }
             if case .address(let address) = place, address.port != 0,
                 let other = listen.first(where: address.overlaps)
             {
@@ -131,6 +135,17 @@ extension Settings {
 }
 
 extension SettingsReading {
+    /// Warns if the interface of a link-local address does not exist: its name may be misspelled.
+    mutating func warnIfNoInterface(of address: SocketAddress, _ place: YAMLPlace) {
+        guard environment.lacksInterface(address), let name = address.interfaceName else { return }
+        warn(
+            place,
+            "`\(address)`: the interface `\(name)` does not exist; the daemon uses the address when"
+                + " the interface exists",
+            hint: "`ip link` lists the interfaces"
+        )
+    }
+
     /// Reports that an address is in a list twice, or conflicts with a wildcard address.
     fileprivate mutating func reportOverlap(_ place: YAMLPlace, _ address: String, _ other: String)
     {

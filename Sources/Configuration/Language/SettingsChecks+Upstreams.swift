@@ -145,10 +145,12 @@ extension Settings {
             return
         }
         for (index, server) in upstream.servers.enumerated() {
-            guard let listener = listener(receiving: server, reading.environment) else { continue }
             let isInURL = upstream.addresses.isEmpty
+            let place = reading.place(of: isInURL ? "\(path).url" : "\(list)[\(index)]")
+            reading.warnIfNoInterface(of: server, place)
+            guard let listener = listener(receiving: server, reading.environment) else { continue }
             reading.report(
-                reading.place(of: isInURL ? "\(path).url" : "\(list)[\(index)]"),
+                place,
                 "`\(isInURL ? "\(upstream.url)" : "\(server)")` is httpdnsd itself, which listens"
                     + " on `\(listener)`",
                 hint: "queries would loop: use another resolver"

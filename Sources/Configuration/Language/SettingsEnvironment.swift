@@ -15,6 +15,11 @@ package struct SettingsEnvironment: Sendable {
 
     package var isLocal: @Sendable (SocketAddress) -> Bool
 
+    /// Returns true if a link-local address has the name of an interface that does not exist.
+    ///
+    /// At the start of the daemon, always returns false, because an interface can appear later.
+    var lacksInterface: @Sendable (SocketAddress) -> Bool = { _ in false }
+
     /// Returns false if a path is certainly not a directory.
     ///
     /// At the start of the daemon, always returns true, because a slow disk must not delay the
@@ -92,9 +97,10 @@ package struct SettingsEnvironment: Sendable {
 
     /// Environment for a reload, and for the method `Check` of the daemon.
     ///
-    /// In this environment, the checks also examine files, directories and groups.
+    /// In this environment, the checks also examine files, directories, groups and interfaces.
     package static var reload: SettingsEnvironment {
         var environment = process
+        environment.lacksInterface = { $0.lacksInterface }
         environment.mayBeDirectory = { RegularFile.fault(of: $0)?.isAbsence == false }
         environment.mayExist = { RegularFile.fault(of: $0)?.isAbsence != true }
         environment.mayBeSocket = {

@@ -213,7 +213,8 @@ extension SettingsKind where Value == UpstreamURL {
             "a URL: https://HOST/PATH, tls://HOST, udp://IP or tcp://IP",
             schema: SettingsSchema.string(
                 #"^(https://[^/?#@ ]+/[^#<>"` ]+|tls://[^/?#@ ]+/?"#
-                    + #"|(udp|tcp)://(\[[0-9A-Fa-f:.]+\]|[0-9.]+)(:[0-9]{1,5})?)$"#
+                    + #"|(udp|tcp)://(\[[0-9A-Fa-f:.]+\#(SettingsSchema.interface)\]|[0-9.]+)"#
+                    + "(:[0-9]{1,5})?)$"
             ),
             read: { text throws(Mismatch) in try UpstreamURL(reading: text) },
             write: { .text($0.text) }

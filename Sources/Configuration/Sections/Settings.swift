@@ -158,10 +158,11 @@ extension Settings {
             Addresses and ports to listen on, over UDP and TCP. "0.0.0.0:53" and "[::]:53" require \
             an explicit `allow`. If a default address does not exist, the daemon logs a warning. \
             If a configured address does not exist, the daemon serves the address as soon as an \
-            interface has it. Addresses in systemd's httpdnsd.socket and httpdnsd-ipv6.socket are \
-            always served. If httpdnsd-ipv6.socket fails, the daemon logs a warning, and serves \
-            only IPv4. The service cannot bind ports below 1024: add such addresses to \
-            httpdnsd.socket.
+            interface has it. A link-local address contains the name of its interface, for example \
+            "[fe80::1%eth0]:53"; the interface can be created later. Addresses in systemd's \
+            httpdnsd.socket and httpdnsd-ipv6.socket are always served. If httpdnsd-ipv6.socket \
+            fails, the daemon logs a warning, and serves only IPv4. The service cannot bind ports \
+            below 1024: add such addresses to httpdnsd.socket.
             """
         },
         .option("allow", \.allow, .list("addresses and networks", of: .prefix)) {

@@ -196,6 +196,11 @@ package enum StartError: Error, CustomStringConvertible {
 
     case system(SocketError)
 
+    /// True if the interface of a listen address does not exist.
+    var isInterfaceMissing: Bool {
+        if case .listen(_, let error) = self { error.isInterfaceMissing } else { false }
+    }
+
     /// Exit code: 78 (`EX_CONFIG`) if only other settings or permissions help; otherwise 1.
     package var exitCode: Int32 {
         switch self {

@@ -26,6 +26,9 @@ final class ListenerManager {
     struct Bound {
         fileprivate var places: [Place] = []
 
+        /// Addresses that cannot be bound before their interface exists.
+        fileprivate var waiting: [SocketAddress] = []
+
         /// Warnings about addresses that were skipped.
         fileprivate(set) var warnings: [String] = []
     }
@@ -38,6 +41,10 @@ final class ListenerManager {
     }
 
     private var places: [Place] = []
+
+    /// Addresses in the settings that cannot be bound before their interface exists.
+    private var waiting: [SocketAddress] = []
+
     private var passed: [PassedSocket] = []
 
     /// Number of workers and of UDP sockets that an address gets, up to the limit of all workers.
@@ -65,7 +72,12 @@ final class ListenerManager {
     var listeners: [Listeners] { places.map(\.listeners) }
     var workers: [UDPWorker] { places.flatMap(\.workers) }
     var servers: [TCPServer] { places.compactMap(\.server) }
-    var addresses: String { listeners.map { "\($0.address)" }.joined(separator: ", ") }
+    var addresses: String {
+        (listeners.map(\.address) + waiting).map(\.description).joined(separator: ", ")
+    }
+
+    /// Problems for the verb `status`: addresses that are not bound.
+    var problems: [String] { waiting.map { "listener \($0): no interface has this address" } }
 
     // MARK: - Opening
 
@@ -86,12 +98,13 @@ final class ListenerManager {
     /// - With passed sockets, a default address that the daemon has no permission to bind is
     ///   skipped, also if a file sets `listen`: its socket unit has probably failed.
     /// - An address set in `listen` is bound even if the machine lacks the address, because an
-    ///   interface may get the address later.
+    ///   interface may get the address later. If the interface of the address does not exist, the
+    ///   address is bound when the interface exists (``interfacesChanged(_:)``).
     ///
     /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.
     func bind(_ settings: Settings) throws(StartError) -> Bound {
         var wanted = settings.listen
-        for address in passed.map(\.address) where !wanted.contains(address) {
+        for address in passed.map(\.address) where !wanted.contains(where: address.isSame) {
             logger.notice("serving \(address), which is in the socket unit but not in `listen`")
             wanted.append(address)
         }
@@ -108,6 +121,9 @@ final class ListenerManager {
                 let place = try place(at: address, workers: workers, settings)
                 if place.isAbsent { logAbsence(of: address) }
                 bound.places.append(place)
+            } catch  where error.isInterfaceMissing {
+                if !waiting.contains(address) { logAbsence(of: address) }
+                bound.waiting.append(address)
             } catch {
                 guard let fault = ignorable(error, settings) else { throw error }
                 bound.warnings.append(warning(of: fault, at: address))
@@ -132,6 +148,7 @@ final class ListenerManager {
         for address in new(settings.listen) {
             do throws(StartError) {
                 bound.places.append(try place(at: address, workers: workers, settings))
+            } catch  where error.isInterfaceMissing {
             } catch {
                 if let fault = ignorable(error, settings) {
                     bound.warnings.append(warning(of: fault, at: address))
@@ -146,7 +163,7 @@ final class ListenerManager {
     }
 
     private func new(_ wanted: [SocketAddress]) -> [SocketAddress] {
-        wanted.filter { address in !places.contains { $0.wanted == address } }
+        wanted.filter { address in !places.contains { $0.wanted.isSame(as: address) } }
     }
 
     /// Returns the fault because of which an address is skipped; nil for all other errors.
@@ -172,7 +189,7 @@ final class ListenerManager {
         workers: Int,
         _ settings: Settings
     ) throws(StartError) -> Place {
-        let own = passed.filter { $0.address == address }
+        let own = passed.filter { $0.address.isSame(as: address) }
         do throws(SocketError) {
             guard own.isEmpty else {
                 let own = try Listeners(adopting: own, at: address, workers: workers)
@@ -221,7 +238,7 @@ final class ListenerManager {
 
     /// Starts to answer on the bound addresses; closes them if no thread can be created.
     func serve(_ bound: Bound, by handlers: Handlers) throws(StartError) {
-        guard !bound.places.isEmpty else { return }
+        guard !bound.places.isEmpty else { return waiting = bound.waiting }
         let recentCapacity = RecentQueries.capacity(
             for: bound.places.reduce(0) { $0 + $1.listeners.datagrams.count },
             besides: remaining(handlers.components.settings).flatMap(\.workers)
@@ -239,6 +256,7 @@ final class ListenerManager {
             }
         }
         places += opened
+        waiting = bound.waiting
         for server in opened.compactMap(\.server) { run(server) }
     }
 
@@ -285,6 +303,45 @@ final class ListenerManager {
         }
     }
 
+    // MARK: - Interfaces
+
+    /// Binds an address again if its interface was created after the latest bind.
+    func interfacesChanged(_ handlers: Handlers) {
+        let settings = handlers.components.settings
+        let lost = places.filter { !$0.listeners.isPassed && !$0.listeners.stream.isInPlace }
+        places.removeAll { place in lost.contains { $0.wanted == place.wanted } }
+        for place in lost {
+            let address = place.wanted
+            logger.warning(
+                "listener \(address): the interface was deleted, answering when it exists again",
+                metadata: ["listener": "\(address)"]
+            )
+            end(place)
+            place.server?.finish()
+        }
+        waiting += lost.map(\.wanted)
+        for address in waiting {
+            do throws(StartError) {
+                let workers = SettingsLimits.workers(
+                    workersPerAddress,
+                    forEachOf: 1,
+                    besides: self.workers.count
+                )
+                let place = try place(at: address, workers: workers, settings)
+                let others = waiting.filter { $0 != address }
+                try serve(Bound(places: [place], waiting: others), by: handlers)
+                logger.notice("listener \(address): the interface exists now, answering")
+            } catch  where error.isInterfaceMissing {
+            } catch {
+                logger.error(
+                    "\(error); the daemon tries again when an interface changes",
+                    metadata: ["listener": "\(address)"]
+                )
+            }
+        }
+        places = sorted(places, settings)
+    }
+
     // MARK: - Changing
 
     /// Applies the access policy, and closes addresses that are not in `listen`.
@@ -296,13 +353,7 @@ final class ListenerManager {
         rules.issue(AccessPolicy.Snapshot(settings))
         for server in servers { server.rulesChanged() }
         let gone = places.filter { !remains($0, settings) }
-        let unnamed = places.filter {
-            remains($0, settings) && !settings.listen.contains($0.wanted)
-        }
-        // Sorts the listeners in the order of the settings, in which `status` then lists them.
-        places =
-            settings.listen.compactMap { address in places.first { $0.wanted == address } }
-            + unnamed
+        places = sorted(remaining(settings), settings)
         for place in gone {
             logger.notice("no longer answering on \(place.listeners.address)")
             end(place)
@@ -310,8 +361,14 @@ final class ListenerManager {
         return gone.compactMap(\.server)
     }
 
+    /// Sorts listeners in the order of the settings, in which `status` lists them.
+    private func sorted(_ places: [Place], _ settings: Settings) -> [Place] {
+        settings.listen.compactMap { address in places.first { $0.wanted.isSame(as: address) } }
+            + places.filter { !settings.listen.contains(where: $0.wanted.isSame) }
+    }
+
     private func remains(_ place: Place, _ settings: Settings) -> Bool {
-        settings.listen.contains(place.wanted) || place.listeners.isPassed
+        settings.listen.contains(where: place.wanted.isSame) || place.listeners.isPassed
     }
 
     private func remaining(_ settings: Settings) -> [Place] {

@@ -113,7 +113,7 @@ final class SelfCheck {
     func passes(_ listeners: [Listeners], within time: Duration) async -> Bool {
         var checks: [Check] = []
         for listener in listeners {
-            guard let target = listener.address.ownTarget else { continue }
+            guard let target = listener.boundAddress.ownTarget else { continue }
             let sockets = Set(listener.datagrams.map(ObjectIdentifier.init)).count
             let count = min(
                 sockets == 1 ? 1 : sockets * Self.questionsPerSocket,

@@ -156,6 +156,7 @@ extension Daemon {
             unused = nil
             let sweep = putInForce(new, hosts, renamed)
             scrapePoints.serve(scraped, as: settings.metrics)
+            followInterfaces()
             outcome.applied = true
             if let sweep { outcome.removedAnswers = await finish(sweep) }
         } catch .stopping {

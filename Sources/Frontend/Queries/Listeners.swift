@@ -13,6 +13,9 @@ package struct Listeners {
     /// True if systemd owns one of the sockets, which stays open after the daemon ends.
     package var isPassed = false
 
+    /// Bound address, with the index that its interface had at the time of the bind.
+    package var boundAddress: SocketAddress { stream.localAddress ?? address }
+
     private static let attempts = 16
 
     /// Binds TCP and UDP to the same address and port.
@@ -30,7 +33,7 @@ package struct Listeners {
         for _ in 0..<(wanted.port == 0 ? Self.attempts : 1) {
             do throws(SocketError) {
                 let stream = try StreamListener(binding: wanted, isAbsent: isAbsent)
-                let address = stream.localAddress ?? wanted
+                let address = stream.address ?? wanted
                 var datagrams: [DatagramListener] = []
                 for _ in 0..<workers {
                     datagrams.append(

@@ -82,7 +82,8 @@ extension EasyHandle {
         if request.proxy == nil || !Self.isForwardable(request) {
             try set(CURLOPT_CONNECT_TO, to: ["::\(Self.literal(request.server))"])
         }
-        if request.server.scope != 0 { try set(CURLOPT_ADDRESS_SCOPE, Int(request.server.scope)) }
+        let interface = request.server.interfaceIndex
+        if interface != 0 { try set(CURLOPT_ADDRESS_SCOPE, Int(interface)) }
         if let proxy = request.proxy {
             try set(CURLOPT_PROXY, "http://\(Self.literal(proxy))")
             try set(CURLOPT_NOPROXY, "")

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-private import Glibc
 
 extension SystemBus.Object {
     static let resolved = SystemBus.Object(
@@ -210,9 +209,7 @@ extension LinkResolvers.Server {
             self.init(address, tlsName: tlsName)
             return
         }
-        // SAFETY: the name lives during the call.
-        let scope = unsafe if_nametoindex(link)
-        guard scope != 0,
+        guard let scope = InterfaceNames.number(of: link),
             let scoped = SocketAddress(octets: address.octets, port: address.port, scope: scope)
         else { return nil }
         self.init(scoped, tlsName: tlsName)

@@ -18,8 +18,11 @@ public struct SocketAddress: Sendable, Hashable {
 
     @usableFromInline package var port: UInt16
 
-    /// Interface index of a link-local IPv6 address, otherwise 0.
-    @usableFromInline package let scope: UInt32
+    /// Interface of a link-local IPv6 address, otherwise 0.
+    ///
+    /// The index in an address from the kernel or with a numeric zone; the number in
+    /// ``InterfaceNames`` in an address with the name of an interface.
+    @usableFromInline package internal(set) var scope: UInt32
 
     /// Index of the interface for all packets to this address; 0 to follow the routing table.
     ///
@@ -60,11 +63,40 @@ public struct SocketAddress: Sendable, Hashable {
 
     package var isUnspecified: Bool { high == 0 && low == 0 }
 
+    /// Name of the interface of a link-local address; nil without interface or for an index.
+    package var interfaceName: String? { InterfaceNames.name(of: scope) }
+
+    /// True for an address in fe80::/10 with the name of an interface.
+    ///
+    /// The kernel ignores the interface in all other addresses.
+    var needsNamedInterface: Bool { isIPv6 && high >> 54 == 0x3FA && interfaceName != nil }
+
+    /// True if a link-local address has the name of an interface that does not exist.
+    package var lacksInterface: Bool {
+        needsNamedInterface && interfaceIndex == InterfaceNames.absentIndex
+    }
+
+    /// Present index of the interface of a link-local address; 0 without interface.
+    ///
+    /// If no interface has the name, the index of no interface (``InterfaceNames/absentIndex``).
+    var interfaceIndex: UInt32 { interfaceName.map(InterfaceNames.index) ?? scope }
+
     /// True if sockets at both addresses would occupy the same port of the same address.
     package func overlaps(_ other: SocketAddress) -> Bool {
         port == other.port && isIPv6 == other.isIPv6
-            && (isUnspecified || other.isUnspecified
-                || high == other.high && low == other.low && scope == other.scope)
+            && (isUnspecified || other.isUnspecified || hasSameHost(as: other))
+    }
+
+    /// True if both are the same address now, even if only one has the name of its interface.
+    package func isSame(as other: SocketAddress) -> Bool {
+        port == other.port && isIPv6 == other.isIPv6 && hasSameHost(as: other)
+    }
+
+    private func hasSameHost(as other: SocketAddress) -> Bool {
+        guard high == other.high, low == other.low else { return false }
+        // Without this check of the names, all interfaces that do not exist would be the same.
+        let isOneNamed = (interfaceName == nil) != (other.interfaceName == nil)
+        return scope == other.scope || isOneNamed && interfaceIndex == other.interfaceIndex
     }
 
     /// Compares addresses, ports and interfaces.
@@ -113,9 +145,13 @@ extension SocketAddress: CustomStringConvertible {
         var scope: UInt32 = 0
         if let percent = address.firstIndex(of: "%") {
             let zone = String(address[address.index(after: percent)...])
-            // SAFETY: the interface name ends with NUL and lives during the call.
-            scope = unsafe UInt32(zone) ?? if_nametoindex(zone)
-            guard scope != 0 else { return nil }
+            if let index = UInt64(zone) {
+                guard (1...UInt64(InterfaceNames.absentIndex)).contains(index) else { return nil }
+                scope = UInt32(index)
+            } else {
+                guard let number = InterfaceNames.number(of: zone) else { return nil }
+                scope = number
+            }
             address = address[..<percent]
         }
         guard let octets = Self.parse(String(address)) else { return nil }
@@ -144,7 +180,7 @@ extension SocketAddress: CustomStringConvertible {
             decoding: text[..<end].map { UInt8(bitPattern: $0) },
             as: Unicode.UTF8.self
         )
-        return scope == 0 ? address : "\(address)%\(scope)"
+        return scope == 0 ? address : "\(address)%\(interfaceName ?? "\(scope)")"
     }
 
     private static func port(_ text: Substring) -> UInt16? {
@@ -163,6 +199,7 @@ extension SocketAddress: CustomStringConvertible {
 // MARK: - The kernel's form
 
 extension SocketAddress {
+    /// Calls `body` with the kernel's form, which has the present index of a named interface.
     package func withSockaddr<Result, Failure: Error>(
         _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -188,7 +225,7 @@ extension SocketAddress {
                 unsafe inet.pointee = sockaddr_in6()
                 unsafe inet.pointee.sin6_family = sa_family_t(AF_INET6)
                 unsafe inet.pointee.sin6_port = port.bigEndian
-                unsafe inet.pointee.sin6_scope_id = scope
+                unsafe inet.pointee.sin6_scope_id = interfaceIndex
                 unsafe withUnsafeMutableBytes(of: &inet.pointee.sin6_addr) {
                     unsafe $0.copyBytes(from: octets)
                 }

@@ -33,12 +33,19 @@ package enum SocketError: Error, Hashable {
         if case .system(_, EADDRINUSE) = self { true } else { false }
     }
 
-    /// True if this machine lacks the address or its family.
+    /// True if this machine lacks the address, its family or its interface.
     package var isAddressMissing: Bool {
         switch self {
         case .system(_, EADDRNOTAVAIL), .system(_, EAFNOSUPPORT): true
-        default: false
+        default: isInterfaceMissing
         }
+    }
+
+    /// True if this machine lacks the interface of the address.
+    ///
+    /// Unlike the lack of the address, this prevents a bind even with IP_FREEBIND.
+    package var isInterfaceMissing: Bool {
+        if case .system("bind", ENODEV) = self { true } else { false }
     }
 
     /// True if this machine has no route to the peer.

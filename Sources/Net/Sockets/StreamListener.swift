@@ -26,6 +26,9 @@ package final class StreamListener {
 
     private let file: (path: String, device: dev_t, inode: ino_t)?
 
+    /// Address with the name of its interface; nil for a Unix socket or an adopted socket.
+    package let address: SocketAddress?
+
     /// Listens at `address`; IPv4 and IPv6 can use the same port (IPV6_V6ONLY).
     ///
     /// - Parameter isAbsent: true to allow an address that no interface has.
@@ -41,6 +44,9 @@ package final class StreamListener {
         if isAbsent { try descriptor.allowAbsentAddress(isIPv6: address.isIPv6) }
         try descriptor.bind(to: address)
         guard listen(descriptor.raw, Self.backlog) == 0 else { throw .last("listen") }
+        var bound = address
+        if address.port == 0, let port = descriptor.localAddress?.port { bound.port = port }
+        self.address = bound
         endpoint = try Endpoint(descriptor, writes: false)
         file = nil
     }
@@ -66,6 +72,7 @@ package final class StreamListener {
             endpoint = try Endpoint(descriptor, writes: false)
             guard let status = Self.status(of: path) else { throw .last("lstat") }
             file = (path: path, device: status.st_dev, inode: status.st_ino)
+            self.address = nil
         } catch {
             unsafe unlink(path)
             throw error
@@ -80,6 +87,7 @@ package final class StreamListener {
         guard flags >= 0, fcntl(raw, F_SETFL, flags | O_NONBLOCK) == 0 else { throw .last("fcntl") }
         endpoint = try Endpoint(descriptor, writes: false)
         file = nil
+        address = nil
     }
 
     package convenience init(adopting socket: PassedSocket) throws(SocketError) {
@@ -88,7 +96,7 @@ package final class StreamListener {
 
     isolated deinit { close() }
 
-    /// Bound address; nil for a Unix socket or a closed socket.
+    /// Bound address with the index of its interface; nil for a Unix socket or a closed socket.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
     /// Returns the next connection.
@@ -139,8 +147,14 @@ package final class StreamListener {
         if let file, hasFile { unsafe unlink(file.path) }
     }
 
-    /// False if the socket file was removed or replaced; clients then cannot connect.
-    package var isInPlace: Bool { file == nil || hasFile }
+    /// False if clients cannot connect until the listener is opened again.
+    ///
+    /// Either the socket file was removed or replaced, or the interface with the name in the
+    /// address was deleted, and possibly created again with another index.
+    package var isInPlace: Bool {
+        guard let address, address.needsNamedInterface else { return file == nil || hasFile }
+        return localAddress?.scope == address.interfaceIndex
+    }
 
     private var hasFile: Bool {
         guard let file, let now = Self.status(of: file.path) else { return false }

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+private import Glibc
+private import Locks
+
+/// Names of the interfaces in link-local addresses such as `fe80::1%eth0`.
+///
+/// An interface gets another index when it is created again, and has no index while it is absent.
+/// Therefore ``SocketAddress/scope`` of such an address contains the number of the name in this
+/// table, and the kernel's form of the address contains the present index.
+enum InterfaceNames {
+    /// First number of a name; the kernel's indexes are smaller.
+    static let first: UInt32 = 1 << 31
+
+    /// Index that no interface has: bind(2) fails with ENODEV, and connect(2) with ENETUNREACH.
+    static let absentIndex = UInt32(Int32.max)
+
+    /// Maximum number of names; names are never removed, and users of `check` can send names.
+    static let capacity = 1024
+
+    private static let names = Lock<[String]>([])
+
+    /// Returns the number of `name`, which is the same at each call.
+    ///
+    /// - Returns: nil if no interface can have the name, or if the table is full.
+    static func number(of name: String) -> UInt32? {
+        guard isValid(name) else { return nil }
+        return names.withLock { names in
+            if let known = names.firstIndex(of: name) { return first + UInt32(known) }
+            guard names.count < capacity else { return nil }
+            names.append(name)
+            return first + UInt32(names.count - 1)
+        }
+    }
+
+    /// Returns the name with this number; nil for the index of an interface.
+    static func name(of number: UInt32) -> String? {
+        guard number >= first else { return nil }
+        return names.withLock { names in
+            let place = Int(number - first)
+            return names.indices.contains(place) ? names[place] : nil
+        }
+    }
+
+    /// Returns the present index of the interface with this name; ``absentIndex`` if there is none.
+    static func index(of name: String) -> UInt32 {
+        // The call needs a descriptor, and returns 0 on an error.
+        let index = SpareDescriptors.open {
+            // SAFETY: the name ends with NUL and lives during the call.
+            let index = unsafe if_nametoindex(name)
+            return index == 0 ? -1 : Int32(clamping: index)
+        }
+        return index > 0 ? UInt32(index) : absentIndex
+    }
+
+    /// Returns true if Linux accepts an interface with this name (`dev_valid_name`).
+    private static func isValid(_ name: String) -> Bool {
+        (1..<Int(IF_NAMESIZE)).contains(name.utf8.count) && name != "." && name != ".."
+            && name.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"/:%]".utf8.contains($0) }
+    }
+}
