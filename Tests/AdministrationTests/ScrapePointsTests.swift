@@ -68,6 +68,23 @@ struct ScrapePointsTests {
         points.stop()
     }
 
+    @Test("a check finds the path of a metrics socket that a reload could not open")
+    func unusable() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let file = folder + "/file"
+        try Data("foreign".utf8).write(to: URL(fileURLWithPath: file))
+        let points = points()
+        for place in ["/nonexistent/m.sock", file, file + "/m.sock", folder] {
+            let settings = settings(.path(place))
+            let errors = points.faults(binding: settings).map(\.description)
+            #expect(errors.count == 1, "\(place)")
+            let bound = points.bind(settings)
+            #expect(bound.errors.map(\.description) == errors)
+        }
+        #expect(points.faults(binding: settings(.path(path))).isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
     @Test("a metrics address of an absent interface is no error")
     func absentInterface() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -268,6 +268,26 @@ struct SettingsTextTests {
         withExtendedLifetime(folder) {}
     }
 
+    @Test("a metrics socket that cannot be opened is a warning")
+    func metricsSocket() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("not a socket", to: "metrics.sock")
+        func warnings(_ path: String, _ environment: SettingsEnvironment) throws -> [String] {
+            let text = isp + "metrics: {listen: [\(path)], group: root}\n"
+            return try settings(of: text, environment: environment).warnings.map { "\($0)" }
+        }
+        for environment in [SettingsEnvironment.check, .reload] {
+            expectErrors(try warnings(file, environment), ["f:2:20: \(file) not a socket"])
+            expectErrors(
+                try warnings("\(file).d/m.sock", environment),
+                ["f:2:20: \(file).d does not exist"]
+            )
+            #expect(try warnings("\(file).new", environment).isEmpty)
+        }
+        #expect(try warnings(file, .process).isEmpty)
+        withExtendedLifetime(folder) {}
+    }
+
     @Test("an interface that does not exist is a warning")
     func absentInterface() throws {
         let text = """

@@ -105,4 +105,27 @@ struct UnixListenerTests {
         let other = try StreamListener(unixPath: path, mode: 0o600)
         #expect(!listener.isInPlace && other.isInPlace)
     }
+
+    @ServiceLoop
+    @Test
+    func `the check of a path finds the errors of a listener, and creates no file`() throws {
+        let path = path
+        try StreamListener.check(unixPath: path)
+        #expect(!FileManager.default.fileExists(atPath: path))
+        #expect(throws: SocketError.system(call: "bind", code: ENOENT)) {
+            try StreamListener.check(unixPath: path + ".d/m.sock")
+        }
+        let listener = try StreamListener(unixPath: path, mode: 0o600)
+        #expect(throws: SocketError.pathInUse(path)) { try StreamListener.check(unixPath: path) }
+        #expect(FileManager.default.fileExists(atPath: path))
+        listener.close()
+        try directory.write("precious", to: "control.sock")
+        #expect(throws: SocketError.notSocket(path)) { try StreamListener.check(unixPath: path) }
+        #expect(throws: SocketError.system(call: "bind", code: ENOTDIR)) {
+            try StreamListener.check(unixPath: path + "/m.sock")
+        }
+        let folder = directory.path("")
+        let name = String(folder.drop { $0 != "/" }.reversed().drop { $0 == "/" }.reversed())
+        #expect(throws: SocketError.notSocket(name)) { try StreamListener.check(unixPath: name) }
+    }
 }

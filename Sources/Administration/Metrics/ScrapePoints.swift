@@ -72,17 +72,20 @@ package final class ScrapePoints {
 
     /// Binds the new addresses of the settings as a reload would, and closes them again.
     ///
-    /// - Returns: the errors because of which a reload would fail. Unix sockets are not checked,
-    ///   because binding would create a file.
+    /// Binds no Unix socket, because this would create a file, but checks its path.
+    ///
+    /// - Returns: the errors because of which a reload would fail.
     package func faults(binding settings: MetricsSettings) -> [MetricsListenError] {
         var listeners: [StreamListener] = []
         return settings.listen.compactMap { place in
-            guard case .address(let address) = place,
-                !servers.contains(where: { $0.place == place }),
+            guard !servers.contains(where: { $0.place == place }),
                 !errors.contains(where: { $0.place == place })
             else { return nil }
             do throws(SocketError) {
-                listeners.append(try StreamListener(binding: address))
+                switch place {
+                case .address(let address): listeners.append(try StreamListener(binding: address))
+                case .path(let path): try StreamListener.check(unixPath: path)
+                }
             } catch {
                 guard !error.isAddressMissing else { return nil }
                 return MetricsListenError(place: place, error: error)

@@ -129,6 +129,12 @@ extension Settings {
                 reading.report(reading.place(of: key), "`\(place)` is already the control socket")
             } else if let other = metrics.listen[..<index].first(where: place.overlaps) {
                 reading.reportOverlap(reading.place(of: key), "\(place)", "\(other)")
+            } else if case .path(let path) = place {
+                reading.warnIfNoSocket(
+                    at: path,
+                    reading.place(of: key),
+                    effect: "the daemon would serve no metrics at this path"
+                )
             }
         }
     }

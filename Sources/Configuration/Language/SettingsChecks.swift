@@ -135,7 +135,7 @@ extension Settings {
     }
 
     /// Directory of an absolute path.
-    private static func directory(of path: String) -> String {
+    fileprivate static func directory(of path: String) -> String {
         let parent = path.prefix(through: path.lastIndex(of: "/") ?? path.startIndex).dropLast()
         return parent.isEmpty ? "/" : String(parent)
     }
@@ -153,26 +153,11 @@ extension Settings {
 
     private func checkControlSocket(_ reading: inout SettingsReading) {
         guard reading.has("control.socket"), !reading.isDamaged("control.socket") else { return }
-        let (path, directory) = (control.socket, Self.directory(of: control.socket))
-        let effect = "the daemon would run without its control socket"
-        if !reading.environment.mayBeSocket(path) {
-            reading.warn(
-                reading.place(of: "control.socket"),
-                "\(path) is a file, but not a socket: \(effect)",
-                hint: "remove the file, or use another path"
-            )
-        } else if directory != Self.directory(of: ControlSettings().socket),
-            !reading.environment.mayBeDirectory(directory)
-        {
-            // No warning for the directory of the default socket, because systemd creates this
-            // directory when the service starts.
-            reading.warn(
-                reading.place(of: "control.socket"),
-                "the directory \(directory) does not exist: \(effect)",
-                hint: "create the directory for the daemon's user, or use "
-                    + ControlSettings().socket
-            )
-        }
+        reading.warnIfNoSocket(
+            at: control.socket,
+            reading.place(of: "control.socket"),
+            effect: "the daemon would run without its control socket"
+        )
     }
 
     func checkGroup(_ group: String?, _ path: String, _ reading: inout SettingsReading) {
@@ -199,6 +184,29 @@ extension Settings {
                     "`hosts.files`: \(path) does not exist; until it exists, it counts as empty"
                 )
             }
+        }
+    }
+}
+
+extension SettingsReading {
+    /// Warns if the daemon cannot open a Unix socket at `path`.
+    mutating func warnIfNoSocket(at path: String, _ place: YAMLPlace, effect: String) {
+        let directory = Settings.directory(of: path)
+        let standard = Settings.directory(of: ControlSettings().socket)
+        if !environment.mayBeSocket(path) {
+            warn(
+                place,
+                "\(path) is not a socket, but another file: \(effect)",
+                hint: "remove the file, or use another path"
+            )
+        } else if directory != standard, !environment.mayBeDirectory(directory) {
+            // No warning for the directory of the default socket, because systemd creates this
+            // directory when the service starts.
+            warn(
+                place,
+                "the directory \(directory) does not exist: \(effect)",
+                hint: "create the directory for the daemon's user, or use \(standard)"
+            )
         }
     }
 }

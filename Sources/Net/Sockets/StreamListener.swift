@@ -175,19 +175,35 @@ package final class StreamListener {
         }
     }
 
+    /// Throws the error with which a listener at `path` would fail; creates no file.
+    package static func check(unixPath path: String) throws(SocketError) {
+        _ = try isStale(UnixAddress(path))
+        let directory = path.prefix(through: path.lastIndex(of: "/") ?? path.startIndex) + "."
+        guard unsafe faccessat(AT_FDCWD, String(directory), W_OK | X_OK, AT_EACCESS) == 0 else {
+            throw .last("bind")
+        }
+    }
+
     private static func removeStale(_ address: UnixAddress) throws(SocketError) {
+        guard try isStale(address) else { return }
+        guard unsafe unlink(address.path) == 0 || errno == ENOENT else { throw .last("unlink") }
+    }
+
+    /// Returns true if the path has the socket file of an ended process; false if it has no file.
+    ///
+    /// Throws an error for all other files.
+    private static func isStale(_ address: UnixAddress) throws(SocketError) -> Bool {
         // Another process may have removed the file. The next `bind` reports all other errors.
-        guard let status = status(of: address.path) else { return }
+        guard let status = status(of: address.path) else { return false }
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notSocket(address.path) }
         let probe = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)
         switch address.connect(probe.raw) {
-        case ECONNREFUSED: break
-        case ENOENT: return
+        case ECONNREFUSED: return true
+        case ENOENT: return false
         case let code where code == EACCES || code == EPERM:
             throw .system(call: "connect", code: code)
         default: throw .pathInUse(address.path)
         }
-        guard unsafe unlink(address.path) == 0 || errno == ENOENT else { throw .last("unlink") }
     }
 
     private static func status(of path: String) -> stat? {
