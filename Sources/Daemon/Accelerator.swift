@@ -143,9 +143,13 @@ final class Accelerator: ManagedAccelerator {
 
     /// Warning if the daemon has never tried to load the BPF program that the settings require.
     func warning(startingWith settings: Settings) -> String? {
-        guard settings.accelerate.loopback == .required, kernel == nil, failure == nil,
-            loading == nil
-        else { return nil }
+        guard settings.accelerate.loopback == .required, kernel == nil, failure == nil else {
+            return nil
+        }
+        guard loading == nil else {
+            return "`accelerate.loopback: required` is not tested yet, because the daemon has just "
+                + "started; run `httpdnsctl check` again"
+        }
         return
             "`accelerate.loopback: required` is not tested, because the daemon started with `off`: "
             + "without Linux 6.6 or the capabilities, the next start would fail; to test, restart "

@@ -295,6 +295,31 @@ struct SocketActivationTests {
         #expect(try restarted.stop().status == 0)
     }
 
+    @Test(
+        "a default address that another program uses is skipped if systemd passes another address",
+        .enabled(if: Namespace.isPossible)
+    )
+    func usedDefaultAddress() throws {
+        let network = try Namespace()
+        let scratch = try Scratch()
+        func command(_ name: String, _ listen: String) throws -> (String, [String]) {
+            let text = "listen: [\(listen)]\ncontrol: {socket: \(scratch.file(name))}\n"
+            let file = try scratch.write(text + unusedUpstream, to: "\(name).yaml")
+            return network.command(Product.daemon, ["--config", file])
+        }
+        let (program, words) = try command("other", "\"[::1]:53\"")
+        let other = try Child(program, words)
+        _ = try other.line(with: "answering on ")
+        let sockets = try HeldSockets()
+        let address = "127.0.0.1:\(sockets.port)"
+        let listen = "\"\(address)\", \"[::1]:53\""
+        let tested = try Child(program, command("tested", listen).1, passing: sockets.all)
+        _ = try tested.line(with: "not listening on [::1]:53: ")
+        _ = try tested.line(with: "answering on \(address), version")
+        #expect(try tested.stop().status == 0)
+        #expect(try other.stop().status == 0)
+    }
+
     @Test("systemd-socket-activate starts the daemon with the first query", .needs(.systemd))
     func systemd() throws {
         let port = try freePort()

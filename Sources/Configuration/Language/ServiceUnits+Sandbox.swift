@@ -8,6 +8,9 @@ extension ServiceUnits {
         /// Bounding set of capabilities; nil for all.
         private var bounding: Set<Substring>?
 
+        /// User of the service; systemd runs a service without this setting as root.
+        private var user = "root"
+
         private var hasPrivateUsers = false
         private var hasDynamicUser = false
         private var hasPrivateTemporary = false
@@ -28,8 +31,9 @@ extension ServiceUnits {
         init(_ lines: [(key: String, value: String)]) {
             for (key, value) in lines {
                 let words = value.split(separator: " ")
-                let isOn = !["no", "false", "off", "0"].contains(value)
+                let isOn = !["", "0", "no", "n", "false", "f", "off"].contains(value.lowercased())
                 switch key {
+                case "User": user = value
                 case "AmbientCapabilities": ambient = words.isEmpty ? [] : ambient.union(words)
                 case "CapabilityBoundingSet":
                     bounding = words.isEmpty ? [] : (bounding ?? []).union(words)
@@ -60,13 +64,20 @@ extension ServiceUnits {
             }
         }
 
+        /// True if a path has a specifier or quotes, which this type does not interpret.
+        private var hasUnknownPath: Bool {
+            writable.values.joined().contains { $0.contains("%") || $0.contains("\"") }
+        }
+
         /// True if the service has the capabilities outside of a user namespace.
         func has(_ capabilities: Set<Substring>) -> Bool {
             // `~` inverts a set: such a set counts as a set without the capabilities.
             let isInSet = bounding.map { set in
                 set.isSuperset(of: capabilities) && !set.contains { $0.hasPrefix("~") }
             }
-            return !hasPrivateUsers && ambient.isSuperset(of: capabilities) && isInSet ?? true
+            let isRoot = !hasDynamicUser && ["root", "0", ""].contains(user)
+            return !hasPrivateUsers && (isRoot || ambient.isSuperset(of: capabilities))
+                && isInSet ?? true
         }
 
         /// Returns the reason why the service cannot keep or share a file at a path; nil if it can.
@@ -78,7 +89,7 @@ extension ServiceUnits {
             {
                 return "the service has its own \(directory) (PrivateTmp=), which systemd removes"
             }
-            guard protectsSystem || hasDynamicUser else { return nil }
+            guard protectsSystem || hasDynamicUser, !hasUnknownPath else { return nil }
             let paths = writable.values.joined().sorted()
             guard !paths.contains(where: { Self.contains($0, path) }) else { return nil }
             return "the service may write only to "

@@ -118,8 +118,8 @@ extension Settings {
         guard reading.environment.mayCreateCache(cache.size) else {
             return reading.warn(
                 reading.place(of: "cache.size"),
-                "the system refuses the address space for this `cache.size`: after a restart, this "
-                    + "machine would have no DNS",
+                "the system refuses the address space for a cache of this `cache.size`: the next "
+                    + "start can fail",
                 hint: "reduce the size, or raise the limit (vm.overcommit_memory, LimitAS=)"
             )
         }

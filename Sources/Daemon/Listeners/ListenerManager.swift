@@ -2,7 +2,6 @@
 internal import Configuration
 internal import DNSWire
 internal import Frontend
-private import Glibc
 internal import Logging
 internal import Net
 
@@ -45,7 +44,7 @@ final class ListenerManager {
     /// Addresses in the settings that cannot be bound before their interface exists.
     private var waiting: [SocketAddress] = []
 
-    private var passed: [PassedSocket] = []
+    private(set) var passed: [PassedSocket] = []
 
     /// Number of workers and of UDP sockets that an address gets, up to the limit of all workers.
     ///
@@ -95,8 +94,9 @@ final class ListenerManager {
     /// - The daemon also serves a passed socket with an address that is not in `listen`.
     /// - If no file sets `listen`, an address that the machine lacks is skipped if another address
     ///   remains.
-    /// - With passed sockets, a default address that the daemon has no permission to bind is
-    ///   skipped, also if a file sets `listen`: its socket unit has probably failed.
+    /// - With passed sockets, a default address that another program uses, or that the daemon has
+    ///   no permission to bind, is skipped, also if a file sets `listen`: its socket unit has
+    ///   probably failed.
     /// - An address set in `listen` is bound even if the machine lacks the address, because an
     ///   interface may get the address later. If the interface of the address does not exist, the
     ///   address is bound when the interface exists (``interfacesChanged(_:)``).
@@ -126,7 +126,10 @@ final class ListenerManager {
                 bound.waiting.append(address)
             } catch {
                 guard let fault = ignorable(error, settings) else { throw error }
-                bound.warnings.append(warning(of: fault, at: address))
+                // A machine that lacks a default address needs only one warning, at the start.
+                if !fault.isAddressMissing || places.isEmpty {
+                    bound.warnings.append(warning(of: fault, at: address))
+                }
                 missing = error
             }
         }
@@ -150,12 +153,14 @@ final class ListenerManager {
                 bound.places.append(try place(at: address, workers: workers, settings))
             } catch  where error.isInterfaceMissing {
             } catch {
-                if let fault = ignorable(error, settings) {
-                    bound.warnings.append(warning(of: fault, at: address))
-                    missing = error
-                } else {
+                guard let fault = ignorable(error, settings) else {
                     errors.append(error)
+                    continue
                 }
+                if !fault.isAddressMissing {
+                    bound.warnings.append(warning(of: fault, at: address))
+                }
+                missing = error
             }
         }
         if let missing, bound.places.isEmpty, remaining(settings).isEmpty { errors.append(missing) }
@@ -164,24 +169,6 @@ final class ListenerManager {
 
     private func new(_ wanted: [SocketAddress]) -> [SocketAddress] {
         wanted.filter { address in !places.contains { $0.wanted.isSame(as: address) } }
-    }
-
-    /// Returns the fault because of which an address is skipped; nil for all other errors.
-    ///
-    /// Only default addresses are skipped, and, if the kernel has no IPv6, all IPv6 addresses.
-    private func ignorable(_ error: StartError, _ settings: Settings) -> SocketError? {
-        guard case .listen(let address, let fault) = error else { return nil }
-        if case .system(_, EAFNOSUPPORT) = fault { return fault }
-        if fault.isAddressMissing { return settings.listenMark.isDefault ? fault : nil }
-        let hasPassed = !passed.isEmpty || listeners.contains(where: \.isPassed)
-        let isSkipped = fault.isForbidden && hasPassed
-        return isSkipped && Settings.defaultListen.contains(address) ? fault : nil
-    }
-
-    private func warning(of fault: SocketError, at address: SocketAddress) -> String {
-        let command = ServiceUnits.statusCommand(for: address)
-        let hint = fault.isForbidden ? " (if systemd opens this port: `\(command)`)" : ""
-        return "not listening on \(address): \(fault)\(hint), ignoring"
     }
 
     private func place(

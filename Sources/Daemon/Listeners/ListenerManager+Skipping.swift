@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Configuration
+internal import Frontend
+internal import Glibc
+internal import Net
+
+// MARK: - Skipped addresses
+
+extension ListenerManager {
+    /// Returns the fault because of which an address is skipped; nil for all other errors.
+    ///
+    /// Only default addresses are skipped, and, if the kernel has no IPv6, all IPv6 addresses.
+    func ignorable(_ error: StartError, _ settings: Settings) -> SocketError? {
+        guard case .listen(let address, let fault) = error else { return nil }
+        if case .system(_, EAFNOSUPPORT) = fault { return fault }
+        if fault.isAddressMissing { return settings.listenMark.isDefault ? fault : nil }
+        let hasPassed = !passed.isEmpty || listeners.contains(where: \.isPassed)
+        let isSkipped = hasPassed && (fault.isForbidden || fault.isAddressInUse)
+        return isSkipped && Settings.defaultListen.contains(address) ? fault : nil
+    }
+
+    func warning(of fault: SocketError, at address: SocketAddress) -> String {
+        let command = ServiceUnits.statusCommand(for: address)
+        let hint = fault.isAddressMissing ? "" : " (if systemd opens this port: `\(command)`)"
+        return "not listening on \(address): \(fault)\(hint), ignoring"
+    }
+}
