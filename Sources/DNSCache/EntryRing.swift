@@ -221,7 +221,7 @@ struct EntryRing: ~Copyable {
 
     private mutating func passOver(_ count: Int) {
         guard count > 0 else { return }
-        // SAFETY: a filler has at least 8 octets, and only the two fields in its first 5 octets.
+        // SAFETY: a filler has at least 8 octets; its only two fields are in the first 5 octets.
         let filler = unsafe UnsafeMutableRawPointer(header(reference(at: head)))
         unsafe filler.storeBytes(of: UInt32(count), as: UInt32.self)
         unsafe filler.storeBytes(of: false, toByteOffset: 4, as: Bool.self)

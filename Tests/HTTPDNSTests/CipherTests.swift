@@ -48,7 +48,7 @@ struct CipherTests {
         #expect(try self.aes.open(aes) == [UInt8](text.plain.utf8))
     }
 
-    /// The keys of the sources are longer; DES uses their first eight characters.
+    /// The keys in the vendors' documents are longer; DES uses their first eight characters.
     @Test(
         "the ciphertexts agree with test vectors of other sources",
         arguments: [

@@ -86,7 +86,7 @@ struct SubstituteTests {
         #expect(harness.upstream?.asked.isEmpty == true)
     }
 
-    @Test("while other clients use all calls to an encrypted vendor, a plain vendor gets no name")
+    @Test("while clients use all calls to an encrypted vendor, no name goes to a plain vendor")
     func plainVendor() async throws {
         let harness = try ResolverHarness(.json, .sealed) { $0.concurrentCalls = 2 }
         try crowd(harness, isProven: true)

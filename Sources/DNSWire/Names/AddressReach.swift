@@ -8,7 +8,7 @@ package enum AddressReach: Int, Sendable, Comparable {
     /// Reachable in a network outside the Internet, possibly the network of the client.
     case local
 
-    /// Not reachable outside the client, the subnet of the client or a multicast group.
+    /// Reachable only on the client itself, in the client's subnet, or in a multicast group.
     ///
     /// Such an address is never a valid answer.
     case none

@@ -91,7 +91,7 @@ extension QueryRecord {
         nameCount = facts.nameEnd - QueryFacts.headerCount
     }
 
-    /// Writes the record to place `offset` of the places that `RecordRing.begin` reserved.
+    /// Writes the record at index `offset` of the places that `RecordRing.begin` reserved.
     ///
     /// - Parameter name: QNAME in wire form.
     func write(to ring: RecordRing, _ offset: Int, name: RawSpan) {

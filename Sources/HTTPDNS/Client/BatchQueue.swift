@@ -216,8 +216,9 @@ extension BatchQueue {
     ///   - facts: limits of the names of a call.
     ///   - limit: maximum number of names.
     ///   - now: current time. If the oldest name of a queue has waited longer than
-    ///     ``ClientLimits/newestFirst``, the newest names are taken first. Otherwise, while a client
-    ///     queries too many names, each name would get a call only shortly before its deadline.
+    ///     ``ClientLimits/newestFirst``, the newest names are taken first. Without this rule, while
+    ///     a client queries too many names, each name would get a call only shortly before its
+    ///     deadline.
     package mutating func nextBatch(
         _ shares: borrowing CallShares,
         now: Instant,

@@ -2,10 +2,8 @@
 internal import DNSWire
 
 package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
-    /// Request both families if the second costs nothing, or if clients want both; else one family.
-    ///
-    /// If the second family is not free, both families are requested only if the machine has IPv6
-    /// connectivity.
+    /// Request both families if the second family is free, or if clients want both families and the
+    /// machine has IPv6 connectivity; otherwise, request one family.
     case automatic = "auto"
 
     case both

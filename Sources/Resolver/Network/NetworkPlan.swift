@@ -176,8 +176,8 @@ struct NetworkPlan: Sendable, Hashable {
         let all = ordinary.flatMap(\.servers).uniqued()
         // A split-tunnel VPN is not meant for all names: for some names, the VPN's server may
         // return an error, such as REFUSED. Then the daemon queries `spares`, the servers of the
-        // physical network. It does not query `spares` if the VPN's server does not reply, because
-        // the physical network could drop packets of the VPN on purpose.
+        // physical network. If the VPN's server does not reply, the daemon does not query `spares`:
+        // the physical network could drop packets of the VPN on purpose, to get these queries.
         let isSplit = takers.isEmpty && !vpns.isEmpty && !vpns.contains(where: \.isFullTunnel)
         let others = isSplit ? defaults.filter { !$0.isTunnel }.flatMap(\.servers).uniqued() : []
         let rest = others.filter { !all.contains($0) }

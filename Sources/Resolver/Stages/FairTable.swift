@@ -107,7 +107,7 @@ struct FairTable<Entry: FairEntry> {
     /// Only this list may be empty.
     private var latest: Int?
 
-    /// Indices in `lines` of the lists with more than `limits.share` entries.
+    /// Indices in `lines` of the large lists: those with more than `limits.share` entries.
     ///
     /// There are at most `limits.all / limits.share` such lists.
     private var large: Set<Int> = []

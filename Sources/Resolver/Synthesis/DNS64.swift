@@ -92,7 +92,7 @@ final class DNS64 {
                 return self.complete(found, pending, completion)
             }
             var found = found
-            // If the prefix has changed, the network has changed, and the answer is not cached.
+            // A changed prefix means a change of the network; then the answer is not cached.
             let isCurrent = self.prefix == prefix
             found.synthesize(from: answer, query, prefix, origins, pending.trace)
             if !isCurrent { found.resolution.lifetime = 0 }

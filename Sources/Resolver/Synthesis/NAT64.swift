@@ -6,7 +6,7 @@ package import Upstream
 
 /// NAT64 prefix from the settings, router advertisements (RFC 8781) or discovery (RFC 7050).
 ///
-/// The prefix is not nil only while IPv6 works on this machine and IPv4 does not.
+/// The prefix is nil, except while IPv6 works on this machine and IPv4 does not.
 @ServiceLoop
 package final class NAT64 {
     /// The setting `nat64`.
