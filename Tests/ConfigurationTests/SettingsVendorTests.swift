@@ -307,7 +307,7 @@ struct SettingsVendorTests {
         expectErrors(messages(vendor + "{a: \(long), b: \(long)}"), ["`sdns` 1000"])
     }
 
-    @Test("Tencent's international region requires the channel `des`, and `servers` for `conf`")
+    @Test("Tencent's international region requires `channel: des`; with `conf`, also `servers`")
     func regions() {
         let abroad = "kind: tencent, region: international, id: 1"
         expectErrors(messages(abroad + ", channel: aes, key: $short"), ["aes `channel` `des`"])

@@ -67,7 +67,7 @@ struct HTTPTimeoutTests {
 
     @ServiceLoop
     @Test(arguments: [true, false])
-    func `a reply on a new connection closes older connections without a later reply`(
+    func `a reply on a new connection closes older connections that are silent since then`(
         isSilent: Bool
     ) async throws {
         let listener = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))

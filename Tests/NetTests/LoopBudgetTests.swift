@@ -103,7 +103,7 @@ struct LoopBudgetTests {
         meter.noteHandshake(isLast: true)
         meter.noteHandshake(isLast: true)
         while Clock.threadTime - begin < .milliseconds(20) {}
-        // The time of a handshake is not the time of a read.
+        // The time of a handshake does not count as time of a read.
         #expect(meter.end() == .zero)
         meter.takeHandshake(isCharged: false)
         #expect(meter.budget.level == .zero)

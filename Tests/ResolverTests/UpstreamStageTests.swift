@@ -212,7 +212,7 @@ struct UpstreamStageTests {
     }
 
     @Test(
-        "after a CNAME loop, the EDE reports the loop, except after a limit or a missing server",
+        "a CNAME loop is reported in the EDE, except if a limit was reached or a server is missing",
         arguments: [
             (.exhausted("no socket"), "too many queries in flight", false),
             (.noServer("no server"), "no server", false),

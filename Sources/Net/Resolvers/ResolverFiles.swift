@@ -147,9 +147,9 @@ package struct ResolverFiles: Sendable {
         var result: [LinkResolvers] = []
         var unreadable: [String] = []
         var names = Self.names(directory)
-        // `privates` is read after the names: openresolv creates the file of an interface in
-        // `privates` first, and removes this file last. In another order, the daemon could take a
-        // private interface for an interface that is not private.
+        // openresolv creates the file of an interface in `privates` before its other files, and
+        // removes it after them. So `privates` is read last: otherwise, a private interface could
+        // seem not to be private.
         let privates = Set(directory.privates.map { Self.entries($0) } ?? [])
         let exclusive = directory.exclusives.map { Self.entries($0) }?.first?.split(separator: " ")
             .last

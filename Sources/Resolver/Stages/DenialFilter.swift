@@ -60,8 +60,8 @@ struct DenialFilter {
         let isDenied = query.asksForAddress || isVendorEmpty || denied > 0
         guard hasAddresses || !isDenied else {
             guard !query.asksForAddress, !isVendorEmpty else { return resolution }
-            // A cached NXDOMAIN is the only reason to keep NXDOMAIN, so this answer expires at the
-            // same time as the cached NXDOMAIN.
+            // Only because of the cached NXDOMAIN is this answer still NXDOMAIN. So this answer
+            // expires at the same time as the cached NXDOMAIN.
             var denial = resolution
             denial.shorten(to: UInt32(clamping: denied), query.question)
             return denial

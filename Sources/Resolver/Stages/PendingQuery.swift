@@ -162,8 +162,8 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// True if the upstreams that were queried last drop queries.
     func isDropped(at now: Instant) -> Bool { group?.dropsQueries(now: now) ?? false }
 
-    /// True if the daemon sends fewer repetitions of this query to upstreams, because of the load
-    /// of its client, and if a new query for the other clients would cause no vendor call.
+    /// True if the high load of the client reduces the repetitions of this query, and if the same
+    /// query of another client would cause no vendor call.
     var lacksRepetitions: Bool { load != .normal && match?.asksVendors(query) != true }
 
     /// Adds a waiting client.

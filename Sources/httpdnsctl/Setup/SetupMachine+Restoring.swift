@@ -133,8 +133,7 @@ extension SetupMachine {
 
     /// Returns the file to which resolv.conf leads; nil if no program maintains this file.
     ///
-    /// Exception: if no program maintained the file at the time of the setup either, the function
-    /// returns the file if it exists.
+    /// If no program maintained the file at the time of the setup, the file needs only to exist.
     private func restoredTarget(_ facts: ResolverFacts, _ journal: SetupJournal) -> String? {
         guard facts.resolvConf.kind == .link else { return Paths.resolvConf }
         guard let manager = ResolverOwner(placedBy: facts),

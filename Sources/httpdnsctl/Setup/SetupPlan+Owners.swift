@@ -27,7 +27,9 @@ extension SetupPlan {
             let addresses = servers.map(\.description).joined(separator: " ")
             lines += ["DNS=", "DNS=\(addresses)", "FallbackDNS=", "Domains=~.", "DNSOverTLS=no"]
             if let value = settings.overTLS {
-                notes.append("DNSOverTLS=\(value) is disabled: the daemon encrypts its own queries")
+                notes.append(
+                    "DNSOverTLS=\(value) is disabled: the daemon encrypts queries to upstreams"
+                )
             }
             checkResolved(settings)
             saveSettings(facts)
