@@ -90,6 +90,28 @@ struct ForgedClientTests {
         #expect(try await spend(client, of: unproven(2)) > 0)
     }
 
+    @Test("a proven client with many names leaves a part of budget and rate to unproven clients")
+    @ServiceLoop
+    func manyProven() async throws {
+        world.servers([:])
+        await world.advance(by: .seconds(Budget.secondsLeft(wallSeconds: world.wallSeconds) + 1))
+        for isRate in [true, false] {
+            let client = try world.client {
+                if isRate { $0.callsPerSecond = 100 }
+                if !isRate { $0.budget = Budget.Rule(callsPerDay: 100) }
+            }
+            _ = try await world.lookUp(client, "first.example.com", of: unproven(1))
+            _ = try await world.lookUp(client, "second.example.com", of: network(2))
+            await world.advance(by: .seconds(2))
+            let many = try (0..<200).map {
+                try world.begin(client, "p\(isRate)\($0).example.com", of: network(1))
+            }
+            for name in many { _ = try await world.value(of: name) }
+            #expect(try await flood(client, 10, isRate ? 1 : 2) == 10, "\(isRate)")
+            _ = try await world.lookUp(client, "third.example.com", of: network(2))
+        }
+    }
+
     @Test(
         "while no proven client uses the vendor, other clients may spend the whole budget and rate"
     )

@@ -60,10 +60,10 @@ package enum SettingsManual {
         Editors can use httpdnsd.schema.json, the output of `httpdnsd --print-schema`.
 
         `httpdnsd --config FILE --check` reports all errors of a file. An absent option has its \
-        default. @@ \
-        above the example. Durations and sizes have a unit (300ms, 2s, 10m, 1h, 1d; 512KiB, \
-        64MiB, 1GiB). Servers have IP addresses, not names. A secret is in a file that other users \
-        cannot read, or in a systemd credential; a newline at its end is ignored.
+        default. To use a commented example, delete the value above the example, and remove the \
+        `#` in front of the lines of the example. Durations and sizes have a unit (300ms, 2s, 10m, \
+        1h, 1d; 512KiB, 64MiB, 1GiB). Servers have IP addresses, not names. A secret is in a file \
+        that other users cannot read, or in a systemd credential; a newline at its end is ignored.
         """
 }
 

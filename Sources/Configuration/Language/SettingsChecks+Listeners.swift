@@ -15,6 +15,7 @@ extension Settings {
                 warnOfUnits(address, at: place, &reading)
             }
             reading.warnIfNoInterface(of: address, place)
+            reading.warnIfAbsent(address, place)
             if let meant = meantWithPort(address, reading.environment) {
                 reading.warn(
                     place,
@@ -114,6 +115,7 @@ extension Settings {
             let key = "metrics.listen[\(index)]"
             if case .address(let address) = place {
                 reading.warnIfNoInterface(of: address, reading.place(of: key))
+                reading.warnIfAbsent(address, reading.place(of: key))
             }
             if case .address(let address) = place, address.port != 0,
                 let other = listen.first(where: address.overlaps)
@@ -141,6 +143,17 @@ extension Settings {
 }
 
 extension SettingsReading {
+    /// Warns of an address that no interface has now: it may be mistyped.
+    mutating func warnIfAbsent(_ address: SocketAddress, _ place: YAMLPlace) {
+        guard environment.isAbsent(address) else { return }
+        warn(
+            place,
+            "no interface has the address `\(address.host)` now; the daemon uses the address when an"
+                + " interface gets it",
+            hint: "`ip address` lists the addresses"
+        )
+    }
+
     /// Warns if the interface of a link-local address does not exist: its name may be misspelled.
     mutating func warnIfNoInterface(of address: SocketAddress, _ place: YAMLPlace) {
         guard environment.lacksInterface(address), let name = address.interfaceName else { return }

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
 internal import DNSCache
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
 import Glibc
 package import Net
 
@@ -19,6 +20,11 @@ package struct SettingsEnvironment: Sendable {
     ///
     /// At the start of the daemon, always returns false, because an interface can appear later.
     var lacksInterface: @Sendable (SocketAddress) -> Bool = { _ in false }
+
+    /// Returns true if no interface has a listen address.
+    ///
+    /// At the start of the daemon, always returns false, because the listener logs a warning.
+    var isAbsent: @Sendable (SocketAddress) -> Bool = { _ in false }
 
     /// Returns false if a path is certainly not a directory.
     ///
@@ -101,6 +107,11 @@ package struct SettingsEnvironment: Sendable {
     package static var reload: SettingsEnvironment {
         var environment = process
         environment.lacksInterface = { $0.lacksInterface }
+        let isLocal = environment.isLocal
+        environment.isAbsent = { address in
+            !address.ip.isUnspecified && !address.ip.isLoopback && !address.lacksInterface
+                && !isLocal(address)
+        }
         environment.mayBeDirectory = { RegularFile.fault(of: $0)?.isAbsence == false }
         environment.mayExist = { RegularFile.fault(of: $0)?.isAbsence != true }
         environment.mayBeSocket = {

@@ -9,11 +9,11 @@ internal import Net
 /// hedged request. Each client has its own list, because a client can choose names that only one
 /// of the servers answers. All clients that are not proven have one common list.
 ///
-/// A server misses a call if it does not answer within `hedge-after`, or fails. Each missed call
-/// adds ``HedgeBudget/callsPerHedge`` to the score of the server, and each answered call subtracts
-/// 1. A server with a score of more than `limit` - 1 missed calls is avoided for the time
-/// `duration`. If all servers miss the names of a client, all are avoided, and the order does not
-/// change.
+/// A server misses a call if it fails, or if it has not answered within `hedge-after` when another
+/// server answers or the names leave the call. Each missed call adds ``HedgeBudget/callsPerHedge``
+/// to the score of the server, and each call that it answers within `hedge-after` subtracts 1. A
+/// server with a score of more than `limit` - 1 missed calls is avoided until the time `duration`
+/// has passed. If all servers are avoided, the server with the lowest score is the first.
 struct AvoidedServers: Sendable {
     static let serversPerClient = 16
 
@@ -37,7 +37,7 @@ struct AvoidedServers: Sendable {
         (self.limit, self.duration) = (limit, duration)
     }
 
-    /// If the client avoids the first server of `order`, puts another healthy server before it.
+    /// If the client avoids the first server of `order`, puts a better healthy server before it.
     ///
     /// The avoided server is then second, so that it still gets each call that the other server
     /// does not answer.
@@ -58,13 +58,19 @@ struct AvoidedServers: Sendable {
         _ isHealthy: (SocketAddress) -> Bool
     ) {
         let list = entries[HedgeBudget.key(client)] ?? []
-        func isAvoided(_ server: SocketAddress) -> Bool {
-            list.contains { $0.server == server && $0.end.map { now < $0 } ?? false }
+        func score(_ server: SocketAddress) -> Int {
+            let entry = list.first { $0.server == server }
+            return entry.flatMap { entry in
+                entry.end.map { now < $0 ? entry.score : 0 }
+            } ?? 0
         }
-        guard let first = order.first, isAvoided(first),
-            let index = order.firstIndex(where: { isHealthy($0) && !isAvoided($0) })
-        else { return }
-        order.insert(order.remove(at: index), at: 0)
+        guard let first = order.first else { return }
+        var (best, lowest) = (0, score(first))
+        guard lowest > 0 else { return }
+        for (index, server) in order.enumerated() where score(server) < lowest {
+            if isHealthy(server) { (best, lowest) = (index, score(server)) }
+        }
+        order.insert(order.remove(at: best), at: 0)
     }
 
     /// Records that the server missed a call.
@@ -94,8 +100,7 @@ struct AvoidedServers: Sendable {
     }
 
     private mutating func reduceScore(of server: SocketAddress, for key: ClientNetwork?) {
-        guard let index = entries[key]?.firstIndex(where: { $0.server == server && $0.end == nil })
-        else { return }
+        guard let index = entries[key]?.firstIndex(where: { $0.server == server }) else { return }
         entries[key]?[index].score -= 1
         if entries[key]?[index].score == 0 { entries[key]?.remove(at: index) }
         if entries[key]?.isEmpty ?? true { entries[key] = nil }

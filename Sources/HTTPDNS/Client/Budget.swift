@@ -143,9 +143,9 @@ extension Budget {
 
     /// Returns true if `client` has used up its share of the budget.
     ///
-    /// - Parameter yields: true if the client must leave a part of the budget to proven clients.
-    ///   At the start of the day or month, this part is a quarter of each limit of the budget. It
-    ///   decreases linearly to zero.
+    /// - Parameter yields: true if the client must leave a part of the budget to clients of the
+    ///   other kind: proven clients, or clients that are not proven. At the start of the day or
+    ///   month, this part is a quarter of each limit of the budget. It decreases linearly to zero.
     package mutating func forbids(
         _ client: ClientNetwork,
         yields: Bool,
@@ -157,7 +157,8 @@ extension Budget {
         guard let record = ownRecord else { return false }
         let left = part?.left
         func admits(
-            _ own: UInt64,
+            _ usage: ClientUsage,
+            _ amount: KeyPath<UsageAmount, UInt64>,
             _ limit: UInt64?,
             _ used: UInt64,
             _ left: UInt64?,
@@ -167,20 +168,34 @@ extension Budget {
             let free = left ?? limit - min(limit, used)
             let rest = yields ? UInt64((Double(limit) / 4 * timeLeft).rounded(.down)) : 0
             return FairShare.threeQuarters.admits(
-                used: Int(clamping: own),
-                free: Int(clamping: free - min(free, rest))
+                client,
+                used: Int(clamping: usage[client][keyPath: amount]),
+                free: Int(clamping: free),
+                reserve: Int(clamping: rest),
+                unproven: Int(clamping: usage.unproven[keyPath: amount])
             )
         }
-        let own = spentByClient[client]
         let timeLeft =
             Double(Self.secondsLeft(wallSeconds: wallSeconds)) / Double(UsageRecord.secondsADay)
-        func admitsToday(_ own: UInt64, _ limit: UInt64?, _ used: UInt64, _ left: UInt64?) -> Bool {
-            admits(own, limit, used, left, timeLeft: timeLeft)
-        }
-        return !admitsToday(own.calls, rule?.callsPerDay, record.callsToday, left?.callsPerDay)
-            || !admitsToday(own.units, rule?.unitsPerDay, record.unitsToday, left?.unitsPerDay)
+        return !admits(
+            spentByClient,
+            \.calls,
+            rule?.callsPerDay,
+            record.callsToday,
+            left?.callsPerDay,
+            timeLeft: timeLeft
+        )
             || !admits(
-                spentThisMonth[client].units,
+                spentByClient,
+                \.units,
+                rule?.unitsPerDay,
+                record.unitsToday,
+                left?.unitsPerDay,
+                timeLeft: timeLeft
+            )
+            || !admits(
+                spentThisMonth,
+                \.units,
                 rule?.unitsPerMonth,
                 record.unitsThisMonth,
                 left?.unitsPerMonth,

@@ -4,6 +4,9 @@ internal import DNSWire
 struct ClientUsage: Sendable {
     private var amounts: [ClientNetwork: UsageAmount] = [:]
 
+    /// Use of all clients that are not proven.
+    private(set) var unproven = UsageAmount.none
+
     var count: Int { amounts.count }
 
     subscript(client: ClientNetwork) -> UsageAmount { amounts[client] ?? .none }
@@ -17,10 +20,12 @@ struct ClientUsage: Sendable {
             amounts = amounts.filter { $0.value.calls > mean }
         }
         amounts[client] = self[client] + cost
+        if !client.isProven { unproven = unproven + cost }
     }
 
     mutating func remove(_ unused: UsageAmount, of client: ClientNetwork) {
         guard let own = amounts[client] else { return }
+        if !client.isProven { unproven = unproven.less(unused) }
         let rest = own.less(unused)
         amounts[client] = rest == .none ? nil : rest
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
 
 /// Limit of a client's share of a resource: a dynamic threshold (Choudhury and Hahne, 1998).
 ///
@@ -13,6 +14,31 @@ struct FairShare {
 
     /// Limit of a client: three quarters of the units that other clients leave free.
     static let threeQuarters = FairShare(multiple: 3)
+
+    /// Returns true if a client gets a unit, with a reserve for proven and for unproven clients.
+    ///
+    /// - A client that is not proven leaves the reserve of proven clients.
+    /// - Until unproven clients have used their reserve, a proven client leaves both reserves.
+    ///   Exception: a proven client with a small part of the units.
+    ///
+    /// - Parameters:
+    ///   - reserve: units that each kind of clients has as a reserve.
+    ///   - unproven: units that all clients that are not proven use.
+    func admits(
+        _ client: ClientNetwork,
+        used: Int,
+        free: Int,
+        reserve: Int,
+        unproven: Int
+    ) -> Bool {
+        guard client.isProven else { return admits(used: used, free: max(0, free - reserve)) }
+        if free > 0, used <= free / Self.smallPart { return true }
+        let reserved = unproven < reserve ? 2 * reserve - unproven : 0
+        return admits(used: used, free: max(0, free - reserved))
+    }
+
+    /// A client that uses at most this part of the free units has a small part.
+    private static let smallPart = 8
 
     func admits(used: Int, free: Int) -> Bool {
         used == 0 ? free > 0 : used / multiple < free - 1

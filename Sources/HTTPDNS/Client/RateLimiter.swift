@@ -15,6 +15,9 @@ struct RateLimiter: Sendable, Hashable {
 
     private var counts: [ClientNetwork: Int] = [:]
 
+    /// Requests of this second for clients that are not proven.
+    private var unproven = 0
+
     init(perSecond: Int?) { self.perSecond = perSecond }
 
     func forbids(now: Instant) -> Bool {
@@ -24,15 +27,24 @@ struct RateLimiter: Sendable, Hashable {
 
     /// Returns true if `client` has reached its limit; other clients can still cause requests.
     ///
-    /// If `yields`, a quarter of the burst is reserved for clients with proven addresses. The
-    /// reservation makes the bursts of `client` smaller, but does not change its average rate.
+    /// If `yields`, a quarter of the burst is reserved for clients of the other kind: proven clients,
+    /// or clients that are not proven. The reservation makes the bursts of `client` smaller, but
+    /// does not change its average rate.
     func forbids(_ client: ClientNetwork, yields: Bool, now: Instant) -> Bool {
         guard let perSecond else { return false }
-        let free = free(perSecond, now) - (yields ? perSecond / 4 : 0)
         let isCurrent = second.map { now - $0 < .seconds(1) } ?? false
         let used = isCurrent ? counts[client] ?? 0 : 0
-        return used == 0 && !yields
-            ? false : !FairShare.threeQuarters.admits(used: used, free: free)
+        guard yields else {
+            let free = free(perSecond, now)
+            return used > 0 && !FairShare.threeQuarters.admits(used: used, free: free)
+        }
+        return !FairShare.threeQuarters.admits(
+            client,
+            used: used,
+            free: free(perSecond, now),
+            reserve: perSecond / 4,
+            unproven: isCurrent ? unproven : 0
+        )
     }
 
     private func free(_ perSecond: Int, _ now: Instant) -> Int {
@@ -52,8 +64,10 @@ extension RateLimiter {
         if second.map({ now - $0 >= .seconds(1) }) ?? true {
             second = now
             counts.removeAll(keepingCapacity: true)
+            unproven = 0
         }
         counts[client, default: 0] += 1
+        if !client.isProven { unproven += 1 }
     }
 
     mutating func takeOver(from old: RateLimiter) {

@@ -11,11 +11,14 @@ struct RecentClients: Sendable {
     private var former: (client: ClientNetwork, at: Instant)?
 
     private var latestProven: Instant?
+    private var latestUnproven: Instant?
 
-    /// Returns true if `client` must leave a part of a limit to clients with proven addresses.
+    /// Returns true if `client` must leave a part of a limit to clients of the other kind.
+    ///
+    /// The two kinds are proven clients and clients that are not proven.
     func mustYield(_ client: ClientNetwork, now: Instant) -> Bool {
-        guard !client.isProven, let latestProven else { return false }
-        return now - latestProven < ClientLimits.clientMemory
+        guard let other = client.isProven ? latestUnproven : latestProven else { return false }
+        return now - other < ClientLimits.clientMemory
     }
 
     /// Returns true if a client other than `client` used the vendor recently.
@@ -27,6 +30,6 @@ struct RecentClients: Sendable {
     mutating func note(_ client: ClientNetwork, now: Instant) {
         if last?.client != client { former = last }
         last = (client, now)
-        if client.isProven { latestProven = now }
+        if client.isProven { latestProven = now } else { latestUnproven = now }
     }
 }

@@ -112,6 +112,9 @@ final class VendorCall {
     /// can cause.
     var hasOtherFailure = false
 
+    /// Servers that answered with HTTP 401, 403 or 429.
+    var refusals: [SocketAddress] = []
+
     /// Hedged requests that count against the limit of ``client``.
     var hedges = 0
 

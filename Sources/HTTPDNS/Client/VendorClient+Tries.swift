@@ -100,10 +100,9 @@ extension VendorClient {
     /// Records for the order of servers that a request was answered first.
     private func noteOrder(_ first: VendorCall.RunningTry, of call: VendorCall, _ now: Instant) {
         let server = first.attempt.server
-        if first.start + settings.hedgeAfter > now {
-            avoided.answered(server, of: call.client)
-        } else {
-            avoided.missed(server, of: call.client, now: now)
+        if first.start + settings.hedgeAfter > now { avoided.answered(server, of: call.client) }
+        for other in call.refusals where other != server {
+            avoided.missed(other, of: call.client, now: now)
         }
         let isHedge = call.running.contains { $0.number < first.number }
         if isHedge { hedges.refund(call.hedges, to: call.client) }
@@ -143,6 +142,7 @@ extension VendorClient {
         }
         note(pool.end(running.attempt, outcome, now: now), for: call.trace)
         if outcome == .failed { noteOutage(of: server) }
+        if isOfAccount || error.kind == .limited, !isSaturation { call.refusals.append(server) }
         if outcome == .suspected, call.isInFlight, !call.isTrial {
             avoided.missed(server, of: call.client, now: now)
         }
