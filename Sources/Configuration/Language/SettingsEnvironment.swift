@@ -1,5 +1,5 @@
-internal import DNSCache
 // SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
 internal import DNSWire
 import Glibc
 package import Net

@@ -9,8 +9,8 @@ package import Net
 /// reply. Requests are paid from a reservation, which is added to the stored counts in advance. So
 /// after a crash, the counts are too high by at most one reservation, never too low.
 ///
-/// If several DNS clients use a vendor, each has a limit (``FairShare``). While proven clients use
-/// the vendor, all other clients together must leave a part of the budget to the proven clients.
+/// If several DNS clients use a vendor, each has a limit (``FairShare``), and proven and unproven
+/// clients each have a reserve.
 @ServiceLoop
 package struct Budget {
     package struct Receipt: Sendable {
@@ -49,10 +49,10 @@ package struct Budget {
     /// Unix time of the latest read-only access to the stored counts.
     private var checkedAt: Int64 = .min
 
-    private var spentByClient = ClientUsage()
+    var spentByClient = ClientUsage()
 
     /// Use of each client in `month`; empty without a monthly limit.
-    private var spentThisMonth = ClientUsage()
+    var spentThisMonth = ClientUsage()
 
     /// Latest month, as returned by ``UsageRecord/month(of:)``.
     private var month: Int64 = .min
@@ -133,7 +133,7 @@ extension Budget {
     ///
     /// A strict budget also forbids requests while the stored counts are unknown. Otherwise, each
     /// crash would restart the budget.
-    private var isStrict: Bool { rule?.onExceeded == .fallback }
+    var isStrict: Bool { rule?.onExceeded == .fallback }
 
     package mutating func forbids(wallSeconds: Int64) -> Bool {
         isStrict && isExhausted(wallSeconds: wallSeconds)
@@ -141,70 +141,8 @@ extension Budget {
 
     package var unknownBecause: String? { record == nil ? problem : nil }
 
-    /// Returns true if `client` has used up its share of the budget.
-    ///
-    /// - Parameter yields: true if the client must leave a part of the budget to clients of the
-    ///   other kind: proven clients, or clients that are not proven. At the start of the day or
-    ///   month, this part is a quarter of each limit of the budget. It decreases linearly to zero.
-    package mutating func forbids(
-        _ client: ClientNetwork,
-        yields: Bool,
-        wallSeconds: Int64
-    ) -> Bool {
-        guard isStrict else { return false }
-        let today = UsageRecord.day(wallSeconds)
-        begin(today)
-        guard let record = ownRecord else { return false }
-        let left = part?.left
-        func admits(
-            _ usage: ClientUsage,
-            _ amount: KeyPath<UsageAmount, UInt64>,
-            _ limit: UInt64?,
-            _ used: UInt64,
-            _ left: UInt64?,
-            timeLeft: Double
-        ) -> Bool {
-            guard let limit else { return true }
-            let free = left ?? limit - min(limit, used)
-            let rest = yields ? UInt64((Double(limit) / 4 * timeLeft).rounded(.down)) : 0
-            return FairShare.threeQuarters.admits(
-                client,
-                used: Int(clamping: usage[client][keyPath: amount]),
-                free: Int(clamping: free),
-                reserve: Int(clamping: rest),
-                unproven: Int(clamping: usage.unproven[keyPath: amount])
-            )
-        }
-        let timeLeft =
-            Double(Self.secondsLeft(wallSeconds: wallSeconds)) / Double(UsageRecord.secondsADay)
-        return !admits(
-            spentByClient,
-            \.calls,
-            rule?.callsPerDay,
-            record.callsToday,
-            left?.callsPerDay,
-            timeLeft: timeLeft
-        )
-            || !admits(
-                spentByClient,
-                \.units,
-                rule?.unitsPerDay,
-                record.unitsToday,
-                left?.unitsPerDay,
-                timeLeft: timeLeft
-            )
-            || !admits(
-                spentThisMonth,
-                \.units,
-                rule?.unitsPerMonth,
-                record.unitsThisMonth,
-                left?.unitsPerMonth,
-                timeLeft: Double(UsageRecord.daysLeftInMonth(today)) / 31
-            )
-    }
-
     /// Stored counts without the reservation; nil if unknown.
-    private var ownRecord: UsageRecord? {
+    var ownRecord: UsageRecord? {
         var own = record
         own?.remove(reserved)
         return own
@@ -225,7 +163,7 @@ extension Budget {
         return rule?.limited(by: part.limits)
     }
 
-    private var part: Part? {
+    var part: Part? {
         guard let share, let record else { return nil }
         return share(record)
     }
@@ -353,7 +291,7 @@ extension Budget {
 // MARK: - Reservation
 
 extension Budget {
-    private mutating func begin(_ today: Int64) {
+    mutating func begin(_ today: Int64) {
         guard today != day else { return }
         // If the clock was set back, the unused reservation stays in the counts of the old `day`.
         let unused = today > day ? reserved.units : 0

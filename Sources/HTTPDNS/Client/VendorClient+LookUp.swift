@@ -141,7 +141,7 @@ extension VendorClient {
 
     /// Returns `clientBudget` if `client` has used up its share of the budget; otherwise nil.
     ///
-    /// While proven clients use the vendor, other clients must leave a part of the budget to them.
+    /// Proven clients and other clients leave a part of the budget to each other.
     /// Neither the daemon itself (nil) nor a client that uses the vendor alone has such a limit.
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         guard settings.isBudgetStrict, let client, clients.hasOthers(than: client, now: now) else {

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+
+// MARK: - Shares of clients
+
+extension Budget {
+    /// Returns true if `client` has used up its share of the budget.
+    ///
+    /// - Parameter yields: true if the client must leave a part of the budget to clients of the
+    ///   other kind: proven clients, or clients that are not proven. At the start of the day or
+    ///   month, this part is a quarter of each limit of the budget. It decreases linearly to zero.
+    package mutating func forbids(
+        _ client: ClientNetwork,
+        yields: Bool,
+        wallSeconds: Int64
+    ) -> Bool {
+        guard isStrict else { return false }
+        let today = UsageRecord.day(wallSeconds)
+        begin(today)
+        guard let record = ownRecord else { return false }
+        let left = part?.left
+        func admits(
+            _ usage: ClientUsage,
+            _ amount: KeyPath<UsageAmount, UInt64>,
+            _ limit: UInt64?,
+            _ used: UInt64,
+            _ left: UInt64?,
+            timeLeft: Double
+        ) -> Bool {
+            guard let limit else { return true }
+            let free = left ?? limit - min(limit, used)
+            let rest = yields ? UInt64((Double(limit) / 4 * timeLeft).rounded(.down)) : 0
+            return FairShare.threeQuarters.admits(
+                client,
+                used: Int(clamping: usage[client][keyPath: amount]),
+                free: Int(clamping: free),
+                reserve: Int(clamping: rest),
+                unproven: Int(clamping: usage.unproven[keyPath: amount])
+            )
+        }
+        let timeLeft =
+            Double(Self.secondsLeft(wallSeconds: wallSeconds)) / Double(UsageRecord.secondsADay)
+        return !admits(
+            spentByClient,
+            \.calls,
+            rule?.callsPerDay,
+            record.callsToday,
+            left?.callsPerDay,
+            timeLeft: timeLeft
+        )
+            || !admits(
+                spentByClient,
+                \.units,
+                rule?.unitsPerDay,
+                record.unitsToday,
+                left?.unitsPerDay,
+                timeLeft: timeLeft
+            )
+            || !admits(
+                spentThisMonth,
+                \.units,
+                rule?.unitsPerMonth,
+                record.unitsThisMonth,
+                left?.unitsPerMonth,
+                timeLeft: Double(UsageRecord.daysLeftInMonth(today)) / 31
+            )
+    }
+}
