@@ -132,7 +132,7 @@ package enum UpstreamLimits {
 
     // MARK: - Letter case
 
-    /// Time after a mixed-case check for which replies with changed letter case are accepted.
+    /// Time for which replies with changed letter case are accepted after a mixed-case check.
     static let anyCase: Duration = .seconds(3_600)
 
     /// Minimum interval between mixed-case checks of one server.

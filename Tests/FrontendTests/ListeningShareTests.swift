@@ -118,7 +118,7 @@ struct ListeningShareTests {
 
     @Test
     @ServiceLoop
-    func `new sessions are served while many clients hold all sessions with unanswered queries`()
+    func `new sessions are served if many clients occupy all sessions with unanswered queries`()
         async throws
     {
         let table = try SessionTableHarness()

@@ -60,7 +60,7 @@ struct ResolveCountTests {
         try end(daemon)
     }
 
-    /// Checks that the bill has `problem` for both vendors, and has no key.
+    /// Checks that the bill reports `problem` for both vendors, and contains no secret key.
     private func check(_ end: Child.End, contains problem: String) throws {
         #expect(end.status == 0, "\(end)")
         for word in ["ali", "other", "httpdns-api.aliyuncs.com", problem] {

@@ -15,7 +15,7 @@ struct LoopBudgetTests {
     }
 
     @Test
-    func `many calls without a reply throttle the provider until a tenth of the bucket leaks`() {
+    func `after many calls without a reply, new calls wait until the count decreases by a tenth`() {
         var budget = budget(charged: .milliseconds(49))
         #expect(!budget.isThrottled)
         budget.charge(.milliseconds(1), octets: 0, inFlight: 0, ended: 0, at: start)

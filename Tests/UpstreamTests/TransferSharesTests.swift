@@ -76,7 +76,7 @@ struct TransferSharesTests {
 
     @Test
     @ServiceLoop
-    func `a client with 7/8 of the transfers replaces its oldest transfer after 400 ms`() {
+    func `at 7/8 of the transfers, a client's new query replaces its transfer older than 400 ms`() {
         let transfers = Transfers(TransferShares(of: 16).transfers(at: "single"))
         #expect(transfers.fill(Self.client(1)) == 14)
         transfers.milliseconds = 399

@@ -246,7 +246,7 @@ extension TencentSettings {
                 "the key has \(count) octets; the channel \(channel.rawValue) requires exactly"
                     + " \(right)",
                 hint: channel == .des && count > right
-                    ? "other programs silently use the first 8 octets: keep only these"
+                    ? "other programs silently use only the first 8 octets: shorten the key to 8 octets"
                     : nil,
                 describesSecret: true
             )

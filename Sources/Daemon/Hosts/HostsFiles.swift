@@ -192,7 +192,9 @@ struct HostsReading: Sendable {
     /// True if ``table`` differs from the former table.
     let hasChanged: Bool
 
-    /// Reason why a file cannot be read while its former names stay in ``table``; nil for none.
+    /// Reason why a file can no longer be read; nil for no such file.
+    ///
+    /// The former names of the file stay in ``table``.
     var staleFile: String? { files.lazy.compactMap(\.staleness).first }
 
     /// Description of the names or addresses that exceed a limit of ``table``; nil for none.

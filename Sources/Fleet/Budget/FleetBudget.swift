@@ -182,8 +182,8 @@ package final class FleetBudget {
             let amounts = Self.amounts(list, entry.account.limits, indices, use)
         else { return }
         entries[vendor]?.claim.take(amounts, members: link.members, isSettled: link.isSettled)
-        // If this reply came after `lost` had run, the claim must change to shares again, because
-        // `lost` does not run a second time while Redis is unreachable.
+        // If `lost` ran before this reply came, the claim is divided into shares again here,
+        // because `lost` runs only once while Redis is unreachable.
         if !link.isUsable { entries[vendor]?.claim.lose(members: link.members) }
         guard let claim = entries[vendor]?.claim else { return }
         // If no limit is completely claimed, this host can claim more without a pause.

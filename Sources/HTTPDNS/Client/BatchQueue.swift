@@ -114,7 +114,7 @@ package struct BatchQueue: ~Copyable {
 
         var clients: ArraySlice<Client> = []
 
-        /// Removes the client at `index`; the indices of clients before `index` increase by 1.
+        /// Removes the client at `index`; each client before it moves up, so its index increases by 1.
         mutating func remove(_ index: Int) {
             for place in stride(from: index, to: clients.startIndex, by: -1) {
                 clients[place] = clients[place - 1]

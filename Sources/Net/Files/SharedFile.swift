@@ -38,7 +38,7 @@ package final class SharedFile: Sendable {
     /// Maximum wait for the lock, which a killed process holds until the kernel frees its memory.
     private static let patience = Duration.milliseconds(20)
 
-    /// Time after a failed wait for the lock in which all changes fail without another wait.
+    /// Time in which all changes fail without a wait, after a failed wait for the lock.
     private static let pause = Duration.seconds(1)
 
     /// Time at which ``pause`` ends; nil if the latest wait for the lock was successful.

@@ -50,6 +50,6 @@ package final class FlightRecorder: Sendable {
         }
     }
 
-    /// Makes a crash write the lines to standard error; for one recorder per process.
+    /// Ensures that a crash writes the lines to standard error; only one recorder of a process may.
     package func writeAtCrash() { unsafe recorder_write_at_crash(ring) }
 }

@@ -75,7 +75,7 @@ package final class DatagramSocket {
 
     /// Queues a datagram; the service loop sends the queued datagrams before it waits.
     ///
-    /// Send errors go to the receiver. Throws ``SocketError/closed`` after ``close()``.
+    /// The handler of received datagrams gets the errors of sending. Throws ``SocketError/closed`` after ``close()``.
     package func send(_ datagram: [UInt8]) throws(SocketError) {
         DatagramQueue.shared.add(datagram, of: self, try raw)
     }

@@ -106,7 +106,7 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns all numbers of the servers with these names, and ``unknown``.
+    /// Returns all numbers of the servers with these names, and also the number ``unknown``.
     ///
     /// A server has several numbers if it is also the fallback of vendors.
     func numbers(named names: Set<String>) -> Set<UInt16> {

@@ -164,7 +164,7 @@ struct DNSJSON: Vendor {
         }
     }
 
-    /// Checks the signature; returns false for an unsigned call, and throws if a key is required.
+    /// Checks the signature; for an unsigned call, throws if a key is required, else returns false.
     private func checkKey(
         _ parameters: Parameters,
         _ name: String,
