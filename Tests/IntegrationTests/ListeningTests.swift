@@ -196,10 +196,11 @@ struct ListeningTests {
         #expect(try problems() == absent)
         #expect(try daemon.control("check").status == 0)
         #expect(try daemon.control("reload").status == 0)
-        for _ in 0..<2 {
+        for round in 1...2 {
             try Self.add("fe80::7", on: "late", in: namespace)
             _ = try daemon.program.line(
-                with: "listener \(listen): the interface exists now, answering"
+                with: "listener \(listen): the interface exists now, answering",
+                number: round
             )
             for transport in ["+notcp", "+tcp"] {
                 let reply = try daemon.dig("localhost", "A", transport, server: "fe80::7%late")
@@ -210,6 +211,7 @@ struct ListeningTests {
             let scrape = try namespace.run("curl", curl)
             #expect(scrape.output.contains("\nhttpdnsd_build_info{"), "\(scrape.errors)")
             #expect(try problems() == [])
+            guard round == 1 else { break }
             try namespace.ip("link del late")
             _ = try daemon.program.line(with: "metrics: the interface of [fe80::7%late]:9353")
             #expect(try problems() == absent)
@@ -238,11 +240,12 @@ struct ListeningTests {
             listen: "127.0.0.1:53",
             in: machine
         )
-        for (name, address) in [("one", "192.0.2.1"), ("two", "192.0.2.2")] {
+        for (round, name, address) in [(1, "one", "192.0.2.1"), (2, "two", "192.0.2.2")] {
             try machine.connect(to: network, "fe80::1/64 nodad", "fe80::9/64 nodad")
-            _ = try server.program.line(with: "the interface exists now, answering")
+            _ = try server.program.line(with: "the interface exists now, answering", number: round)
             let reply = try daemon.dig("\(name).example.com", "A")
             #expect(reply.data("A") == [address], "\(reply.text)")
+            guard round == 1 else { break }
             try machine.ip("link del cable")
             _ = try server.program.line(with: "the interface was deleted")
         }
