@@ -184,6 +184,28 @@ struct HedgingTests {
         #expect(try await slowest(client, 20, of: network(2), prefix: "nc") == .milliseconds(20))
     }
 
+    @Test("names that no server answers change the order for no client")
+    func deadNames() async throws {
+        world.script = { request in
+            let name = namesAsked(request)[0]
+            guard name.hasPrefix("n") else { return .reply(good(request)) }
+            guard digit(request) == 1, !name.hasPrefix("ndead") else { return .silence() }
+            return .reply(good(request))
+        }
+        let client = try world.client()
+        for number in 0..<40 {
+            let dead = try world.begin(
+                client,
+                "ndead\(number).example.com",
+                of: unproven(1),
+                within: .milliseconds(400)
+            )
+            _ = try await world.value(of: dead)
+            let reply = try await world.lookUp(client, "n\(number).example.com", of: unproven(2))
+            #expect(reply.duration == .milliseconds(20))
+        }
+    }
+
     @Test("a server that is sometimes late is used before a server that never answers names")
     func sometimesLate() async throws {
         world.script = { request in

@@ -10,7 +10,8 @@ internal import Net
 /// of the servers answers. All clients that are not proven have one common list.
 ///
 /// A server misses a call if it fails, or if it has not answered within `hedge-after` when another
-/// server answers or the names leave the call. Each missed call adds ``HedgeBudget/callsPerHedge``
+/// server answers. A call that no server answers shows nothing about a server, and clears the list
+/// of the client: the new order may be the cause. Each missed call adds ``HedgeBudget/callsPerHedge``
 /// to the score of the server, and each call that it answers within `hedge-after` subtracts 1. A
 /// server with a score of more than `limit` - 1 missed calls is avoided until the time `duration`
 /// has passed. If all servers are avoided, the server with the lowest score is the first.
@@ -104,6 +105,12 @@ struct AvoidedServers: Sendable {
         entries[key]?[index].score -= 1
         if entries[key]?[index].score == 0 { entries[key]?.remove(at: index) }
         if entries[key]?.isEmpty ?? true { entries[key] = nil }
+    }
+
+    /// Clears the list of the client.
+    @inline(__always)
+    mutating func forget(_ client: ClientNetwork?) {
+        if !entries.isEmpty { entries[HedgeBudget.key(client)] = nil }
     }
 
     mutating func reset() { entries = [:] }

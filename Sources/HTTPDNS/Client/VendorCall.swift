@@ -112,6 +112,8 @@ final class VendorCall {
     /// can cause.
     var hasOtherFailure = false
 
+    var wasAnswered = false
+
     /// Servers that answered with HTTP 401, 403 or 429.
     var refusals: [SocketAddress] = []
 

@@ -150,21 +150,14 @@ extension VendorClient {
         call.course.abandon()
         if !call.isExpired { free(call) }
         if call === trial { trialEnded(call) }
+        if !call.isTrial, !call.wasAnswered { avoided.forget(call.client) }
         if !call.running.isEmpty {
-            if !call.isTrial { noteMisses(of: call) }
             lingering.insert(call)
             let others = lingering.filter { !$0.isExpired }
             let tries = others.reduce(0) { $0 + $1.running.count }
             if !call.isExpired, tries > ClientLimits.lingeringTries { giveUp(call) }
         }
         sendQueued()
-    }
-
-    private func noteMisses(of call: VendorCall) {
-        let now = clocks.now()
-        for running in call.running where running.start + settings.hedgeAfter <= now {
-            avoided.missed(running.attempt.server, of: call.client, now: now)
-        }
     }
 
     func giveUp(_ call: VendorCall) {

@@ -100,7 +100,11 @@ extension VendorClient {
     /// Records for the order of servers that a request was answered first.
     private func noteOrder(_ first: VendorCall.RunningTry, of call: VendorCall, _ now: Instant) {
         let server = first.attempt.server
+        call.wasAnswered = true
         if first.start + settings.hedgeAfter > now { avoided.answered(server, of: call.client) }
+        for other in call.running where other.start + settings.hedgeAfter <= now {
+            avoided.missed(other.attempt.server, of: call.client, now: now)
+        }
         for other in call.refusals where other != server {
             avoided.missed(other, of: call.client, now: now)
         }
