@@ -175,7 +175,7 @@ int linux_set_socket_file(const char *path, uint32_t mode, uint32_t group) {
     }
     /* Changes the group only if necessary: the system call filter of the unit may forbid chown(2). */
     if (result == 0 && group != (uint32_t)-1 && status.st_gid != group)
-        result = fchownat(fd, "", (uid_t)-1, group, AT_EMPTY_PATH);
+        result = fchownat(fd, "", (uid_t)-1, group, AT_EMPTY_PATH) == 0 ? 0 : -2;
     if (result == 0) {
         /* fchmod(2) rejects an O_PATH descriptor, and older kernels lack fchmodat2(2). */
         snprintf(link, sizeof link, "/proc/self/fd/%d", fd);

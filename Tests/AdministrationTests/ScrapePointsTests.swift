@@ -37,7 +37,7 @@ struct ScrapePointsTests {
         return String(decoding: reply.prefix { $0 != 13 }, as: UTF8.self)
     }
 
-    @Test("a metrics socket whose file is removed is opened again")
+    @Test("a metrics socket is opened again if its file is removed")
     func removed() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let (points, settings) = (points(), settings(.path(path)))

@@ -44,6 +44,23 @@ struct PrivilegeTests {
         try daemon.stop()
     }
 
+    @Test("a socket keeps the daemon's group if the daemon is not a member of the set group")
+    func foreignGroup() throws {
+        let scratch = try Scratch()
+        let socket = scratch.file("metrics")
+        let daemon = try TestDaemon(
+            "metrics: {listen: [\(socket)], group: nogroup}\n\(unusedUpstream)",
+            under: ["setpriv", "--clear-groups", "--bounding-set", "-all"]
+        )
+        _ = try daemon.program.line(with: "cannot give the metrics socket to the group nogroup")
+        let scrape = try run(
+            "curl",
+            ["--silent", "--fail", "--unix-socket", socket, "http://m/metrics"]
+        )
+        #expect(scrape.output.contains("\nhttpdnsd_build_info{"), "\(scrape)")
+        try daemon.stop()
+    }
+
     @Test("after the daemon drops privileges, a reload can still open port 53 of another address")
     func reload() throws {
         let namespace = try Namespace()

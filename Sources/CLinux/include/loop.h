@@ -54,7 +54,8 @@ int linux_drop_capabilities(void);
 /// Sets the mode and group of a socket file that this process has bound.
 ///
 /// If `group` is (gid_t)-1, the group does not change. Fails if the path is a symbolic link or
-/// another file, which the owner of the directory may have created.
+/// another file, which the owner of the directory may have created. Returns 0, or a negative value
+/// and an error in errno: -2 if the group cannot be changed, -1 for all other errors.
 int linux_set_socket_file(const char *path, uint32_t mode, uint32_t group);
 
 /// Reads SO_PEERCRED of a Unix stream socket.

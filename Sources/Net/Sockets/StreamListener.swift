@@ -170,9 +170,8 @@ package final class StreamListener {
         mode: UInt32,
         group: UInt32?
     ) throws(SocketError) {
-        guard unsafe linux_set_socket_file(path, mode, group ?? .max) == 0 else {
-            throw .last("chmod")
-        }
+        let result = unsafe linux_set_socket_file(path, mode, group ?? .max)
+        guard result == 0 else { throw .last(result == -2 ? "chown" : "chmod") }
     }
 
     /// Throws the error with which a listener at `path` would fail; creates no file.
