@@ -242,19 +242,26 @@ struct SettingsTextTests {
         expectErrors(try warnings("/missing/cache.snapshot"), ["f:2:19: /missing `auto`"])
     }
 
-    @Test("a control socket that cannot be opened is a warning")
-    func controlSocket() throws {
+    @Test(
+        "a control or metrics socket that cannot be opened is a warning",
+        arguments: [
+            "control: {socket: PATH, group: root}", "metrics: {listen: [PATH], group: root}",
+        ]
+    )
+    func sockets(_ setting: String) throws {
         let folder = try TemporaryFolder()
-        let file = try folder.write("not a socket", to: "control.sock")
+        let file = try folder.write("not a socket", to: "file.sock")
+        let start = try #require(setting.firstRange(of: "PATH")).lowerBound
+        let column = setting.distance(from: setting.startIndex, to: start) + 1
         func warnings(_ path: String, _ environment: SettingsEnvironment) throws -> [String] {
-            let text = isp + "control: {socket: \(path), group: root}\n"
+            let text = isp + setting.replacing("PATH", with: path) + "\n"
             return try settings(of: text, environment: environment).warnings.map { "\($0)" }
         }
         for environment in [SettingsEnvironment.check, .reload] {
-            expectErrors(try warnings(file, environment), ["f:2:19: \(file) not a socket"])
+            expectErrors(try warnings(file, environment), ["f:2:\(column): \(file) not a socket"])
             expectErrors(
                 try warnings("\(file).d/c.sock", environment),
-                ["f:2:19: \(file).d does not exist"]
+                ["f:2:\(column): \(file).d does not exist"]
             )
             #expect(try warnings("\(file).new", environment).isEmpty)
         }
@@ -264,27 +271,7 @@ struct SettingsTextTests {
         // No warning, because the directory of the default path exists only while the service runs.
         var environment = SettingsEnvironment()
         environment.mayBeDirectory = { _ in false }
-        #expect(try warnings("/run/httpdnsd/control.sock", environment).isEmpty)
-        withExtendedLifetime(folder) {}
-    }
-
-    @Test("a metrics socket that cannot be opened is a warning")
-    func metricsSocket() throws {
-        let folder = try TemporaryFolder()
-        let file = try folder.write("not a socket", to: "metrics.sock")
-        func warnings(_ path: String, _ environment: SettingsEnvironment) throws -> [String] {
-            let text = isp + "metrics: {listen: [\(path)], group: root}\n"
-            return try settings(of: text, environment: environment).warnings.map { "\($0)" }
-        }
-        for environment in [SettingsEnvironment.check, .reload] {
-            expectErrors(try warnings(file, environment), ["f:2:20: \(file) not a socket"])
-            expectErrors(
-                try warnings("\(file).d/m.sock", environment),
-                ["f:2:20: \(file).d does not exist"]
-            )
-            #expect(try warnings("\(file).new", environment).isEmpty)
-        }
-        #expect(try warnings(file, .process).isEmpty)
+        #expect(try warnings("/run/httpdnsd/other.sock", environment).isEmpty)
         withExtendedLifetime(folder) {}
     }
 
