@@ -80,19 +80,30 @@ final class HostsFiles {
         alarm?.set(nil)
     }
 
-    /// Returns the reason why a reload cannot change the settings to `new`; nil for none.
-    ///
-    /// Reads the files as the reload would, and changes nothing.
-    func fault(changingTo new: HostsSettings) async -> String? {
-        guard new != settings else { return nil }
+    /// Result of reading the hosts files of other settings.
+    struct Check {
+        /// Reason why a reload cannot change to these settings; nil for none.
+        var fault: String?
+
+        /// Faults because of which names are missing or out of date.
+        var problems: [String] = []
+    }
+
+    /// Reads the hosts files of `new` as a reload would, and changes nothing.
+    func check(changingTo new: HostsSettings) async -> Check {
+        let isChanged = new != settings
         let (table, known) = (table, known.intersection(new.files))
         do throws(SocketError) {
             return try await WorkerThread.run(named: "hosts") {
                 defer { OwnProcess.returnFreeMemory() }
-                return HostsReading(new, after: table, of: known).staleFile
+                let reading = HostsReading(new, after: table, of: known)
+                return Check(
+                    fault: isChanged ? reading.staleFile : nil,
+                    problems: reading.problems
+                )
             }
         } catch {
-            return "cannot read the hosts files: \(error)"
+            return Check(fault: "cannot read the hosts files: \(error)")
         }
     }
 
@@ -120,12 +131,9 @@ final class HostsFiles {
             failure = nil
             self.table = result.table
             self.known = Set(result.files.filter(\.hasNames).map(\.path))
-            problems = result.files.compactMap(\.problem)
+            problems = result.problems
             staleFile = result.staleFile
             for file in result.files { log(file) }
-            if let excess = result.excess, result.table.reachedLimit != nil {
-                problems.append(excess)
-            }
             log(excess: result.excess)
             guard result.hasChanged else { continue }
             onChange?(result.table)
@@ -196,6 +204,13 @@ struct HostsReading: Sendable {
     ///
     /// The former names of the file stay in ``table``.
     var staleFile: String? { files.lazy.compactMap(\.staleness).first }
+
+    /// Faults because of which names are missing or out of date.
+    var problems: [String] {
+        var problems = files.compactMap(\.problem)
+        if let excess, table.reachedLimit != nil { problems.append(excess) }
+        return problems
+    }
 
     /// Description of the names or addresses that exceed a limit of ``table``; nil for none.
     var excess: String? {

@@ -85,9 +85,9 @@ extension Daemon {
             // port below 1024. A restart with this address would fail.
             var (errors, warnings) = listenerManager.faults(binding: wanted)
             errors += scrapePoints.faults(binding: wanted.metrics).map(StartError.metrics)
-            if let fault = await hosts.fault(changingTo: wanted.hosts) {
-                errors.append(.hosts(fault))
-            }
+            let hosts = await hosts.check(changingTo: wanted.hosts)
+            if let fault = hosts.fault { errors.append(.hosts(fault)) }
+            warnings += hosts.problems.map { "hosts: \($0)" }
             if let fault = accelerator.fault(startingWith: wanted) { errors.append(fault) }
             if let warning = accelerator.warning(startingWith: wanted) { warnings.append(warning) }
             outcome.problems += errors.map { problem($0, other?.file ?? source.file) }
