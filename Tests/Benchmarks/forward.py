@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cost of a miss that an upstream answers over plain UDP.
 
-Distinct uncached names, 100 in flight; all servers forward to the same nsd, which synthesizes every name.
+Distinct uncached names, 100 in flight; all servers forward to the same nsd, which synthesizes every name. The floor is
+a C program (`forwardloop.c`) that only forwards, with random ports and IDs like the daemon.
 """
 import measuring
 import peers
@@ -13,7 +14,7 @@ NAME = "forward"
 def add_options(parser):
     """Adds the options of this benchmark."""
     measuring.add_round_options(parser)
-    peers.add_options(parser, [name for name in peers.ALL if name != "floor"])
+    peers.add_options(parser)
     add_name_options(parser)
 
 
@@ -23,9 +24,19 @@ def add_name_options(parser):
     parser.add_argument("--concurrent", type=int, default=100, help="queries in flight (default 100)")
 
 
+class Forwarders(peers.Peers):
+    def floor(self, cpu, **_):
+        """Starts a C forwarder without any DNS logic."""
+        program = self.bench.start(
+            [self.bench.tool("forwardloop"), "0", str(self.authority.port)], "answering on ", cpu
+        )
+        program.port = int(program.said.rsplit(":", 1)[1])
+        return program
+
+
 def run(bench, options):
     """Runs the benchmark and returns the figures."""
-    world = peers.Peers(bench, options)
+    world = Forwarders(bench, options)
     return measure(bench, options, world, "miss, plain UDP", "UDP", NAME)
 
 
