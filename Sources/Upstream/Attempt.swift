@@ -68,10 +68,10 @@ package class Attempt {
     struct Datagram {
         let exchange: UpstreamExchange
         let transport: PlainTransport
-    }
 
-    /// Next attempt that waits for a reply at the same UDP socket.
-    final var next: Attempt?
+        /// Index of the query among the queries of its ``UDPSocketSlot``.
+        let index: Int
+    }
 
     private final var completion: Completion<Attempt>?
 

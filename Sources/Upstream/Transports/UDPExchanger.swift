@@ -144,13 +144,16 @@ final class UDPSocketSlot: DatagramReceiving {
     private let socket = DatagramSocket()
     private var opened = Instant(nanoseconds: 0)
 
-    /// First outstanding query; ``Attempt/next`` links the others.
-    private var waiting: Attempt?
-
     /// IDs of all queries that this socket has sent.
     ///
     /// A late or duplicated reply has one of these IDs. A message with another ID may be forged.
     private var ids = InlineArray<64, UInt16>(repeating: 0)
+
+    /// Outstanding queries, at the index of their IDs in `ids`; nil for a query that has ended.
+    private var attempts = InlineArray<64, Attempt?>(repeating: nil)
+
+    /// Number of outstanding queries.
+    private var outstanding = 0
 
     /// Number of queries that the socket has sent, at most the count of `ids`.
     private var sent = 0
@@ -171,20 +174,21 @@ final class UDPSocketSlot: DatagramReceiving {
         !isClosed && sent < ids.count && now - opened < UpstreamLimits.socketLifetime
     }
 
-    func hasUsed(_ id: UInt16) -> Bool {
-        for index in 0..<sent where ids[index] == id { return true }
-        return false
+    func hasUsed(_ id: UInt16) -> Bool { index(of: id) != nil }
+
+    private func index(of id: UInt16) -> Int? {
+        for index in 0..<sent where ids[index] == id { return index }
+        return nil
     }
 
     /// Earliest deadline of the outstanding queries; without queries, the time to close the socket.
     var deadline: Instant {
-        guard var next = waiting else { return opened + UpstreamLimits.socketLifetime }
-        var deadline = next.deadline
-        while let attempt = next.next {
-            deadline = min(deadline, attempt.deadline)
-            next = attempt
+        var deadline: Instant?
+        for index in 0..<sent {
+            guard let next = attempts[index]?.deadline else { continue }
+            deadline = deadline.map { min($0, next) } ?? next
         }
-        return deadline
+        return deadline ?? opened + UpstreamLimits.socketLifetime
     }
 
     /// Sends a query.
@@ -203,10 +207,14 @@ final class UDPSocketSlot: DatagramReceiving {
             throw error
         }
         ids[sent] = exchange.id
+        attempts[sent] = attempt
+        attempt.datagram = Attempt.Datagram(
+            exchange: exchange,
+            transport: transport,
+            index: sent
+        )
         sent += 1
-        attempt.datagram = Attempt.Datagram(exchange: exchange, transport: transport)
-        attempt.next = waiting
-        waiting = attempt
+        outstanding += 1
         attempt.wasSent(by: self)
     }
 
@@ -215,7 +223,7 @@ final class UDPSocketSlot: DatagramReceiving {
         // this socket. Therefore this function retains the transport.
         let transport = attempt.datagram?.transport
         defer { extendLifetime(transport) }
-        guard remove(attempt) else { return }
+        guard let index = attempt.datagram?.index, remove(attempt, at: index) else { return }
         closeIfIdle()
         attempt.end(.failure(.timedOut))
     }
@@ -223,12 +231,8 @@ final class UDPSocketSlot: DatagramReceiving {
     func received(_ octets: Span<UInt8>) {
         guard octets.count >= 2 else { return noteForeign() }
         let id = UInt16(octets[0]) << 8 | UInt16(octets[1])
-        var next = waiting
-        while let attempt = next {
-            if attempt.datagram?.exchange.id == id { return received(octets, by: attempt) }
-            next = attempt.next
-        }
-        if !hasUsed(id) { noteForeign() }
+        guard let index = index(of: id) else { return noteForeign() }
+        if let attempt = attempts[index] { received(octets, by: attempt) }
     }
 
     private func received(_ octets: Span<UInt8>, by attempt: Attempt) {
@@ -240,33 +244,28 @@ final class UDPSocketSlot: DatagramReceiving {
             attempt.datagram = datagram
             noteForeign()
         case .reply(let reply):
-            release(attempt)
+            release(attempt, at: datagram.index)
             attempt.end(.success(reply))
         case .otherCase(let reply):
-            release(attempt)
+            release(attempt, at: datagram.index)
             transport.received(otherCase: reply, for: attempt)
         case .truncated, .doubtful:
-            release(attempt)
+            release(attempt, at: datagram.index)
             transport.repeatOverStream(attempt)
         }
     }
 
-    private func release(_ attempt: Attempt) {
-        _ = remove(attempt)
+    private func release(_ attempt: Attempt, at index: Int) {
+        _ = remove(attempt, at: index)
         closeIfIdle()
     }
 
-    /// Removes an attempt from the list; returns false if the list does not contain the attempt.
-    private func remove(_ attempt: Attempt) -> Bool {
-        guard var previous = waiting else { return false }
-        if previous === attempt {
-            waiting = attempt.next
-        } else {
-            while let next = previous.next, next !== attempt { previous = next }
-            guard previous.next != nil else { return false }
-            previous.next = attempt.next
-        }
-        (attempt.datagram, attempt.next) = (nil, nil)
+    /// Removes an attempt; returns false if another or no attempt is at this index.
+    private func remove(_ attempt: Attempt, at index: Int) -> Bool {
+        guard attempts[index] === attempt else { return false }
+        attempts[index] = nil
+        attempt.datagram = nil
+        outstanding -= 1
         return true
     }
 
@@ -275,14 +274,12 @@ final class UDPSocketSlot: DatagramReceiving {
         where isChosen: (Attempt) -> Bool = { _ in true }
     ) -> [(attempt: Attempt, transport: PlainTransport?)] {
         var chosen: [(Attempt, PlainTransport?)] = []
-        var next = waiting
-        while let attempt = next {
-            next = attempt.next
-            guard isChosen(attempt) else { continue }
+        for index in 0..<sent {
+            guard let attempt = attempts[index], isChosen(attempt) else { continue }
             chosen.append((attempt, attempt.datagram?.transport))
-            _ = remove(attempt)
+            _ = remove(attempt, at: index)
         }
-        return chosen.reversed()
+        return chosen
     }
 
     /// Counts an unmatched message; after ``UpstreamLimits/foreignReplies``, closes the socket.
@@ -309,7 +306,7 @@ final class UDPSocketSlot: DatagramReceiving {
         let queries = removeAll { $0.deadline <= now }
         closeIfIdle()
         for query in queries { query.attempt.end(.failure(.timedOut)) }
-        if waiting == nil, !takesQueries(at: now) { close() }
+        if outstanding == 0, !takesQueries(at: now) { close() }
     }
 
     /// Closes the socket if no query is outstanding and no further query is expected.
@@ -317,7 +314,7 @@ final class UDPSocketSlot: DatagramReceiving {
     /// After several queries, a socket stays open until ``expire(_:)``, because a new socket costs
     /// as much as a query.
     private func closeIfIdle() {
-        guard waiting == nil else { return }
+        guard outstanding == 0 else { return }
         if sent < UpstreamLimits.queriesOfBusySlot || sent == ids.count {
             close()
         } else {
