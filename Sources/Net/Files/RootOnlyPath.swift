@@ -6,7 +6,9 @@ package struct RootOnlyPath {
     package let path: String
     package let isDirectory: Bool
 
-    /// Directories of `DynamicUser=` services: root-only, but systemd gives each service access.
+    /// Directories of `DynamicUser=` services.
+    ///
+    /// Only root can use them, but systemd gives each service access to its own directory.
     private static let ofSystemd: Set = [
         "/var/lib/private", "/var/cache/private", "/var/log/private", "/run/private",
     ]

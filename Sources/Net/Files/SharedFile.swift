@@ -3,11 +3,12 @@ internal import Glibc
 
 /// Small text file that several processes change under flock(2).
 ///
-/// One `pwrite` replaces the content. If the process is killed, content of up to one memory page
-/// is either old or new. If the new content is shorter, line feeds pad it to the old size, because
-/// the process could be killed before `ftruncate`. If the new content is longer, the file is
-/// extended first, so that a full disk leaves the old content. A new file gets its content before
-/// it gets its name. Therefore an empty file is a damaged file.
+/// One `pwrite` replaces the content. So if the process is killed, the file has the old content or
+/// the new content, not a mixture, if the content has at most one memory page. If the new content
+/// is shorter, line feeds pad it to the old size; `ftruncate` is not used, because the process
+/// could be killed before `ftruncate`. If the new content is longer, the file is extended first,
+/// so that a full disk leaves the old content. A new file gets its content before it gets its name.
+/// Therefore an empty file is a damaged file.
 // SAFETY: the system calls use paths as C strings, and buffers and structures with their sizes.
 @safe
 package final class SharedFile: Sendable {
@@ -26,7 +27,7 @@ package final class SharedFile: Sendable {
         /// If `isObstructed`, the path exists, and is not a regular file.
         case unavailable(String, isObstructed: Bool = false)
 
-        /// The file is locked, too large, unreadable or not writable.
+        /// The file is locked, unreadable or not writable, or the file system does not respond.
         case failed(String)
     }
 
@@ -38,7 +39,7 @@ package final class SharedFile: Sendable {
     /// Maximum wait for the lock, which a killed process holds until the kernel frees its memory.
     private static let patience = Duration.milliseconds(20)
 
-    /// Time in which all changes fail without a wait, after a failed wait for the lock.
+    /// Time after a failed wait for the lock, in which all changes fail immediately.
     private static let pause = Duration.seconds(1)
 
     /// Time at which ``pause`` ends; nil if the latest wait for the lock was successful.

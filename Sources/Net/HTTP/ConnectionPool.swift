@@ -170,25 +170,27 @@ extension ConnectionPool {
 
     /// Ends a transfer at its deadline.
     ///
-    /// If the request was sent in the first half of the wait, and no reply data arrived in the second
-    /// half, the connection is silent. (On a new connection, the data of the handshake also count.)
-    /// Data in the first half does not count, because the connection can have died later.
+    /// A connection is silent if the request was sent in the first half of the wait, and no reply
+    /// data arrived in the second half. (On a new connection, the data of the handshake also count.)
+    /// Data in the first half does not count, because the connection can have died later. A silent
+    /// connection is handled by the first rule that applies:
     ///
     /// - With ``HTTPRequest/keepsSilentConnection``, the connection is marked as silent.
-    /// - Otherwise, if the peer has acknowledged nothing since the request was sent, the connection
-    ///   is dead, and is shut down. libcurl would use the connection for many minutes. If it was
-    ///   reused, the idle connections to this peer are probably dead, too, and are shut down.
-    /// - Otherwise, possibly only this request is slow, because of the name that a client chose.
-    ///   Then the connection is marked as silent (``isSilent(_:)``). If it was opened for this request
-    ///   and has no other request, it is shut down.
+    /// - If the peer has acknowledged nothing since the request was sent, the connection is dead,
+    ///   and is shut down; libcurl would use it for many minutes. If the request reused the
+    ///   connection, the idle connections to this peer are probably dead, too, and are shut down.
+    /// - If the connection was opened for this request and has no other request, the connection is
+    ///   shut down.
+    /// - All other connections are marked as silent (``isSilent(_:)``). Possibly only this request
+    ///   is slow, because of the name that a client chose.
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let socket = socket(of: transfer)
         let none = Instant(nanoseconds: 0)
         let received = socket?.lastReceived ?? none
         let replied = isReusing ? socket?.lastReply ?? none : received
-        // The request may have waited for a handshake of another request, so its sending time
-        // decides.
+        // Uses the time at which the request was sent: the request may have waited for the
+        // handshake of another request before.
         let sent = transfer.handle?.received.sent ?? none
         // If `mayBeDead` is true, the caller repeats the request. A request that may be billed must
         // not be repeated if data has arrived since the start of the request.
@@ -240,7 +242,7 @@ extension ConnectionPool {
             .map { ($0.key, port, $0.value.lastReceived, $0.value.lastReply) }
     }
 
-    /// Repeats a request once if its reused connection ended without a reply; returns true if sent.
+    /// Sends a request again if its reused connection ended without a reply; returns true if sent.
     ///
     /// A server may close a connection while a request arrives (RFC 9110 §9.2.2, RFC 9113 §8.7).
     /// libcurl repeats only some HTTP/2 requests.
@@ -342,7 +344,7 @@ extension ConnectionPool {
         } else if !meter.charge(time, replies: replies, failed: ended.count - replies) {
             isAbandoned = true
         }
-        // A new request may have started on an idle socket; `replied` must not shut it down.
+        // First marks idle sockets on which libcurl has started new requests as in use.
         applyWanted()
         for (transfer, handle, code) in ended where transfer.handle === handle {
             var result = handle.result(

@@ -109,8 +109,8 @@ extension EasyHandle {
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         guard trusted != nil, Self.sharesOpenSSL, request.version != .http3 else {
-            // In these cases, libcurl cannot use the parsed certificates, and reads the file for
-            // each connection.
+            // libcurl cannot use the parsed certificates here, and reads the file for each
+            // connection.
             if let file = request.certificateFile { try set(CURLOPT_CAINFO, file) }
             return
         }
@@ -144,8 +144,8 @@ extension EasyHandle {
             SSL_CTX_get0_param(context),
             UInt(X509_V_FLAG_PARTIAL_CHAIN)
         )
-        // Clears AUTO_RETRY: with it, one read would process TLS key updates as long as they
-        // arrive.
+        // Clears AUTO_RETRY: with this mode, one read would process TLS key updates as long as key
+        // updates arrive.
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
         // Disables renegotiation, because the budget charges no handshake that succeeds.
         unsafe TLSClient.limitHandshakes(in: context)

@@ -100,15 +100,16 @@ extension EasyHandle {
 
     /// Sets the URL, as text and parsed.
     ///
-    /// libcurl uses the parsed URL. If there were only a text, libcurl 7.88 would parse the text,
-    /// and write the result to a new text, which takes longer. libcurl needs the text only to
-    /// repeat a request.
+    /// libcurl uses the parsed URL, and needs the text only to repeat a request. Without the parsed
+    /// URL, libcurl 7.88 would parse the text, and write the result to a new text, which takes
+    /// longer.
     private func set(url: String) throws(HTTPError) {
         try check(url)
         try set(CURLOPT_URL, url)
         // SAFETY: both texts end with NUL; libcurl copies the query.
         if let base, unsafe curl_url_set_query(parsedURL, base, url) { return }
-        // SAFETY: null resets the option; libcurl copies the text; the handle retains the parsed URL.
+        // SAFETY: null resets the option; libcurl copies the text; the handle retains the parsed
+        // URL.
         unsafe curl_easy_set_pointer(easy, CURLOPT_CURLU, nil)
         freeURL()
         guard let parsed = unsafe curl_url() else { throw .invalidRequest("no memory") }
@@ -298,8 +299,8 @@ extension EasyHandle {
             return .tls(details ?? text)
         case CURLE_UNSUPPORTED_PROTOCOL where localPort != 0,
             CURLE_BAD_FUNCTION_ARGUMENT where localPort != 0:
-            // libcurl reports a missing or wrong status line as a fault of the request. The request
-            // was valid, because a connection exists.
+            // libcurl reports a missing or wrong status line as a fault of the request. But the
+            // request was valid, because libcurl opened a connection for it.
             return .broken("the reply is not HTTP")
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_NOT_BUILT_IN,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ENGINE_NOTFOUND, CURLE_BAD_FUNCTION_ARGUMENT:
@@ -327,7 +328,8 @@ extension EasyHandle {
         guard cause != 0 else { return .connect(text) }
         if SocketError.isNoPort(cause, to: peer) { return .exhausted("\(SocketError.noPort)") }
         let isOurs = SocketError.system(call: "connect", code: cause).isShortage
-        // After ECONNRESET, the connection was open: a refused connection causes ECONNREFUSED.
+        // ECONNRESET means that the connection was open, because the error of a refused connection
+        // is ECONNREFUSED.
         return isOurs
             ? .exhausted(errorText(cause))
             : .connect(errorText(cause), isOpen: cause == ECONNRESET)

@@ -50,7 +50,8 @@ package final class HTTPClient: HTTPTransport {
 
     private(set) var providers: [String: HTTPProvider] = [:]
 
-    /// Provider of the latest request; compared first, because the dictionary computes a hash.
+    /// Provider of the latest request; checked before the dictionary, which needs a hash of the
+    /// name.
     private var latest: (name: String, provider: HTTPProvider)?
 
     private let memory: ReplyMemory
@@ -90,8 +91,8 @@ package final class HTTPClient: HTTPTransport {
 
     package func reset() {
         let old = providers.values.flatMap { $0.reset() }
-        // Ends the requests in a task: completion handlers may send again, so they must run after
-        // all reactions to the network change.
+        // Ends the requests in a later task, after all reactions to the network change, because
+        // completion handlers may send new requests.
         ServiceLoop.task {
             for pool in old { pool.abandonAll(.broken("the connections were dropped")) }
         }

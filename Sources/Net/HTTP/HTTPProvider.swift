@@ -14,7 +14,8 @@ final class HTTPProvider {
 
     private var latest: Group?
 
-    /// Groups for requests that need a new connection while a server of the current group is silent.
+    /// Groups for requests that need a new connection while a server of the current group is
+    /// silent.
     private var candidates: [TrustSource?: Group] = [:]
 
     /// Pools that were retired and may still have requests in flight.
@@ -53,11 +54,12 @@ final class HTTPProvider {
     ///
     /// Creates a new pool if the certificates have changed, or if the ``LoopBudget`` was exhausted.
     ///
-    /// A silent connection of HTTP/2 can be dead, or only its requests can be slow. libcurl cannot
-    /// exclude one connection from reuse. Therefore, a request for a new connection then gets
-    /// another pool. If the server replies on the new connection, and the silent connection is
-    /// still silent, later requests use this pool and its open connection. So if a client chooses
-    /// names without a reply, other names need not wait for a handshake to this server.
+    /// A silent HTTP/2 connection is dead, or only its requests are slow. libcurl cannot exclude one
+    /// connection from reuse. Therefore, while a connection to the server is silent, a request that
+    /// needs a new connection gets a second pool. If the server then replies on a connection of the
+    /// second pool, and the old connection is still silent, the second pool replaces the old pool.
+    /// The second pool already has an open connection. So if a client chooses names that get no
+    /// reply, queries for other names need not wait for a handshake.
     ///
     /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
     ///   `HTTPError.invalidRequest` for unreadable certificates.

@@ -28,8 +28,7 @@ package protocol RequestHandle: Cancellable {
     /// The value is final when the request has ended.
     var wasSent: Bool { get }
 
-    /// Time at which the connection was ready and the request was sent; nil if this did not happen
-    /// yet.
+    /// Time at which the request was sent on the ready connection; nil before this time.
     var sentAt: Instant? { get }
 }
 
@@ -67,7 +66,7 @@ package struct HTTPRequest: Sendable, Hashable {
     /// as silent. A later reply on one of these connections removes its mark.
     package var wantsFreshConnection = false
 
-    /// True to close a silent connection only after another connection of the provider has replied.
+    /// True to close a silent connection only when another connection of the provider gets a reply.
     ///
     /// A connection is silent if no data arrived in the second half of the wait for a reply. If
     /// this property is false, a silent connection is replaced earlier:
@@ -81,7 +80,7 @@ package struct HTTPRequest: Sendable, Hashable {
     ///
     /// If a reused connection ends without a reply, the request fails with
     /// ``HTTPError/cutOff(reused:)``, and is not repeated. If data arrived on a reused connection
-    /// during the request, the connection is not dead. A timeout then is
+    /// during the request, the connection is not dead. Therefore a timeout of this request is
     /// ``HTTPError/timedOut(reused:)`` with `reused` false.
     package var isSentOnce = false
 

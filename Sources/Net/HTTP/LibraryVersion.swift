@@ -13,10 +13,11 @@ package enum LibraryVersion {
 
     /// True for libcurl before 8.1.0: using an easy handle again can cause a use after free.
     ///
-    /// The handle keeps a pointer to the last header of the former reply, which is freed. If the
-    /// first header line of the next reply begins with a blank, libcurl writes to this memory. An
-    /// HTTP/2 reply cannot have such a line, because libcurl stores `:status` as the first header,
-    /// and nghttp2 rejects blanks in names. Therefore handles are used again for HTTP/2 only.
+    /// libcurl frees the headers of a reply, but the handle keeps a pointer to the last header. If
+    /// the first header line of the next reply begins with a blank, libcurl writes to the freed
+    /// memory. An HTTP/2 reply cannot have such a line, because libcurl stores `:status` as the
+    /// first header, and nghttp2 rejects blanks in names. Therefore handles are used again for
+    /// HTTP/2 only.
     static let hasStaleHeaders: Bool = {
         // SAFETY: libcurl's structure is static.
         guard let information = unsafe curl_version_info(CURLVERSION_FIRST) else { return true }

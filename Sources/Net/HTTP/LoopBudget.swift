@@ -2,7 +2,7 @@
 
 /// Leaky bucket for the CPU time that libcurl spends on a provider.
 ///
-/// Three attacks of a server need much CPU time: endless frames that belong to no reply (RFC 9113
+/// A server can use up CPU time by three attacks: endless frames that belong to no reply (RFC 9113
 /// §10.5), a reply in frames of one octet, and connections that end after the TLS handshake.
 ///
 /// - Exhausted: one libcurl call overflows an empty bucket. The connections are ended, and requests
@@ -10,8 +10,8 @@
 /// - Throttled: many calls fill the bucket. The sockets are not read until a tenth of the bucket is
 ///   empty, because fewer and larger reads are cheaper.
 ///
-/// Each reply lowers the level by more than the usual CPU time of a reply. For a failed transfer,
-/// the usual CPU time is not charged, but the level does not fall.
+/// Each reply lowers the level by more than the usual CPU time of a reply. A failed transfer does
+/// not lower the level, but its usual CPU time is not charged.
 struct LoopBudget {
     /// Capacity of the bucket; the lowest level is `-capacity`.
     static let capacity: Duration = .milliseconds(50)
@@ -24,10 +24,10 @@ struct LoopBudget {
 
     /// Nanoseconds subtracted from the level: for each received octet, and for each reply.
     ///
-    /// Not a `Duration`, because its multiplication is slow.
+    /// Not a `Duration`, because the multiplication of durations is slow.
     ///
-    /// A reply usually takes 0.1 ms of CPU time. A call of libcurl can take 1 ms, because libcurl
-    /// checks all transfers of the connection.
+    /// A reply usually takes 0.1 ms of CPU time. ``perTransfer`` is larger, because a call of
+    /// libcurl can take 1 ms: libcurl checks all transfers of the connection.
     static let perOctet = 100
     static let perTransfer = 2_000_000
 
@@ -139,7 +139,7 @@ final class LoopMeter {
     /// True if the current libcurl call has processed a handshake, and has not yet read data.
     private var isHandshake = false
 
-    /// CPU time and number of the handshakes that no ``takeHandshake(isCharged:)`` has taken yet.
+    /// CPU time and number of the handshakes that ``takeHandshake(isCharged:)`` has not taken yet.
     private var handshakes: (time: Duration, count: Int) = (.zero, 0)
 
     private var inFlight = 0
@@ -210,9 +210,9 @@ final class LoopMeter {
         budget.chargeFailedHandshake(Clock.threadTime - callStart, at: Clock.now)
     }
 
-    /// Takes one handshake out of ``handshakes``, when its connection ends.
+    /// Takes one handshake out of ``handshakes``, when the request that opened the connection ends.
     ///
-    /// The handshake counts with the mean CPU time of the handshakes in ``handshakes``.
+    /// The CPU time of this handshake is unknown; the mean of all ``handshakes`` is used instead.
     ///
     /// - Parameter isCharged: true if the connection ended without a reply.
     func takeHandshake(isCharged: Bool) {

@@ -19,7 +19,7 @@ final class ReceivedReply {
 
     private var sendings = 0
 
-    /// Time at which the connection was ready for the request, and libcurl sent it.
+    /// Time at which libcurl sent the request, after the connection was ready.
     private(set) var sent: Instant?
 
     /// Number of octets of the proxy's reply to CONNECT; nil without a tunnel, or if the tunnel is

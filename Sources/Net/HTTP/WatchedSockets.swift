@@ -17,8 +17,8 @@ final class WatchedSockets {
 
         /// Time at which the latest header or body octets of a reply arrived.
         ///
-        /// Unlike ``lastReceived``, does not count HTTP/2 control frames such as PING: a connection
-        /// can send them although it no longer replies.
+        /// Unlike ``lastReceived``, does not count HTTP/2 control frames such as PING: a server can
+        /// send control frames although it no longer replies.
         fileprivate(set) var lastReply: Instant?
 
         /// True if libcurl has no transfer on the connection.
@@ -83,10 +83,10 @@ final class WatchedSockets {
 
     let wanted = WantedEvents()
 
-    /// Local port of each socket that is marked as silent.
+    /// Local port of each socket that ``suspect(_:port:)`` has marked as silent.
     private var suspects: [Int32: UInt16] = [:]
 
-    /// Silent connections that may still work: local port, and server.
+    /// Local port and server of each connection that ``markSilent(_:_:of:)`` has marked as silent.
     private var silent: [Int32: (port: UInt16, server: SocketAddress)] = [:]
 
     var isSuspended = false {
@@ -156,9 +156,9 @@ final class WatchedSockets {
         guard let socket = all[descriptor], socket.isIdle else {
             return handler(descriptor, events)
         }
-        // libcurl would take octets that arrive on an idle connection for the reply to its next
-        // request (RFC 9112 §9.2). HTTP/2 has frames that belong to no request, so such a
-        // connection stays open.
+        // On an idle HTTP/1.1 connection, libcurl would take arriving octets for the reply to the
+        // next request (RFC 9112 §9.2). An idle HTTP/2 connection stays open, because HTTP/2 has
+        // frames that belong to no request.
         if socket.isHTTP1 { socket.shutDown() }
         forget(descriptor)
     }
@@ -172,8 +172,8 @@ final class WatchedSockets {
     /// Marks a connection as silent: the peer has acknowledged a request, but the server has not
     /// replied.
     ///
-    /// A reply on this connection removes the mark. Without effect over HTTP/1.1, because libcurl
-    /// closes the connection.
+    /// A reply on this connection removes the mark. Has no effect over HTTP/1.1, because libcurl
+    /// closes the connection when the request ends without a reply.
     func markSilent(_ descriptor: Int32, _ port: UInt16, of server: SocketAddress) {
         silent[descriptor] = (port, server)
     }
@@ -193,8 +193,8 @@ final class WatchedSockets {
 
     /// Marks a socket as silent.
     ///
-    /// The next reply on a connection that is not silent shuts down all silent sockets. A reply on
-    /// this socket removes the mark.
+    /// The next reply on a socket without this mark shuts down all sockets with this mark. A reply
+    /// on this socket only removes the mark.
     func suspect(_ descriptor: Int32, port: UInt16) { suspects[descriptor] = port }
 
     /// Marks all sockets of a server as silent.
@@ -216,7 +216,7 @@ final class WatchedSockets {
         return ports
     }
 
-    /// Notes a reply: shuts down the silent sockets, unless the reply came on one of them.
+    /// Handles a reply: shuts down the sockets in `suspects`, unless one of them got this reply.
     ///
     /// - Parameters:
     ///   - descriptor: socket with an event; -1 if a timer of libcurl expired.
@@ -248,8 +248,8 @@ final class WatchedSockets {
 
     /// Opens a socket, if necessary with a spare descriptor; returns -1 on failure.
     ///
-    /// If libcurl has closed a watched socket with the same descriptor, the watch moves to the new
-    /// socket.
+    /// The new socket can get the descriptor of a watched socket, which libcurl has closed without
+    /// a report. Then the watch moves to the new socket.
     func open(family: Int32, type: Int32, protocol: Int32) -> Int32 {
         let descriptor = SpareDescriptors.open {
             socket(family, type | Int32(SOCK_CLOEXEC.rawValue), `protocol`)

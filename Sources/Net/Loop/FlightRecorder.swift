@@ -50,6 +50,8 @@ package final class FlightRecorder: Sendable {
         }
     }
 
-    /// Ensures that a crash writes the lines to standard error; only one recorder of a process may.
+    /// Ensures that a crash writes the lines to standard error.
+    ///
+    /// Call this for at most one recorder of a process.
     package func writeAtCrash() { unsafe recorder_write_at_crash(ring) }
 }

@@ -22,7 +22,7 @@ package final class Gate: Sendable {
 
     /// Blocks the calling thread until the gate opens, at most for `time`; then closes the gate.
     ///
-    /// May return early.
+    /// A signal can end the wait early.
     func close(after time: Duration?) {
         var event = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
         var count: UInt64 = 0

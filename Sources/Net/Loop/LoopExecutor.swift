@@ -73,7 +73,7 @@ package final class LoopExecutor: SerialExecutor {
 
     private let own = ThreadState()
 
-    /// Maximum number of iterations that delay a flush.
+    /// Maximum number of iterations by which a flush is delayed.
     private static let delayLimit = 4
 
     let poller = EventPoll()

@@ -25,8 +25,8 @@ final class LoopTimer: Cancellable {
 
 /// All timers of the service loop: a binary heap on one timerfd.
 ///
-/// The timerfd is set again only for an earlier deadline. So after the first timer was cancelled,
-/// the timerfd expires although no timer is due, and no timer runs.
+/// The timerfd is set again only for an earlier deadline, not when a timer is cancelled. So it can
+/// expire although no timer is due; then no timer runs.
 @ServiceLoop
 private final class TimerQueue {
     static let shared = TimerQueue()
@@ -54,8 +54,8 @@ private final class TimerQueue {
     /// Eventfd that the queue signals when timers are due.
     ///
     /// epoll reports the eventfd after all descriptors that became ready before the signal. The
-    /// timerfd cannot replace the eventfd, because its expiry is an interrupt, which a virtual
-    /// machine can delay.
+    /// timerfd cannot replace the eventfd, because the timerfd expires by an interrupt, which a
+    /// virtual machine can delay.
     private let turn: Int32
     private var watches: [DescriptorWatch] = []
 

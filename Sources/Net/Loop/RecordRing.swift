@@ -76,7 +76,7 @@ package final class RecordRing: Sendable {
     }
 
     private static func octets(_ range: Range<Int>, of text: RawSpan) -> UInt64 {
-        // If eight octets precede the end of the range, one load reads these octets.
+        // If the text has eight octets before the end of the range, one load reads these octets.
         guard range.upperBound < 8 else {
             let start = range.upperBound - 8
             // SAFETY: the text is not shorter than the range's end.

@@ -35,14 +35,14 @@ public struct ShortArray<Element>: RandomAccessCollection {
         set { if index == 0 { head = newValue } else { tail[index - 1] = newValue } }
     }
 
-    /// True if `isChosen` is true for an element; makes no copy of an iterator.
+    /// Returns true if `isChosen` is true for at least one element; copies no iterator.
     @inlinable
     public func contains(where isChosen: (Element) -> Bool) -> Bool {
         if let head, isChosen(head) { return true }
         return tail.contains(where: isChosen)
     }
 
-    /// True if `isChosen` is true for all elements; makes no copy of an iterator.
+    /// Returns true if `isChosen` is true for all elements; copies no iterator.
     @inlinable
     public func allSatisfy(_ isChosen: (Element) -> Bool) -> Bool {
         !contains { !isChosen($0) }

@@ -2,9 +2,9 @@
 
 /// Watch for changes of this machine's addresses and default routes.
 ///
-/// A netlink notification triggers a query of the addresses and routes. The first change is
-/// reported immediately, and the next change at least ``settling`` later. The loss of an address or
-/// route is reported only if no new address or route follows within ``settling``.
+/// A netlink notification triggers a query of the addresses and routes. A change is reported
+/// immediately, but not earlier than ``settling`` after the previous report. The loss of an address
+/// or route is reported only if no new address or route follows within ``settling``.
 @ServiceLoop
 package final class NetworkWatch {
     package struct Change: Sendable, Hashable, CustomStringConvertible {
@@ -22,8 +22,8 @@ package final class NetworkWatch {
 
     /// Minimum interval between two reports; also the wait for a new address after a loss.
     ///
-    /// If a change follows within ``memory``, the interval doubles, up to ``longestSettling``,
-    /// because each report drops connections and may repeat billed requests.
+    /// If a change occurs within ``memory`` after a report, the interval doubles, up to
+    /// ``longestSettling``, because each report drops connections and may repeat billed requests.
     package nonisolated static let settling: Duration = .milliseconds(200)
 
     /// Longest interval between two reports.
@@ -37,7 +37,7 @@ package final class NetworkWatch {
     private struct Wait {
         let timer: LoopTimer
 
-        /// True if the wait ends as soon as a new address or route replaces a lost one.
+        /// True if the wait ends as soon as a new address or route replaces the lost one.
         let isForReplacement: Bool
     }
 

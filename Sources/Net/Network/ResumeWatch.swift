@@ -37,7 +37,8 @@ package final class ResumeWatch {
         watch = nil
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in
             var expirations: UInt64 = 0
-            // SAFETY: writes at most one integer. Fails with ECANCELED, which re-arms the timer.
+            // SAFETY: writes at most one integer. The read fails with ECANCELED, and enables the
+            // kernel to report the next cancellation.
             _ = unsafe Glibc.read(raw, &expirations, MemoryLayout<UInt64>.size)
             self?.look()
         }

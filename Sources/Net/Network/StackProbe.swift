@@ -40,9 +40,9 @@ package final class StackProbe {
 
     /// Connects to `servers`, and returns the address families that work.
     ///
-    /// The result is all families with a route if no comparison is possible: only one family has a
-    /// route, `servers` has no server of one family, or no server is reachable (because all servers
-    /// may be down).
+    /// Returns all families with a route if the families cannot be compared: if only one family has
+    /// a route, if `servers` has no server of one family, or if no server is reachable (then all
+    /// servers may be down).
     package func test(_ servers: [SocketAddress]) async -> NetworkStack {
         let stack = routes()
         guard stack == .dual else { return stack }
@@ -70,8 +70,8 @@ package final class StackProbe {
         }
     }
 
-    /// Returns true if a server accepts or refuses a connection: each of the two needs a working
-    /// path.
+    /// Returns true if a server accepts or refuses a connection; a refusal also proves that the
+    /// network path works.
     package static func connects(to server: SocketAddress, _ deadline: Instant) async -> Bool {
         do throws(SocketError) {
             try await StreamConnection.connect(to: server, deadline: deadline).close()

@@ -53,8 +53,9 @@ package final class DatagramSocket {
         if let watch {
             try watch.resume(on: opened.raw)
         } else {
-            // The watch is level-triggered, so that the socket detects an empty queue without a
-            // system call. `unowned` is safe, because the socket owns the watch.
+            // The watch is level-triggered, because an edge-triggered watch would need a further
+            // system call to detect that the receive queue is empty. `unowned` is safe, because
+            // the socket owns the watch.
             watch = try DescriptorWatch(opened.raw, .readable) { [unowned self] _ in receive() }
         }
         // Unlike an assignment, `swap` needs no run-time exclusivity check.
@@ -75,7 +76,8 @@ package final class DatagramSocket {
 
     /// Queues a datagram; the service loop sends the queued datagrams before it waits.
     ///
-    /// The handler of received datagrams gets the errors of sending. Throws ``SocketError/closed`` after ``close()``.
+    /// Errors of sending are reported to the receiver. Throws ``SocketError/closed`` after
+    /// ``close()``.
     package func send(_ datagram: [UInt8]) throws(SocketError) {
         DatagramQueue.shared.add(datagram, of: self, try raw)
     }

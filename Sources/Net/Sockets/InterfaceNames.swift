@@ -2,19 +2,22 @@
 private import Glibc
 private import Locks
 
-/// Names of the interfaces in link-local addresses such as `fe80::1%eth0`.
+/// Table of the interface names in link-local addresses such as `fe80::1%eth0`.
 ///
 /// An interface gets another index when it is created again, and has no index while it is absent.
 /// Therefore ``SocketAddress/scope`` of such an address contains the number of the name in this
-/// table, and the kernel's form of the address contains the present index.
+/// table. Only the `sockaddr` for the kernel contains the present index.
 enum InterfaceNames {
-    /// First number of a name; the kernel's indexes are smaller.
+    /// Lowest number of a name; the indexes of the kernel are smaller.
     static let first: UInt32 = 1 << 31
 
     /// Index that no interface has: bind(2) fails with ENODEV, and connect(2) with ENETUNREACH.
     static let absentIndex = UInt32(Int32.max)
 
-    /// Maximum number of names; names are never removed, and users of `check` can send names.
+    /// Maximum number of names.
+    ///
+    /// Without this limit, users of `httpdnsctl check` could fill the memory: the daemon stores the
+    /// names in their settings, and never removes names.
     static let capacity = 1024
 
     private static let names = Lock<[String]>([])
@@ -43,7 +46,7 @@ enum InterfaceNames {
 
     /// Returns the present index of the interface with this name; ``absentIndex`` if there is none.
     static func index(of name: String) -> UInt32 {
-        // The call needs a descriptor, and returns 0 on an error.
+        // if_nametoindex(3) needs a descriptor, and returns 0 on an error.
         let index = SpareDescriptors.open {
             // SAFETY: the name ends with NUL and lives during the call.
             let index = unsafe if_nametoindex(name)

@@ -20,8 +20,8 @@ public struct SocketAddress: Sendable, Hashable {
 
     /// Interface of a link-local IPv6 address, otherwise 0.
     ///
-    /// The index in an address from the kernel or with a numeric zone; the number in
-    /// ``InterfaceNames`` in an address with the name of an interface.
+    /// If the address is from the kernel or has a numeric zone, this is the index of the interface.
+    /// If the address has the name of an interface, this is the number in ``InterfaceNames``.
     @usableFromInline package internal(set) var scope: UInt32
 
     /// Index of the interface for all packets to this address; 0 to follow the routing table.
@@ -63,7 +63,7 @@ public struct SocketAddress: Sendable, Hashable {
 
     package var isUnspecified: Bool { high == 0 && low == 0 }
 
-    /// Name of the interface of a link-local address; nil without interface or for an index.
+    /// Name of the interface of a link-local address; nil if ``scope`` is 0 or an index.
     package var interfaceName: String? { InterfaceNames.name(of: scope) }
 
     /// True for an address in fe80::/10 with the name of an interface.
@@ -78,7 +78,7 @@ public struct SocketAddress: Sendable, Hashable {
 
     /// Present index of the interface of a link-local address; 0 without interface.
     ///
-    /// If no interface has the name, the index of no interface (``InterfaceNames/absentIndex``).
+    /// ``InterfaceNames/absentIndex`` if no interface with the name exists.
     var interfaceIndex: UInt32 { interfaceName.map(InterfaceNames.index) ?? scope }
 
     /// True if sockets at both addresses would occupy the same port of the same address.
@@ -87,14 +87,17 @@ public struct SocketAddress: Sendable, Hashable {
             && (isUnspecified || other.isUnspecified || hasSameHost(as: other))
     }
 
-    /// True if both are the same address now, even if only one has the name of its interface.
+    /// Returns true if both addresses are now the same.
+    ///
+    /// One address can have the name of the interface, and the other address the index.
     package func isSame(as other: SocketAddress) -> Bool {
         port == other.port && isIPv6 == other.isIPv6 && hasSameHost(as: other)
     }
 
     private func hasSameHost(as other: SocketAddress) -> Bool {
         guard high == other.high, low == other.low else { return false }
-        // Without this check of the names, all interfaces that do not exist would be the same.
+        // Compares the indexes only if exactly one address has a name: the names of all absent
+        // interfaces have the same index (`absentIndex`).
         let isOneNamed = (interfaceName == nil) != (other.interfaceName == nil)
         return scope == other.scope || isOneNamed && interfaceIndex == other.interfaceIndex
     }

@@ -43,7 +43,8 @@ package enum SocketError: Error, Hashable {
 
     /// True if this machine lacks the interface of the address.
     ///
-    /// Unlike the lack of the address, this prevents a bind even with IP_FREEBIND.
+    /// With IP_FREEBIND, bind(2) fails if the interface is missing, but not if only the address is
+    /// missing.
     package var isInterfaceMissing: Bool {
         if case .system("bind", ENODEV) = self { true } else { false }
     }

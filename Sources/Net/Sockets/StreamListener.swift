@@ -149,8 +149,8 @@ package final class StreamListener {
 
     /// False if clients cannot connect until the listener is opened again.
     ///
-    /// Either the socket file was removed or replaced, or the interface with the name in the
-    /// address was deleted, and possibly created again with another index.
+    /// There are two causes. The socket file was removed or replaced. Or the interface that the
+    /// address names was deleted, and possibly created again with another index.
     package var isInPlace: Bool {
         guard let address, address.needsNamedInterface else { return file == nil || hasFile }
         return localAddress?.scope == address.interfaceIndex
@@ -188,11 +188,12 @@ package final class StreamListener {
         guard unsafe unlink(address.path) == 0 || errno == ENOENT else { throw .last("unlink") }
     }
 
-    /// Returns true if the path has the socket file of an ended process; false if it has no file.
+    /// Returns true if the socket file of an ended process is at the path; false for no file.
     ///
     /// Throws an error for all other files.
     private static func isStale(_ address: UnixAddress) throws(SocketError) -> Bool {
-        // Another process may have removed the file. The next `bind` reports all other errors.
+        // On an error, assumes that another process has removed the file. If this is wrong, the
+        // next `bind` reports the error.
         guard let status = status(of: address.path) else { return false }
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notSocket(address.path) }
         let probe = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)

@@ -19,7 +19,7 @@ package final class TLSClient {
     private var trusted: TrustStore?
     private var sessions: [Server: Session] = [:]
 
-    /// Limits, per server, of the CPU time for handshakes that failed, or that no data followed.
+    /// CPU time budget of each server for handshakes that failed, or without data after them.
     private(set) var budgets: [Server: LoopBudget] = [:]
 
     /// Creates a client that offers `protocols` by ALPN (RFC 7301), such as `dot`.
@@ -89,8 +89,9 @@ package final class TLSClient {
 
     /// Connects and verifies the certificate for `name`, a host name or an IP address.
     ///
-    /// A hostile server can end each connection after the handshake. Therefore, this function waits
-    /// first if failed handshakes, and handshakes without later data, have taken too much CPU time.
+    /// A hostile server could cost CPU time by ending each connection after the handshake. If such
+    /// connections and failed handshakes have taken too much CPU time, this function waits before
+    /// it connects.
     package func connect(
         to server: SocketAddress,
         name: String,

@@ -25,7 +25,9 @@ package final class TLSConnection: OctetStream {
     /// Maximum octets per read; the records of one read are processed without a pause.
     private static let inputLimit = 16 << 10
 
-    /// Reads since the task yielded; without yields, many short records could block the loop.
+    /// Number of reads since the task last yielded.
+    ///
+    /// If the task never yielded, many short records could block the loop.
     private var readsInRow = 0
     private static let longestRow = 16
 
@@ -98,7 +100,8 @@ package final class TLSConnection: OctetStream {
                 guard octetsWithoutData <= Self.controlLimit else {
                     throw .broken("the server sends control messages but no data")
                 }
-                // A stream may end without close_notify, because DNS messages contain their length.
+                // The stream may end without close_notify: the length field of each DNS message
+                // shows if the message is truncated.
                 guard try await fill(deadline: deadline) else { return [] }
             case .ended:
                 return []

@@ -16,7 +16,8 @@ final class TrustStore: @unchecked Sendable {
     /// Parses the certificates of `source`; callable from any thread.
     ///
     /// Throws if a configured file is unreadable or has no certificate. If the system's file has no
-    /// certificates, ``fault`` is set, because the system's directories can have certificates.
+    /// certificates, sets ``fault`` and does not throw, because the system's directories can have
+    /// certificates.
     init(_ source: TrustSource) throws(TLSError) {
         OpenSSLErrors.clear()
         guard let made = unsafe X509_STORE_new() else {
@@ -82,7 +83,7 @@ enum TrustSource: Hashable, Sendable {
     /// Versions of files and directories; a version changes with the content or link target.
     var version: [FileVersion?] { (files + directories).map(FileVersion.init) }
 
-    /// Path of the system's file; nil until a file exists.
+    /// Path of the system's certificate file; nil until the file exists.
     private static var systemFile: String? {
         if let file = environment("SSL_CERT_FILE") { return file }
         return found.withLock { found in

@@ -13,7 +13,9 @@ package final class TrustStores {
         /// The changed certificates cannot be used; the previous certificates remain in use.
         case failed(source: String, TLSError)
 
-        /// The system's file has no certificates, although directories may; no previous ones exist.
+        /// The system's file has no certificates, and no previous certificates exist.
+        ///
+        /// The system's directories can have certificates.
         case absent(source: String, TLSError)
     }
 
@@ -44,7 +46,7 @@ package final class TrustStores {
 
     private var entries: [TrustSource: Entry] = [:]
 
-    /// Entry of the latest call; compared first, because the dictionary computes a hash.
+    /// Entry of the latest call; checked before the dictionary, which needs a hash of the source.
     private var latest: Entry?
 
     private static let checkInterval: Duration = .seconds(1)
@@ -69,7 +71,7 @@ package final class TrustStores {
         }
     }
 
-    /// Returns the store of `source`; throws if its certificates were never readable.
+    /// Returns the store of `source`; throws if the certificates were never readable.
     func store(for source: TrustSource) throws(TLSError) -> TrustStore {
         let now = Clock.now
         guard let entry = latest?.source == source ? latest : entries[source] else {
@@ -97,8 +99,8 @@ package final class TrustStores {
     private func reload(_ entry: Entry, _ version: [FileVersion?]) {
         let source = entry.source
         entry.isLoading = true
-        // Stores the version before the result is known. So after a failure, the files are read
-        // again only after another change.
+        // Stores the new version before the files are read. So if reading fails, the files are
+        // read again only after another change.
         entry.version = version
         ServiceLoop.task { [self] in
             let result: Result<TrustStore, TLSError>
