@@ -20,7 +20,7 @@ extension AnswerCache {
 
     /// Returns the newest NOERROR or NXDOMAIN entry, fresh or stale.
     ///
-    /// The caller uses it if a resolution fails.
+    /// The caller uses this entry if a resolution fails.
     ///
     /// `isHeld` is true if the cache also has a failure; until this failure expires, there is no
     /// new resolution.

@@ -30,8 +30,8 @@ package protocol AnswerMirror: AnyObject, Sendable {
 
     func resume()
 
-    /// Returns the hits on the next copies, at most `count` copies. These are the hits since the
-    /// previous pass over all copies.
+    /// Returns the hits on the next copies (at most `count`) since the previous pass over all
+    /// copies.
     ///
     /// If the mirror is full, the result also contains some copies without hits (`idle`).
     ///
@@ -150,8 +150,8 @@ extension AnswerTable {
 
     /// Returns true if the table has another answer that matches some of the same queries.
     ///
-    /// The mirror cannot decide which of the two answers to use. So the table offers neither to the
-    /// mirror.
+    /// The mirror cannot decide which of the two answers to use. So the table offers neither of
+    /// them.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)

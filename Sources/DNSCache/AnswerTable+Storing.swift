@@ -24,8 +24,9 @@ extension AnswerTable {
 
     /// Returns false for a large answer if large answers have used their share (``LargeAnswers``).
     ///
-    /// Always returns true if the insertion needs no eviction. Also returns true for each answer of
-    /// a vendor: if it were not stored, the next query would cause another billed call.
+    /// There are two exceptions, with the result true: the insertion needs no eviction, or the
+    /// answer is from a vendor. If an answer of a vendor were not stored, the next query would
+    /// cause another billed call.
     private mutating func admits(_ header: EntryHeader, now: UInt64) -> Bool {
         let length = Int(header.length)
         let isVendors = header.source == AnswerSource.vendor.rawValue
@@ -35,8 +36,8 @@ extension AnswerTable {
 
     /// Stores an answer of a snapshot; returns false if the cache rejects the answer.
     ///
-    /// The cache rejects an answer that is too large or too old. It also rejects the answer if the
-    /// cached NOERROR or NXDOMAIN answer to the same question is not older. `age` is in seconds.
+    /// The cache rejects an answer that is too large or too old. It also rejects an answer that is
+    /// not newer than the cached answer to the same question. `age` is in seconds.
     mutating func restore(
         _ answer: CachedAnswer,
         age: UInt32,

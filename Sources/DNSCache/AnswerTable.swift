@@ -144,7 +144,7 @@ package struct AnswerTable: ~Copyable {
         _ type: UInt16,
         to turn: Int
     ) {
-        // Reads ANCOUNT from the reply, because it is 0 in a truncated reply.
+        // Reads ANCOUNT from the reply, not from the entry: in a truncated reply, it is 0.
         let answerCount = Int(buffer.bytes.uint16(at: 6))
         let type = RecordType(rawValue: type)
         guard answerCount > 1, type.isAddress else { return }

@@ -9,8 +9,8 @@ internal import CLinux
 ///     upper 32 bits: upper half of the hash
 ///     lower 32 bits: reference of the entry (its place in the ring) divided by 8, at least 1
 ///
-/// The index grows by linear hashing. During growth, an insertion splits 2 buckets; if both buckets
-/// of the entry are full, it splits up to 64 more.
+/// The index grows by linear hashing. During growth, each insertion splits 2 buckets. If both
+/// buckets of the new entry are full, the insertion splits up to 64 more buckets.
 ///
 ///     (mask + 1) / 2 <= count <= mask + 1
 ///     slots of buckets from `count` on are 0
@@ -217,8 +217,8 @@ struct BucketIndex: ~Copyable {
 
     /// Returns the first slot of bucket `number & mask`.
     ///
-    /// If this bucket does not exist yet, returns the first slot of the bucket that will be split
-    /// to create it.
+    /// If this bucket does not exist yet, returns the first slot of the bucket from which a split
+    /// will create this bucket.
     private func start(_ number: Int) -> Int {
         let bucket = number & mask
         return (bucket < count ? bucket : bucket & mask >> 1) &* Self.slotsPerBucket

@@ -8,7 +8,7 @@ package struct CachedAnswer: Sendable {
 
     /// Records that follow the question in a reply.
     ///
-    /// They are independent of the letter case of the question's name.
+    /// The records are the same for each letter case of the question's name.
     package var sections: AnswerSections
 
     /// Seconds for which the answer is fresh, at most the lowest TTL.
@@ -25,7 +25,7 @@ package struct CachedAnswer: Sendable {
     /// Seconds after the lifetime in which the answer is stale (RFC 8767); ignored for failures.
     package var staleWindow: UInt32
 
-    /// Age in seconds from which on the first hit requests a refresh; 0 means never.
+    /// Refresh age in seconds: the first hit at this age or later requests a refresh; 0 for never.
     package var refreshAfter: UInt32
 
     /// Extended DNS errors as EDNS options (RFC 8914).

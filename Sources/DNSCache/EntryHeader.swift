@@ -31,9 +31,9 @@ struct EntryHeader {
 
     var staleWindow: UInt32
 
-    /// Age in seconds from which on a hit requests a refresh.
+    /// Refresh age in seconds: a hit at this age or later requests a refresh.
     ///
-    /// The request sets the top bit, so that no further hit requests a refresh.
+    /// The request sets the top bit of this number, so that no further hit requests a refresh.
     var refreshAt: UInt32
 
     var type: UInt16
@@ -172,8 +172,9 @@ extension EntryHeader {
     /// Returns the cost, in points, of moving the entry to the head of the ring instead of evicting
     /// it.
     ///
-    /// The total cost of the moves in one insertion is limited. A stale entry costs more than a
-    /// fresh entry, so that stale entries are evicted first. Nil if the entry must be evicted.
+    /// Returns nil if the entry must be evicted. The total cost of the moves in one insertion is
+    /// limited. A stale entry costs more than a fresh entry, so that stale entries are evicted
+    /// first.
     func price(_ now: UInt64) -> Int? {
         guard demand.isNew else { return nil }
         if isFresh(now) { return 1 }

@@ -12,7 +12,7 @@ struct Pages: ~Copyable {
 
     static var size: Int { 4096 }
 
-    /// Maps a block; if the system does not permit this, stops the process (``fits(octets:)``).
+    /// Maps a block; stops the process on failure, so callers check ``fits(octets:)`` first.
     init(octets: Int) {
         self.octets = (octets + Self.size - 1) & -Self.size
         guard let block = unsafe Self.map(self.octets) else {

@@ -6,7 +6,7 @@ public import Glibc
 /// Value protected by a pthread mutex.
 ///
 /// A thread that waits for the mutex polls the mutex for about 1 µs before the thread sleeps.
-/// Usually, polling suffices, because a mutex is held for less time than a sleep and a wakeup take.
+/// Usually the thread does not sleep, because other threads hold the mutex only briefly.
 ///
 /// Replaces `Synchronization.Mutex`, which has three disadvantages:
 ///

@@ -2,7 +2,8 @@
 
 /// Point in time on CLOCK_BOOTTIME, which advances while the machine is suspended.
 ///
-/// Replaces `ContinuousClock.Instant`: its copies need expensive calls of the Swift runtime.
+/// Replaces `ContinuousClock.Instant`, because each copy of a `ContinuousClock.Instant` needs
+/// expensive calls of the Swift runtime.
 ///
 /// Public, because Swift 6.3 inlines no `package` function into another module.
 @frozen

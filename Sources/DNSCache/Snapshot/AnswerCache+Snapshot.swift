@@ -7,8 +7,7 @@ extension AnswerCache {
         let count = min(count, 65_536)
         guard count > 0 else { return [] }
         var hottest: [HotEntry] = []
-        // Calls `best`, which sorts, only after each further `count` entries, to limit the work per
-        // entry.
+        // Calls `best` only after each further `count` entries, because `best` sorts all entries.
         var least: UInt32 = 0
         var position: Int? = 0
         while let next = position {

@@ -28,9 +28,9 @@ enum SnapshotFormat {
 
     static var blockHeaderOctets: Int { 9 }
 
-    /// A block ends when it reaches one of these sizes.
+    /// Sizes at which a block ends: the block has this number of octets or of entries.
     ///
-    /// To encode a block takes about 50 µs under the lock.
+    /// The encoding of a block takes about 50 µs under the lock.
     static let block: (octets: Int, entries: Int) = (64 << 10, 256)
 
     /// Maximum octets of a payload: `block.octets`, plus one entry of the maximum size.

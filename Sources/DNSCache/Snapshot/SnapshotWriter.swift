@@ -22,8 +22,8 @@ package struct SnapshotWriter {
         /// The writer writes the entries up to position `end`, but not entries that are inserted
         /// later.
         ///
-        /// Without `end`, the snapshot would never be complete if entries were inserted faster than
-        /// the writer writes them.
+        /// Without `end`, the snapshot would never be complete if the cache inserted entries faster
+        /// than the writer writes them.
         case entries(from: Int, end: Int)
         case end
         case nothing

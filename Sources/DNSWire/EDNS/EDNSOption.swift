@@ -8,8 +8,7 @@ package enum EDNSOption: Hashable, Sendable {
     /// Idle timeout in units of 100 ms; nil in queries (RFC 7828 §3.1).
     case keepalive(timeout: UInt16?)
 
-    /// Extended error (RFC 8914 §2). Before display, the text must be escaped, because it is not
-    /// trusted.
+    /// Extended error (RFC 8914 §2). The text is not trusted: escape the text before display.
     case extendedError(code: ExtendedError, text: String)
 
     /// Other option, or an extended error with invalid UTF-8.

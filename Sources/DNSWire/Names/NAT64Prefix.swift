@@ -122,8 +122,8 @@ extension NAT64Prefix {
     ///
     /// By chance, a record can also contain a well-known IPv4 address at the position that belongs
     /// to another prefix length. Therefore, the result is the prefix that occurs most often. If
-    /// several prefixes occur equally often, the result is `current`, or, if `current` is not among
-    /// these prefixes, the first of these prefixes.
+    /// several prefixes occur equally often, the result is `current` if `current` is one of these
+    /// prefixes, otherwise the first of these prefixes.
     package init?(discoveredIn addresses: [IPv6Address], current: NAT64Prefix? = nil) {
         let candidates = addresses.flatMap(Self.candidates)
         let counts = candidates.reduce(into: [:]) { $0[$1, default: 0] += 1 }

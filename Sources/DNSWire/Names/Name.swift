@@ -48,9 +48,9 @@ extension Name {
         return count
     }
 
-    /// Top-level label in lower case, as a little-endian number; only its last seven octets.
+    /// Last seven octets of the top-level label in lower case, as a little-endian number.
     ///
-    /// 0 for the root.
+    /// All octets of a shorter label; 0 for the root.
     package var topLabel: UInt64 {
         let octets = octets.rawSpan
         var (start, end) = (0, 0)

@@ -11,7 +11,7 @@ extension QueryFault {
         switch self {
         case .ignored, .unusual: return 0
         case .malformed: outcome = HeaderFlags.recursionAvailable | RCode.formErr.rawValue
-        // A NOTIMP reply does not set RA, because RA concerns only recursive queries
+        // A NOTIMP reply has no RA flag, because RA concerns only recursive queries
         // (RFC 1035 §4.1.1).
         case .otherOpcode: outcome = RCode.notImp.rawValue
         }

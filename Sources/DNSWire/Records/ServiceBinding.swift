@@ -43,7 +43,7 @@ package struct ServiceKey: RawRepresentable, Hashable, Sendable {
     package static let mandatory = ServiceKey(rawValue: 0)
     /// RFC 9460 §7.1.
     package static let alpn = ServiceKey(rawValue: 1)
-    /// Says that the service does not support the default protocol (RFC 9460 §7.1).
+    /// Flag: the service does not support the default protocol (RFC 9460 §7.1).
     package static let noDefaultALPN = ServiceKey(rawValue: 2)
     /// RFC 9460 §7.2.
     package static let port = ServiceKey(rawValue: 3)
@@ -72,9 +72,9 @@ extension ServiceBinding {
 // MARK: - Changing
 
 extension ServiceBinding {
-    /// Sets a hint to at most `most` of the addresses of its family.
+    /// Sets a hint to at most `most` of the `addresses` that have the family of the hint.
     ///
-    /// If `addresses` has none, removes the hint.
+    /// If `addresses` has no address of this family, removes the hint.
     package mutating func setHint(_ key: ServiceKey, _ addresses: [IPAddress], most: Int = .max) {
         let size = key == .ipv4Hint ? 4 : 16
         let octets = addresses.map(\.octets).filter { $0.count == size }

@@ -110,8 +110,8 @@ final class DatagramQueue {
 
     private func reserve(_ length: Int) -> Int {
         precondition(length <= Self.capacityOctets, "a datagram has at most 65,535 octets")
-        // Does not call `flush`, because `flush` also reports failures, and the handler of a
-        // failure may queue datagrams.
+        // Does not call `flush`, because `flush` also reports failures, and a failure handler may
+        // call this function again.
         if count == Self.capacity || octets + length > Self.capacityOctets { transmit() }
         let slot = count
         precondition(slot < Self.capacity, "the queue has no free slot")
@@ -154,7 +154,7 @@ final class DatagramQueue {
 
     /// Sends all datagrams in order, grouped by socket; drops replies that the kernel rejects.
     ///
-    /// Reports failures last, because a failure's handler may queue datagrams.
+    /// Reports failures last, because the handler of a failure may queue datagrams.
     func flush() {
         transmit()
         while hasFailures {

@@ -21,7 +21,9 @@ package final class FileWatch {
     private var instance: Instance?
     private var events: DescriptorWatch?
 
-    /// Timer of the next attempt to watch; nil if there is no ``fault`` and the file is readable.
+    /// Timer of the next attempt to watch the file.
+    ///
+    /// Nil if the watch works, that is, if ``fault`` is nil and the file is readable.
     private var poll: LoopTimer?
 
     /// Reason why the kernel does not report changes; nil if the kernel reports changes.

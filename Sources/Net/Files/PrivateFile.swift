@@ -3,8 +3,9 @@ internal import Glibc
 
 /// File that only the daemon's user can read, replaced atomically even at a power failure.
 ///
-/// Rejects a path that is not a regular file of the daemon's user, or that other users can access,
-/// because the path may be mistyped. All functions can block, so call them on a worker thread.
+/// Rejects a file that is not a regular file of the daemon's user, or that other users can access:
+/// the path of such a file is probably a mistake. All functions can block, so call them on a worker
+/// thread.
 // SAFETY: the system calls use names as C strings, and buffers and structures with their sizes.
 package struct PrivateFile: Sendable {
     package let path: String
@@ -122,8 +123,8 @@ package struct PrivateFile: Sendable {
             temporary,
             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         )
-        // `openat` fails if the file is a symbolic link or is unreadable. The daemon creates
-        // neither, so no daemon has locked the file, and the file is removed without a lock.
+        // `openat` fails if the file is a symbolic link or is unreadable. No daemon creates such a
+        // file, so no daemon has locked the file, and the file is removed without a lock.
         if raw >= 0 {
             let file = try Self.own(raw, "open", temporaryPath)
             guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw .busy(temporaryPath) }

@@ -171,8 +171,8 @@ extension ConnectionPool {
     /// Ends a transfer at its deadline.
     ///
     /// A connection is silent if the request was sent in the first half of the wait, and no reply
-    /// data arrived in the second half. (On a new connection, the data of the handshake also count.)
-    /// Data in the first half does not count, because the connection can have died later. A silent
+    /// data arrived in the second half. (On a new connection, handshake data also counts.) Data in
+    /// the first half does not count, because the connection can have died later. A silent
     /// connection is handled by the first rule that applies:
     ///
     /// - With ``HTTPRequest/keepsSilentConnection``, the connection is marked as silent.

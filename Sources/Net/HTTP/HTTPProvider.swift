@@ -54,12 +54,12 @@ final class HTTPProvider {
     ///
     /// Creates a new pool if the certificates have changed, or if the ``LoopBudget`` was exhausted.
     ///
-    /// A silent HTTP/2 connection is dead, or only its requests are slow. libcurl cannot exclude one
-    /// connection from reuse. Therefore, while a connection to the server is silent, a request that
-    /// needs a new connection gets a second pool. If the server then replies on a connection of the
-    /// second pool, and the old connection is still silent, the second pool replaces the old pool.
-    /// The second pool already has an open connection. So if a client chooses names that get no
-    /// reply, queries for other names need not wait for a handshake.
+    /// A silent HTTP/2 connection is dead, or only its requests are slow. libcurl cannot exclude
+    /// one connection from reuse. Therefore, while a connection to the server is silent, a request
+    /// that needs a new connection gets a second pool. If the server then replies on a connection
+    /// of the second pool, and the old connection is still silent, the second pool replaces the old
+    /// pool. The second pool already has an open connection. So if a client chooses names that get
+    /// no reply, queries for other names need not wait for a handshake.
     ///
     /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
     ///   `HTTPError.invalidRequest` for unreadable certificates.
@@ -136,7 +136,9 @@ final class ReplyMemory {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Reply memory of one provider; full if the provider uses more octets than are still free.
+    /// Reply memory of one provider.
+    ///
+    /// Full if the provider uses more octets than all providers together leave free.
     final class Share {
         private let whole: ReplyMemory
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Clock and timers as a dependency; tests use virtual time.
+/// Clock and timers that a type gets from its creator, so that tests can use virtual time.
 package struct Clocks: Sendable {
     package typealias Timing =
         @Sendable @ServiceLoop (Instant, @escaping @ServiceLoop () -> Void) ->

@@ -21,7 +21,7 @@ package final class LatencyHistogram: Sendable {
         }
     }
 
-    /// Median, at most an eighth too high; nil if empty.
+    /// Median, at most an eighth too high; nil if the histogram is empty.
     package var median: Duration? {
         var sum = LatencySum()
         add(to: &sum)

@@ -11,7 +11,7 @@ package final class Trace {
 
         case next
 
-        /// Parallel attempt, because the previous attempt has not ended in time.
+        /// Attempt in parallel with the previous attempt, which has not ended in time.
         case hedge
 
         case fresh

@@ -15,7 +15,8 @@ package final class LinkWatch {
         package let isTunnel: Bool
     }
 
-    /// Delay of an update, because an interface that comes up causes several messages.
+    /// Delay of an update after a message, because an interface that comes up causes several
+    /// messages.
     private static let settling = Duration.milliseconds(20)
 
     private static let burst = 64

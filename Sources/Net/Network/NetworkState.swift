@@ -15,8 +15,8 @@ struct NetworkState: Hashable, Sendable {
 
     /// Addresses at which other machines can reach this machine.
     ///
-    /// Excludes interfaces without carrier, and bridges without a default route, because container
-    /// software adds and removes such bridges.
+    /// Excludes addresses of interfaces without carrier, and of bridges without a default route,
+    /// because container software often adds and removes such bridges.
     var ways: Set<NetworkFact.Address> {
         let uplinks = Set(defaultRoutes.flatMap(\.interfaces))
         return addresses.filter { address in
@@ -67,8 +67,8 @@ extension NetworkState {
         }
     }
 
-    /// True if, since the state `old`, all usable addresses or all default routes of a family were
-    /// lost.
+    /// Returns true if this machine has lost all usable addresses, or all default routes of a
+    /// family, since the state `old`.
     ///
     /// The loss may be temporary, because at a network change, the kernel first removes the old
     /// address, then adds the new address, and adds routes last.

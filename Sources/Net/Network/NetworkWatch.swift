@@ -125,8 +125,8 @@ extension NetworkWatch {
 
     /// Queries the state and calls the handler if the state has changed.
     ///
-    /// If `isOverdue` is false, the loss of an address or route is not reported yet, but starts a
-    /// wait for a new address or route.
+    /// If `isOverdue` is false, a loss of addresses or routes is not reported yet. Instead, the
+    /// watch waits for a new address or route.
     private func consider(isOverdue: Bool = false) {
         var failures = losses.sorted()
         hasNews = false
@@ -149,7 +149,8 @@ extension NetworkWatch {
         handler(Change(parts: parts))
     }
 
-    /// Starts a period without calls of the handler; queries the state afterwards if necessary.
+    /// Starts a period in which the handler is not called; at the end, queries the state if
+    /// necessary.
     private func hold(_ time: Duration, isForReplacement: Bool) {
         let timer = LoopTimer(at: Clock.now + time) { [weak self] in
             guard let self else { return }

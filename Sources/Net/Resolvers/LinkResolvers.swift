@@ -155,9 +155,9 @@ extension LinkResolvers {
 extension LinkResolvers {
     /// Reads the file that `httpdnsctl setup` saved; returns nil if its servers have no priority.
     ///
-    /// An option in the file gives its servers priority: `httpdnsd-resolved` if the servers are
-    /// from resolved.conf(5), `httpdnsd-chosen` if the servers are from a resolv.conf that no
-    /// program had written.
+    /// The servers have priority if the file has one of two options. `httpdnsd-resolved` means that
+    /// the servers are from resolved.conf(5). `httpdnsd-chosen` means that the servers are from a
+    /// resolv.conf that no program had written.
     static func reading(saved text: String) -> LinkResolvers? {
         let options = text.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("options ") }
             .flatMap { $0.split(separator: " ") }
@@ -224,9 +224,9 @@ extension LinkResolvers {
                     (entry.isDefault, entry.takesAll) = (false, false)
                 }
                 // A hostile network could assign the address of a VPN's DNS server to this machine.
-                // Then this server is removed, but the VPN keeps its domains, so that no other
-                // server gets the names. Only a VPN keeps the single domain `~.`, because on
-                // another link, the removed server may be this daemon.
+                // Then the DNS server is removed, but the VPN keeps its domains, so that no other
+                // server gets the names. A link that is not a VPN does not keep `~.` as its only
+                // domain, because the removed server may be this daemon.
                 let keepsDomains =
                     !entry.link.isEmpty
                     && (!entry.domains.isEmpty || entry.takesAll && entry.isTunnel)
@@ -270,10 +270,9 @@ extension LinkResolvers {
 
     /// Binds servers for the names of a VPN to the interface `index`.
     ///
-    /// Another network could add a route to a server that is not bound. Servers from
-    /// systemd-resolved are always bound, because systemd-resolved also binds them. A server from
-    /// another source can be outside of the VPN, so this server is bound only if its route uses the
-    /// interface.
+    /// Without this, another network could add a route to the server. Servers from systemd-resolved
+    /// are always bound, because systemd-resolved also binds them. A server from another source can
+    /// be outside of the VPN, so such a server is bound only if its route uses the interface.
     private mutating func bind(to index: UInt32, _ isReached: (SocketAddress, UInt32) -> Bool) {
         guard isTunnel, !isShared, takesAll || !domains.isEmpty else { return }
         for place in servers.indices

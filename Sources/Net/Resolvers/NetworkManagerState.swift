@@ -12,8 +12,8 @@ struct NetworkManagerState {
 
     var isKnown: Bool { latest != nil }
 
-    /// Text for the log if NetworkManager does not run and its latest reply is still used; else
-    /// nil.
+    /// Text for the log if NetworkManager does not run and its latest reply is still used;
+    /// otherwise nil.
     var problem: String? {
         guard hasEnded, isKnown else { return nil }
         return """

@@ -3,8 +3,8 @@
 /// Latest reply of systemd-resolved, and the sources that may be used without a reply.
 ///
 /// The resolv.conf of systemd-resolved lists servers, but contains neither TLS settings nor routing
-/// domains. With this file, the daemon would query servers in clear text that systemd-resolved
-/// queries over TLS, and would send the names of a VPN to servers outside of the VPN.
+/// domains. If the daemon used only this file, it would query servers in clear text that
+/// systemd-resolved queries over TLS, and send the names of a VPN to servers outside of the VPN.
 struct ResolvedState {
     private enum Service {
         /// Does not run, or cannot be called over D-Bus; no earlier reply is in use.

@@ -36,7 +36,7 @@ package final class ResolverFileWatch {
         update()
     }
 
-    /// Returns the reason why a file has no usable server; nil if it has one.
+    /// Returns the reason why a file has no usable server; nil if the file has a usable server.
     package nonisolated static func fault(of path: String) -> String? {
         do throws(FileFault) {
             let (entry, _) = LinkResolvers.reading(
@@ -50,7 +50,7 @@ package final class ResolverFileWatch {
         }
     }
 
-    /// Returns the reason why the upstream has no server, if the file can be read.
+    /// Returns the error text for a readable file without a usable server.
     package nonisolated static func noServer(in path: String) -> String {
         "\(path) has no usable nameserver"
     }
@@ -94,7 +94,7 @@ extension SocketAddress {
     }
     /// True for loopback and unspecified addresses, which no other machine has.
     ///
-    /// Unlike ``isOwn``, looks up no route, because with disabled IPv6, there is no route to `::1`.
+    /// Unlike ``isOwn``, needs no route look-up: if IPv6 is disabled, `::1` has no route.
     var isOfThisHost: Bool {
         if isUnspecified { return true }
         guard isIPv6 else { return octets[0] == 127 }

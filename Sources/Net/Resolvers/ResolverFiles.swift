@@ -8,8 +8,9 @@ package struct ResolverFiles: Sendable {
         let source: LinkResolvers.Source
         let path: String
 
-        /// Directory with a file for each interface with servers that answer only the interface's
-        /// domains.
+        /// Directory with a file for each private interface.
+        ///
+        /// The servers of a private interface answer only names in the domains of the interface.
         var privates: String?
 
         /// Directory with files named `METRIC INTERFACE`; only the interface of the first file is
@@ -22,7 +23,7 @@ package struct ResolverFiles: Sendable {
 
         /// Prefixes of interface names, in the order in which the program lists the interfaces.
         ///
-        /// VPNs precede Ethernet and Wi-Fi, because the servers of a VPN must get the names.
+        /// VPNs precede Ethernet and Wi-Fi, because queries must go to the servers of a VPN first.
         var order: [String] = []
     }
 
@@ -147,9 +148,9 @@ package struct ResolverFiles: Sendable {
         var result: [LinkResolvers] = []
         var unreadable: [String] = []
         var names = Self.names(directory)
-        // openresolv creates the file of an interface in `privates` before its other files, and
-        // removes it after them. So `privates` is read last: otherwise, a private interface could
-        // seem not to be private.
+        // openresolv creates the file in `privates` before the other files of an interface, and
+        // removes the file in `privates` last. So `privates` is read after the other files: if
+        // `privates` were read first, a private interface could seem not to be private.
         let privates = Set(directory.privates.map { Self.entries($0) } ?? [])
         let exclusive = directory.exclusives.map { Self.entries($0) }?.first?.split(separator: " ")
             .last
@@ -181,7 +182,8 @@ package struct ResolverFiles: Sendable {
     /// Returns the interface of a file such as `eth0`, `eth0.dhclient` or `tun.wg0`.
     ///
     /// wg-quick adds the prefix `tun.`, and Tailscale adds `tun-`, because Debian's resolvconf
-    /// lists such files first. With openresolv, Tailscale's file for `tailscale0` is `tailscale`.
+    /// lists files with these prefixes first. With openresolv, Tailscale's file for `tailscale0` is
+    /// `tailscale`.
     ///
     /// Returns "" for the file of NetworkManager, which has the settings of all interfaces, and for
     /// a file of IPsec.
@@ -203,10 +205,12 @@ package struct ResolverFiles: Sendable {
         return file
     }
 
-    /// True for a file such as `lo.ipsec.192.0.2.1` of strongSwan: its VPNs have no interface.
+    /// True for a file such as `lo.ipsec.192.0.2.1`: strongSwan writes it for a VPN without an
+    /// interface.
     ///
-    /// False for `lo.inet` and `lo.inet6`, the files of the interface `lo` from interfaces(5). True
-    /// for files `lo.*` of DNS servers on this machine: their loopback addresses are ignored later.
+    /// False for `lo.inet` and `lo.inet6`, the files of the interface `lo` from interfaces(5). Also
+    /// true for the files `lo.*` of DNS servers on this machine. This is harmless, because loopback
+    /// addresses are ignored later.
     private static func isOfIPsec(_ file: String) -> Bool {
         file.hasPrefix("lo.") && file != "lo.inet" && file != "lo.inet6"
     }

@@ -22,8 +22,8 @@ extension ResolverWatch {
             note(unreadable, in: directory.path)
             sources.append(list)
         }
-        // `ignored` is the content of the file to ignore, because /etc/resolv.conf may link to this
-        // file.
+        // Compares the content, not the path, with the file to ignore, because /etc/resolv.conf may
+        // be a link to this file.
         let ignored = ignoredFile
         fileFaults = []
         for (source, path) in files.files {

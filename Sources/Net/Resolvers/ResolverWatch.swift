@@ -10,7 +10,8 @@ package final class ResolverWatch {
 
     let report: @ServiceLoop (String) -> Void
 
-    /// Called with true when NetworkManager detects a captive portal, with false at its end.
+    /// Called with true when NetworkManager detects a captive portal, and with false when
+    /// NetworkManager no longer detects it.
     package var onPortal: (@ServiceLoop (Bool) -> Void)?
     private var hasPortal = false
 
@@ -30,7 +31,9 @@ package final class ResolverWatch {
 
     var networkManager = NetworkManagerState()
 
-    /// Timer for each service that no longer runs; its latest reply is valid until the timer fires.
+    /// Timer for each service that no longer runs.
+    ///
+    /// Until the timer fires, the latest reply of the service stays valid.
     private var absences: [String: LoopTimer] = [:]
 
     /// Time for the restart of a service, during which its latest reply stays valid.
@@ -132,7 +135,8 @@ package final class ResolverWatch {
             let isResolved = service == SystemBus.Object.resolved.service
             if isResolved { self?.resolvedChanged() } else { self?.query(service) }
         }
-        // The watch begins before the second check of `mayRun`, so that a new socket is noticed.
+        // The file watch begins before the second check of `mayRun`. So a socket that is created
+        // between the two checks is noticed.
         if !bus.mayRun, let path = bus.socketPath {
             watch(path) { if bus.mayRun { $0.load(bus) } }
         }

@@ -10,7 +10,7 @@ struct ServerRoutes {
     /// Servers of VPNs, each with the link through which the server was reached.
     private var bound: Set<SocketAddress> = []
 
-    /// Servers of VPNs with a route that did not use the link of the VPN at the latest update.
+    /// Servers of VPNs that were not bound to the interface of the VPN at the latest update.
     private var unbound: Set<Unbound> = []
 
     /// Forgets the servers of links that no longer exist.
@@ -18,10 +18,10 @@ struct ServerRoutes {
         bound = bound.filter { indexes.contains($0.link) }
     }
 
-    /// True if packets to `server` leave, or left at an earlier call, through the link.
+    /// Returns true if packets to `server` leave through the link with this index.
     ///
-    /// The result stays true while the link exists, because a hostile network may later add another
-    /// route to the server.
+    /// After one result of true, the result stays true while the link exists, because a hostile
+    /// network may later add another route to the server.
     mutating func isReached(_ server: SocketAddress, through index: UInt32) -> Bool {
         var linked = server
         linked.link = index

@@ -181,7 +181,9 @@ package final class SystemBus {
         for service in services { handler(service.service) }
     }
 
-    /// Schedules a new connection after ``pause``: in this callback, sd-bus still uses the old one.
+    /// Schedules a new connection after ``pause``.
+    ///
+    /// The old connection cannot be closed here, because sd-bus still uses it in this callback.
     private func disconnected() {
         for service in services { handler(service.service) }
         timer = LoopTimer(at: Clock.now + Self.pause) { [weak self] in self?.reopen() }

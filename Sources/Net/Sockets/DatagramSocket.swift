@@ -82,7 +82,7 @@ package final class DatagramSocket {
         DatagramQueue.shared.add(datagram, of: self, try raw)
     }
 
-    /// Queues a datagram of `count` octets, which `write` writes, like ``send(_:)``.
+    /// Queues a datagram like ``send(_:)``; `write` writes the `count` octets of the datagram.
     package func send(
         octets count: Int,
         _ write: @ServiceLoop (inout MutableRawSpan) -> Void

@@ -55,7 +55,7 @@ package struct PassedSocket: Sendable, Hashable {
 }
 
 extension ServiceManager {
-    /// Sockets from systemd; a second call returns none.
+    /// Returns the sockets from systemd; a second call returns none.
     package static func sockets() throws(SocketError) -> [PassedSocket] {
         var sockets: [PassedSocket] = []
         for passed in try listenDescriptors() { sockets.append(try PassedSocket(passed)) }

@@ -71,7 +71,7 @@ public struct SocketAddress: Sendable, Hashable {
     /// The kernel ignores the interface in all other addresses.
     var needsNamedInterface: Bool { isIPv6 && high >> 54 == 0x3FA && interfaceName != nil }
 
-    /// True if a link-local address has the name of an interface that does not exist.
+    /// True for a link-local address with the name of an interface that does not exist now.
     package var lacksInterface: Bool {
         needsNamedInterface && interfaceIndex == InterfaceNames.absentIndex
     }
