@@ -28,7 +28,7 @@ enum SnapshotFormat {
 
     static var blockHeaderOctets: Int { 9 }
 
-    /// Sizes at which a block ends: the block has this number of octets or of entries.
+    /// Size limit of a block: the block ends at this number of octets or of entries.
     ///
     /// The encoding of a block takes about 50 µs under the lock.
     static let block: (octets: Int, entries: Int) = (64 << 10, 256)

@@ -251,7 +251,9 @@ extension [UInt8] {
         withMutableRawSpan { $0.copy(octets, to: 0) }
     }
 
-    /// Creates octets of value 0, with 400 instructions fewer than `init(repeating:count:)` (Swift 6.3).
+    /// Creates octets of value 0.
+    ///
+    /// Needs 400 instructions fewer than `init(repeating:count:)` (Swift 6.3).
     init(zeros count: Int) { self.init(repeatElement(0, count: count)) }
 
     /// Calls `body` with all octets from index `start` on.

@@ -30,7 +30,7 @@ struct NamesInside {
             parts = [.name, .rest]
         case (35, .in):  // NAPTR (RFC 3403 §4)
             parts = [.octets(4), .string, .string, .string, .name]
-        case (39, _):  // DNAME: must not be compressed (RFC 6672 §2.5), but other servers accept it
+        case (39, _):  // DNAME (RFC 6672 §2.5 forbids compression; other servers also accept it)
             parts = [.name]
         default: return nil
         }

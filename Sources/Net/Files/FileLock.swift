@@ -5,7 +5,7 @@ internal import Glibc
 ///
 /// The lock is on the file `path` + `.lock`, because a lock on `path` would be lost when another
 /// file replaces `path`. The lock file contains the process ID. The lock file is never removed,
-/// because another process may have it open.
+/// because another process may have the lock file open.
 // SAFETY: the system calls use the name as a C string, and buffers with their sizes.
 package final class FileLock: Sendable {
     private let file: OwnedDescriptor

@@ -23,8 +23,8 @@ package final class FileThread: Sendable {
         queue = try? BackgroundQueue(named: "files", itemLimit: 2) { accesses, _ in
             for access in accesses { access() }
         }
-        // Ignores an error: the daemon reports it when it drops the capabilities of its other
-        // threads.
+        // Ignores an error, because the daemon reports the same error when it drops the
+        // capabilities of its other threads.
         queue?.add { try? OwnProcess.dropCapabilities() }
     }
 

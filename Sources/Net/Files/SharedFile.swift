@@ -3,12 +3,12 @@ internal import Glibc
 
 /// Small text file that several processes change under flock(2).
 ///
-/// One `pwrite` replaces the content. So if the process is killed, the file has the old content or
-/// the new content, not a mixture, if the content has at most one memory page. If the new content
-/// is shorter, line feeds pad it to the old size; `ftruncate` is not used, because the process
-/// could be killed before `ftruncate`. If the new content is longer, the file is extended first,
-/// so that a full disk leaves the old content. A new file gets its content before it gets its name.
-/// Therefore an empty file is a damaged file.
+/// One `pwrite` replaces the content. So content of at most one memory page is never a mixture of
+/// old and new content, even if the process is killed. If the new content is shorter, line feeds
+/// pad it to the old size; `ftruncate` is not used, because the process could be killed before
+/// `ftruncate`. If the new content is longer, the file is extended first, so that a full disk
+/// leaves the old content. A new file gets its content before it gets its name. Therefore an empty
+/// file is a damaged file.
 // SAFETY: the system calls use paths as C strings, and buffers and structures with their sizes.
 @safe
 package final class SharedFile: Sendable {

@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// Circular buffer of the latest records of one writer thread, readable by any thread.
 ///
-/// The writer takes no lock and never waits. A reader copies records, discards records that the
-/// writer may have overwritten meanwhile, and counts them as lost. All 64-bit words are relaxed
-/// atomics.
+/// The writer takes no lock and never waits. A reader copies records. Then the reader discards the
+/// copies of records that the writer may have overwritten meanwhile, and counts these records as
+/// lost. All 64-bit words are relaxed atomics.
 ///
 ///     reserved - capacity <= valid records < published <= reserved
 /// An unused buffer occupies no memory page.

@@ -35,9 +35,9 @@ package enum ServiceManager {
 
     /// Sends two watchdog notifications per interval until cancelled.
     ///
-    /// Runs on the service loop, so systemd detects a hanging loop. Sends nothing while `isHealthy`
-    /// returns false or hangs. If `isHealthy` returns false, calls `isHealthy` again 1/30 of the
-    /// interval later.
+    /// Runs on the service loop: if the loop hangs, no notification is sent, and systemd detects
+    /// this. Sends nothing while `isHealthy` returns false or hangs. If `isHealthy` returns false,
+    /// calls `isHealthy` again 1/30 of the interval later.
     package static func feedWatchdog(
         while isHealthy: @ServiceLoop () async -> Bool = { true }
     ) async throws(CancellationError) {

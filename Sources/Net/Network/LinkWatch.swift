@@ -85,7 +85,7 @@ package final class LinkWatch {
     private func update() {
         timer = nil
         guard let new = try? look.links() else {
-            // A netlink request can fail while the kernel is busy, so it is repeated.
+            // Repeats the netlink request, because a request can fail while the kernel is busy.
             timer = LoopTimer(at: Clock.now + .seconds(1)) { [weak self] in self?.update() }
             return
         }

@@ -40,8 +40,8 @@ enum NetworkFact: Hashable {
 
         let metric: UInt32
 
-        /// Attributes that are only compared: source address, VIA, and the hops of a multipath
-        /// route.
+        /// Attributes that are used only to compare routes: source address, VIA, and the hops of a
+        /// multipath route.
         let details: [[UInt8]]
     }
 }

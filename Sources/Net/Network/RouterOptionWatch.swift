@@ -106,8 +106,8 @@ package final class RouterOptionWatch {
 
     /// Reports at most ``mostOptions`` different options, then ignores messages for ``pause``.
     ///
-    /// During the pause, a flood of advertisements costs only system calls. Lost messages need no
-    /// detection, because the router repeats its advertisements.
+    /// During the pause, a flood of advertisements costs only system calls. The watch does not
+    /// detect lost messages, because the router repeats its advertisements.
     private func read() {
         let now = Clock.now
         let isPaused = now < resumption

@@ -4,9 +4,10 @@ private import Locks
 
 /// Check if the Internet is reachable over IPv4 and over IPv6.
 ///
-/// An address family without a route does not work. A route does not prove that a family works: if
-/// the router loses its IPv4 uplink, this machine still has its IPv4 route. Therefore, if both
-/// families have a route, the probe opens TCP connections to servers in use, and sends no data.
+/// An address family without a route does not work. But a route does not prove that a family works:
+/// if the router loses its IPv4 uplink, this machine keeps its IPv4 route. Therefore, if both
+/// families have a route, the probe opens TCP connections to servers that the daemon uses, and
+/// sends no data.
 @ServiceLoop
 package final class StackProbe {
     /// Opens and closes a connection; returns false on failure.

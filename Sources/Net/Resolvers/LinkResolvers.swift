@@ -270,9 +270,9 @@ extension LinkResolvers {
 
     /// Binds servers for the names of a VPN to the interface `index`.
     ///
-    /// Without this, another network could add a route to the server. Servers from systemd-resolved
-    /// are always bound, because systemd-resolved also binds them. A server from another source can
-    /// be outside of the VPN, so such a server is bound only if its route uses the interface.
+    /// Another network could add a route to an unbound server. Servers from systemd-resolved are
+    /// always bound, because systemd-resolved also binds them. A server from another source can be
+    /// outside of the VPN, so such a server is bound only if its route uses the interface.
     private mutating func bind(to index: UInt32, _ isReached: (SocketAddress, UInt32) -> Bool) {
         guard isTunnel, !isShared, takesAll || !domains.isEmpty else { return }
         for place in servers.indices

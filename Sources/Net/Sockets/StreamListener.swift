@@ -117,7 +117,7 @@ package final class StreamListener {
                 do throws(SocketError) {
                     return try StreamConnection(descriptor)
                 } catch {
-                    // Drops the connection, because the kernel cannot watch it (epoll).
+                    // Drops the connection, because epoll has no memory or no watch for it.
                     try await pause(after: error)
                     continue
                 }

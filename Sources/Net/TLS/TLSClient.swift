@@ -19,7 +19,7 @@ package final class TLSClient {
     private var trusted: TrustStore?
     private var sessions: [Server: Session] = [:]
 
-    /// CPU time budget of each server for handshakes that failed, or without data after them.
+    /// CPU time budget of each server for failed handshakes and handshakes without later data.
     private(set) var budgets: [Server: LoopBudget] = [:]
 
     /// Creates a client that offers `protocols` by ALPN (RFC 7301), such as `dot`.

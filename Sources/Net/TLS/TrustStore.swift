@@ -29,7 +29,7 @@ final class TrustStore: @unchecked Sendable {
             // SAFETY: the text ends with NUL and lives during the call.
             let isLoaded = unsafe X509_STORE_load_file(raw, file) == 1
             if isLoaded { continue }
-            // If the file cannot be opened, OpenSSL only reports an error of its file layer. Then
+            // If the file cannot be opened, OpenSSL reports only that its file layer failed. Then
             // `errno` has the reason.
             let reason = OpenSSLErrors.take() ?? "no certificates to trust"
             let isReadable = unsafe access(file, R_OK) == 0
@@ -83,7 +83,7 @@ enum TrustSource: Hashable, Sendable {
     /// Versions of files and directories; a version changes with the content or link target.
     var version: [FileVersion?] { (files + directories).map(FileVersion.init) }
 
-    /// Path of the system's certificate file; nil until the file exists.
+    /// Path of the system's certificate file; nil until one of the default files exists.
     private static var systemFile: String? {
         if let file = environment("SSL_CERT_FILE") { return file }
         return found.withLock { found in
