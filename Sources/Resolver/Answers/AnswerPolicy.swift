@@ -55,7 +55,7 @@ package struct AnswerPolicy: Sendable {
         case fastest([ProbeRule])
     }
 
-    /// Pattern of names.
+    /// Pattern of names, and the port for measurements of connection times.
     ///
     /// The daemon measures the connection times to the addresses of these names, at `port`.
     package struct ProbeRule: Sendable {

@@ -3,9 +3,10 @@ internal import Locks
 
 /// Registry that gives each answer source (vendor server, upstream) a unique number; thread-safe.
 ///
-/// The number identifies the source, for example in cache entries. Numbers are never reused. If an
-/// upstream answers as the fallback of a vendor, its answer has an additional number, one for each
-/// vendor. A cache hit on such an answer counts as an avoided call to this vendor.
+/// The number identifies the source, for example in cache entries. Numbers are never reused. An
+/// upstream that is the fallback of a vendor has an additional number for this vendor. The
+/// upstream's answers as the fallback have the additional number. A cache hit on such an answer
+/// counts as an avoided call to this vendor.
 package final class AnswerSourceRegistry: Sendable {
     /// Number of this daemon, the source of local answers.
     package static let itself: UInt16 = 0
@@ -71,8 +72,8 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the additional number that identifies the upstream `number` when it answers as the
-    /// fallback of `vendor`; registers the additional number if it is new.
+    /// Returns the additional number of the upstream `number` as the fallback of `vendor`; registers
+    /// the additional number if it is new.
     func number(_ number: UInt16, after vendor: String) -> UInt16 {
         self.number(name(number), vendor: vendor)
     }

@@ -52,10 +52,10 @@ struct NameSources: Equatable {
 
     /// Returns a copy with `vendor` as the only vendor.
     ///
-    /// The copy stands for the old settings, of which only this vendor is known.
+    /// The copy stands for the sources under the old settings: a snapshot stores only this vendor.
     ///
-    /// - Parameter vendor: the vendor that gave the cached answer, or that had no address before an
-    ///   upstream gave the cached answer; nil if there is none.
+    /// - Parameter vendor: the vendor that gave the cached answer, or for which an upstream gave
+    ///   the cached answer as the fallback; nil if there is no such vendor.
     func former(asking vendor: String?) -> NameSources {
         NameSources(self, vendors: vendor.map { [$0] } ?? [])
     }

@@ -83,8 +83,8 @@ package struct Decision: Sendable {
         /// State of the vendor; only a vendor in the state `open` accepts calls.
         package let state: VendorStatistics.State
 
-        /// True if the resolver skips the vendor, because the vendor does not respond, and another
-        /// source exists.
+        /// True if the resolver skips the vendor: the vendor does not respond, and the route has
+        /// another source.
         package let isPassedOver: Bool
 
         /// True if the resolver skips this vendor, but starts a probe of the vendor.

@@ -26,7 +26,7 @@ package struct Freshness: Sendable, Equatable {
     }
 
     package struct Prefetch: Sendable, Equatable {
-        /// Age, in percent of an answer's lifetime, from which on a cache hit causes a refresh.
+        /// Minimum age, in percent of an answer's lifetime, at which a cache hit causes a refresh.
         package var at: UInt32 = 75
 
         /// Maximum vendor calls per minute for refreshes; upstream queries are not limited.
@@ -37,7 +37,9 @@ package struct Freshness: Sendable, Equatable {
 
         package init() {}
 
-        /// Returns the age in seconds from which on a cache hit causes a refresh; 0 for never.
+        /// Returns the minimum age, in seconds, at which a cache hit causes a refresh.
+        ///
+        /// If the result is 0, no cache hit causes a refresh.
         func due(_ lifetime: UInt32) -> UInt32 {
             guard lifetime >= ResolverLimits.shortestRefresh else { return 0 }
             return UInt32(UInt64(lifetime) * UInt64(at) / 100)

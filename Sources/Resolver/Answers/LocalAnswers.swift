@@ -36,7 +36,7 @@ final class LocalAnswers {
             || mayBeStatic(question.name) && hosts.covers(question)
     }
 
-    /// False if `hosts` contains no name with the length of `name`, and so does not contain `name`.
+    /// False if `hosts` cannot contain `name`, because no name in `hosts` has the same length.
     func mayBeStatic(_ name: Name) -> Bool { lengths & HostsTable.bit(of: name) != 0 }
 
     /// Prevents the caching of results that contradict the static hosts or `suppressed`.

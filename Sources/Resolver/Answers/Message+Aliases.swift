@@ -78,10 +78,10 @@ extension [Record] {
 }
 
 extension Record {
-    /// True only if this record is in the RRset of `other`.
+    /// True if a fast comparison shows that this record is in the RRset of `other`.
     ///
-    /// The result can be false although the records are in the same RRset: it is always false for
-    /// RRSIG records. After false, the caller must compare `setKey`.
+    /// If the result is false, the records can still be in one RRset: for RRSIG records, the result
+    /// is always false. So after false, the caller must compare `setKey`.
     fileprivate func isInSet(of other: Record) -> Bool {
         type == other.type && type != .rrsig && recordClass == other.recordClass
             && name == other.name

@@ -5,7 +5,7 @@ package import DNSWire
 ///
 /// Without this protection, a web page could access printers, routers or this machine, if the owner
 /// of the page assigned a private address to a name in the domain of the page. Routes with their
-/// own upstreams are exempt, because they are for internal names.
+/// own upstreams are exempt, because such routes are for internal names.
 package struct Rebinding: Sendable, Equatable {
     package var protects = false
 

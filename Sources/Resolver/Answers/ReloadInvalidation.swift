@@ -5,7 +5,7 @@ internal import HTTPDNS
 internal import Net
 internal import Upstream
 
-/// Decides for each cached answer if it is still valid after a reload (``AnswerValidity``).
+/// Check of each cached answer after a reload: finds invalid answers with ``AnswerValidity``.
 ///
 /// The caller removes invalid answers from the cache. To mark them stale would not be sufficient,
 /// because clients can get stale answers.
@@ -37,7 +37,7 @@ final class ReloadInvalidation {
 
     /// Creates the object for a reload that replaces `old` with `new`.
     ///
-    /// - Parameter comparison: comparison of the routes; if nil, ``isUneventful`` compares them.
+    /// - Parameter comparison: comparison of the routes; if nil, ``isUneventful`` computes it.
     init(
         from old: Plan,
         to new: Plan,

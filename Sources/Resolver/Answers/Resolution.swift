@@ -12,7 +12,9 @@ package struct Resolution: Sendable {
     /// Seconds for which the answer can be cached; 0 if it must not be cached.
     package var lifetime: UInt32
 
-    /// DO and CD bits for which the answer is valid; other queries do not get it from the cache.
+    /// DO and CD bits for which the answer is valid.
+    ///
+    /// Queries with other bits do not get the answer from the cache.
     package var variant: AnswerVariant
 
     package var explanation: Explanation?

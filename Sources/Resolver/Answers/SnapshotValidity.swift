@@ -3,16 +3,17 @@ package import DNSCache
 internal import DNSWire
 internal import HTTPDNS
 
-/// Decides which answers of a snapshot are still valid after a restart; thread-safe.
+/// Check of the answers in a snapshot after a restart: finds valid answers; thread-safe.
 ///
 /// A snapshot contains digests of the settings with which it was written. If these digests equal
 /// the digests of the current settings, all answers are valid, with two exceptions: answers that
 /// depend on the network, and answers for which a local answer now exists. Otherwise,
 /// `AnswerValidity` checks each answer.
 ///
-/// A snapshot contains the source of each answer, but not the other sources that the old settings
-/// had for the name. Therefore, if routes or upstreams have changed, an answer is invalid if it
-/// also depends on another source.
+/// A snapshot contains the source of each answer, and, for an answer of a fallback, the vendor. It
+/// does not contain the other sources that the old settings had for the name. Therefore, if routes
+/// or upstreams have changed, an answer is invalid if the new settings query a further source
+/// before the source of the answer.
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 

@@ -36,8 +36,7 @@ package final class LearnedNetwork {
         /// Domains with cached answers that become invalid.
         package var domains: [Name] = []
 
-        /// Names, in `AnswerSourceRegistry`, of the sources with cached answers that become
-        /// invalid.
+        /// Sources, by their names in `AnswerSourceRegistry`; their cached answers become invalid.
         package var sources: Set<String> = []
 
         /// True if the servers for names outside all routing domains have changed.

@@ -17,7 +17,7 @@ struct NetworkPlan: Sendable, Hashable {
         var link: String
         var source: LinkResolvers.Source
 
-        /// Servers; for a held route, the servers before the hold.
+        /// Servers of the link; during a hold, the servers that the link had before the hold.
         var servers: [Server]
 
         var isTunnel = false
@@ -66,8 +66,9 @@ struct NetworkPlan: Sendable, Hashable {
     private var laterServers: [Server] = []
     private var laterSpares: [Server] = []
 
-    /// Reason for error messages, if ``servers`` is empty because of a link with `~.`; otherwise
-    /// nil.
+    /// Reason why ``servers`` is empty, for error messages.
+    ///
+    /// Nil if ``servers`` is not empty, or if no link has `~.`.
     var absence: String? {
         guard servers.isEmpty, let taker else { return nil }
         return heldUntil == nil
@@ -136,8 +137,8 @@ struct NetworkPlan: Sendable, Hashable {
             var held = old
             held.heldUntil = old.heldUntil ?? now + ResolverLimits.domainHold
             guard let new = wanted.removeValue(forKey: old.domain) else { return held }
-            // Holds the domain, because while a VPN is down for a moment, another link must not get
-            // names in the domain of the VPN.
+            // Holds the domain, because while a VPN is down for a moment, the servers of another
+            // link must not get queries for names in the domain of the VPN.
             if old.isTunnel, !new.isTunnel {
                 successors[old.domain] = new
                 return held

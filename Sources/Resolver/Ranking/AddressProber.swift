@@ -3,11 +3,11 @@ internal import DNSCache
 internal import DNSWire
 package import Net
 
-/// Measures the TCP connection times to addresses, and orders cached addresses by these times.
+/// Prober that measures TCP connection times, and orders cached addresses by these times.
 ///
 /// No answer waits for a measurement. The addresses of at most `concurrency` names are measured at
 /// the same time. A result for an address is valid for 5 minutes. If the queue of names is full,
-/// the answer for a further name is not measured, and keeps its order.
+/// the addresses of a further name are not measured, and keep their order.
 @ServiceLoop
 package final class AddressProber {
     /// Opens a connection to an address; returns true if it succeeds before `deadline`.

@@ -47,9 +47,8 @@ package struct AddressRanking {
 
     /// Returns the addresses, ordered by connection time.
     ///
-    /// Addresses without a result follow after the addresses with a result, and unreachable
-    /// addresses are last. Addresses with the same connection time, in steps of ``step``, keep
-    /// their order.
+    /// Reachable addresses come first, then addresses without a result, then unreachable addresses.
+    /// Addresses with the same connection time, in steps of ``step``, keep their order.
     func ordered(
         _ addresses: [IPAddress],
         port: UInt16,

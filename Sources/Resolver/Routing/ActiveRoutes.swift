@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-/// Selects the route of a name: a route of the settings, or a route for a routing domain of a link.
+/// Selector of the route of a name: from the settings, or for a routing domain of a link.
 ///
 /// The most specific pattern wins. If a pattern of the settings and a routing domain are equal, the
 /// pattern of the settings wins. A routing domain never overrides a route with vendors and

@@ -45,10 +45,10 @@ package struct Route: Sendable {
         /// If a vendor has not answered after this time, the next vendor or the upstreams also get
         /// the query (`fallback-after`).
         ///
-        /// If nil, they get the query only after a failure of the vendor.
+        /// If nil, the next source gets the query only after a failure of the vendor.
         package var fallbackAfter: Duration?
 
-        /// False if answers are not stored.
+        /// False if answers are not cached.
         package var isCached = true
 
         /// Address families to request from vendors; nil if the vendor's setting applies.
@@ -101,7 +101,7 @@ package struct RouteTable: Sendable {
 
         var number: Int { entry.number }
 
-        /// Index of the route's ``Sources`` in ``examples``; routes with equal sources share it.
+        /// Index of the route's ``Sources`` in ``examples``; equal sources have the same index.
         var sources: Int { entry.sources }
 
         fileprivate var exceptions: [DomainPattern] { entry.exceptions }

@@ -54,8 +54,7 @@ final class AddressOrdering {
         if ordered != addresses {
             var answers = message.answers
             for (place, address) in zip(places, ordered) {
-                // Takes the TTL of the record that has this address, so that each address keeps its
-                // TTL.
+                // Moves the whole record of the address, so that each address keeps its TTL.
                 let old = places.first { message.answers[$0].data.address == address } ?? place
                 answers[place] = message.answers[old]
             }

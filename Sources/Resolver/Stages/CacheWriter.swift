@@ -21,7 +21,7 @@ final class CacheWriter {
     /// reloads in memory.
     private weak var successor: CacheWriter?
 
-    /// Decides which answers of this cache writer are valid under the settings of `successor`.
+    /// Check of this writer's answers against the settings of `successor`; nil before the reload.
     private var succession: ReloadInvalidation?
 
     init(

@@ -56,12 +56,13 @@ struct DenialFilter {
             cached.contains { !$0.isNegative }
             || siblings.contains { $0.resolution.sections.answerCount > 0 }
         let denied = cached.filter { $0.rcode == .nxDomain }.map(\.remaining).max() ?? 0
-        // An upstream answers A and AAAA queries only if the vendors have no address.
+        // For a name with vendors, an upstream answers A and AAAA queries only if the vendors have
+        // no address.
         let isDenied = query.asksForAddress || isVendorEmpty || denied > 0
         guard hasAddresses || !isDenied else {
             guard !query.asksForAddress, !isVendorEmpty else { return resolution }
-            // Only because of the cached NXDOMAIN is this answer still NXDOMAIN. So this answer
-            // expires at the same time as the cached NXDOMAIN.
+            // The cached NXDOMAIN is the only reason why this answer is not replaced with NODATA.
+            // So this answer expires at the same time as the cached NXDOMAIN.
             var denial = resolution
             denial.shorten(to: UInt32(clamping: denied), query.question)
             return denial

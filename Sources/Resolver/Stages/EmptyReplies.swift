@@ -5,8 +5,8 @@ internal import Net
 
 /// Names for which vendors recently replied without an address.
 ///
-/// A further query for the same name and address family needs no call, for example a query with
-/// another DO flag.
+/// A further query for the same name and address family, for example with another DO flag, needs no
+/// call.
 struct EmptyReplies {
     private struct Reply {
         let source: Provenance
@@ -23,17 +23,16 @@ struct EmptyReplies {
 
     private var replies = RecentNames<Reply>(limit: 4_096)
 
-    /// Returns the source of a recent empty reply.
+    /// Returns the source of a recent empty reply after which no vendor is called.
     ///
-    /// Because of this reply, no vendor is called again; nil if there is no such reply.
+    /// Nil if there is no such reply.
     func source(_ question: Question, now: Instant) -> Provenance? {
         reply(question, now).flatMap { $0.isAfterLimit ? nil : $0.source }
     }
 
-    /// Returns the source of a recent empty reply of `vendor`.
+    /// Returns the source of a recent empty reply after which only `vendor` is not called.
     ///
-    /// Because of this reply, `vendor` is not called again, but other vendors are; nil if there is
-    /// no such reply.
+    /// Nil if there is no such reply.
     func source(_ question: Question, of vendor: String, now: Instant) -> Provenance? {
         reply(question, now).flatMap { $0.isAfterLimit && $0.vendor == vendor ? $0.source : nil }
     }

@@ -42,11 +42,11 @@ package struct FairLimits: Sendable {
 /// A *verified* client is a proven client, or the daemon itself.
 ///
 /// When the table is full, a new entry evicts another entry. If a client has more than
-/// `FairLimits.share` entries, this is the oldest entry of the client with the most entries.
-/// Otherwise, it is the oldest entry of all verified clients.
+/// `FairLimits.share` entries, the table evicts the oldest entry of the client with the most
+/// entries. Otherwise, the table evicts the oldest entry of all verified clients.
 ///
-/// While unverified clients have at least half of the table, the same rules apply, but only to
-/// entries of unverified clients. Therefore a flood from forged addresses, which uses many
+/// While unverified clients have at least half of the table, the table evicts only entries of
+/// unverified clients, by the same rules. Therefore a flood from forged addresses, which uses many
 /// addresses with few entries each, evicts no queries of this machine or of TCP clients.
 ///
 /// If a client has reached its own limit, a new entry of this client replaces its oldest entry. In
@@ -121,7 +121,7 @@ struct FairTable<Entry: FairEntry> {
     /// Time of the latest change of `user` from one client to another.
     private var sharedAt: Instant?
 
-    /// For this time after a change of `user`, several clients count as users of the table.
+    /// Time after a change of `user` in which the table counts as used by several clients.
     private static var sharedTime: Duration { .seconds(600) }
 
     private static var mostReduced: Int { 256 }

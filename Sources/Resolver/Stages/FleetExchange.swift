@@ -13,8 +13,9 @@ package final class FleetExchange {
     /// the view (``view(of:_:)``).
     private let views: [String: String]
 
-    /// Setting `group`; if nil, the views contain instead the network from which the vendor
-    /// receives this machine's calls.
+    /// Setting `group`.
+    ///
+    /// If nil, the views contain the network from which the vendor receives this machine's calls.
     private let group: String?
 
     private let policy: TTLPolicy

@@ -12,8 +12,8 @@ internal import Net
 /// queries of the client were lost in this second, the client has more than `FairLimits.share`
 /// entries, and other clients use the table. Otherwise, the limit grows by `FairLimits.share`.
 ///
-/// A query counts as lost if two conditions are met: its upstreams drop queries
-/// (`UpstreamGroup.dropsQueries(now:)`), and they did not answer the first copy of this query.
+/// A query counts as lost if two conditions are met: the upstreams of the query drop queries
+/// (`UpstreamGroup.dropsQueries(now:)`), and did not answer the first copy of this query.
 struct LossWindow {
     private var size: Int
     private var lost = 0

@@ -12,12 +12,12 @@ internal import Upstream
 final class PendingQuery: CancellationSignal, FairEntry {
     let query: Query
 
-    /// Cache's hash of the question; 0 if the query is not in a ``PendingTable``.
+    /// Hash of the question in the cache; 0 if the query is not in a ``PendingTable``.
     let hash: UInt64
 
-    /// Copy of ``payer``, set after a limit of this client prevented a vendor call; otherwise nil.
+    /// Value of ``payer``, after a limit of the payer has prevented a vendor call; otherwise nil.
     ///
-    /// If not nil, only queries of this client can join the query.
+    /// If not nil, only queries of the payer can join this query.
     var refused: ClientNetwork?
 
     /// Next query in the same list of ``PendingTable``.
@@ -31,7 +31,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Recorder of the steps, if an operator requested a trace; otherwise nil.
     let trace: Trace?
 
-    /// Load that the client of the query had when it started the query.
+    /// Load of the client at the time when the client started the query.
     var load: ClientLoad
 
     /// Client with the limits that apply to the query; nil for a query of the daemon itself.
@@ -59,7 +59,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// aliases.
     var avoided: [any Forwarding] = []
 
-    /// True if the upstream did not answer the first copy of the query, but a repetition.
+    /// True if the upstream answered a repetition of the query, and not the first copy.
     var wasRepeated = false
 
     /// True if a plain upstream answered instead of an encrypted upstream.
@@ -168,7 +168,8 @@ final class PendingQuery: CancellationSignal, FairEntry {
 
     /// Adds a waiting client.
     ///
-    /// Each time the list has doubled, also removes the clients that already have an answer.
+    /// Each time the number of waiting clients has doubled, also removes the clients that already
+    /// have an answer.
     func add(_ waiter: Waiter) {
         var waiters = takeWaiters()
         if waiters.count >= tidiedAt {
@@ -201,8 +202,9 @@ final class PendingQuery: CancellationSignal, FairEntry {
         upstreamsAsked = now
     }
 
-    /// Removes addresses and hints that the settings forbid from the upstreams' answer, and calls
-    /// the handler with the result.
+    /// Filters the upstreams' answer, and calls the handler with the result.
+    ///
+    /// The filter removes addresses and hints that the settings do not allow.
     func upstreamsAnswered(_ answer: Resolution) {
         guard let completion = upstreams.take() else { return }
         if let shaped = resolution?.addressGuard.shaped(answer, query, match) {

@@ -60,7 +60,7 @@ package final class Prefetcher {
 
     // MARK: - In demand
 
-    /// Refreshes an answer, because a cache hit requests the refresh.
+    /// Refreshes the cached answer to `query`, after a cache hit has requested the refresh.
     ///
     /// - Parameter client: client that caused the cache hit; the limits of this client apply. Nil
     ///   if there is no such client.

@@ -23,7 +23,7 @@ final class ServeStale {
         /// Longest time that the client waits for a better answer; nil if the client does not wait.
         let delay: Duration?
 
-        /// Returns `found` if it has one of these RCODEs, otherwise the cached answer.
+        /// Returns `found` for NOERROR, NXDOMAIN and YXDOMAIN; otherwise, the cached answer.
         func unless(_ found: Resolution) -> Resolution {
             // Other RCODEs, such as SERVFAIL, are errors of a server, and say nothing about the
             // name (RFC 8767 §5, RFC 6672 §2.2).
@@ -81,8 +81,8 @@ final class ServeStale {
         isFresh: Bool,
         isHeld: Bool
     ) -> Duration? {
-        // The client does not wait if the entry is fresh. It also does not wait while a failure is
-        // cached, because the query is not repeated in this time (RFC 9520 §3.2).
+        // The client does not wait if the entry is fresh. The client also does not wait while a
+        // failure is cached, because the query is not repeated in this time (RFC 9520 §3.2).
         isFresh || isHeld ? nil : rule.after
     }
 }

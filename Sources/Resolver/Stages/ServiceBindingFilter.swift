@@ -8,8 +8,8 @@ internal import Upstream
 ///
 /// The filter removes private addresses of public names (`rebinding`). If vendors or the static
 /// hosts resolve the target of an SVCB or HTTPS record, the filter replaces the record's address
-/// hints with the cached or static addresses of the target. If neither has addresses of the target,
-/// the filter removes the hints (RFC 9460 §7.3). It calls no vendor to get addresses for hints.
+/// hints with the cached or static addresses of the target. Without such addresses, the filter
+/// removes the hints (RFC 9460 §7.3). The filter calls no vendor to get addresses for hints.
 @ServiceLoop
 final class ServiceBindingFilter {
     private let policy: AnswerPolicy

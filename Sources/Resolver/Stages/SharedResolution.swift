@@ -59,8 +59,7 @@ final class SharedResolution {
 
     /// True if the route `match` has an encrypted upstream that is not down.
     ///
-    /// Then plain upstreams of the route are queried only if all encrypted upstreams of the route
-    /// are down.
+    /// While the result is true, the plain upstreams of the route are not queried.
     func encrypts(_ match: RouteTable.Match) -> Bool {
         group(match)?.hasProtectedServer ?? false
     }
@@ -89,10 +88,9 @@ final class SharedResolution {
         return plan
     }
 
-    /// Adds `client` to the clients for which the name of `query` waits in the queues of the
-    /// vendors.
+    /// If the name of `query` waits in a vendor's queue, also queues the name for `client`.
     ///
-    /// The limits of `client` may then permit a call.
+    /// The limits of `client` may permit a call that the limits of the other clients prevent.
     func join(_ query: Query, _ match: RouteTable.Match?, of client: ClientNetwork) {
         guard let match, match.asksVendors(query) else { return }
         vendors.join(query, match, of: client)

@@ -5,7 +5,7 @@ internal import Net
 extension SingleFlight {
     /// Moves all waiting clients except `query.payer` to a new query.
     ///
-    /// The caller calls this after a limit of `query.payer` has prevented a vendor call.
+    /// The caller calls this function after a limit of `query.payer` has prevented a vendor call.
     ///
     /// Vendor calls of the new query count against the limits of the first moved client. From now
     /// on, only queries of `query.payer` join `query`.
@@ -55,8 +55,8 @@ extension SingleFlight {
         // start queries.
         defer { evict(waiters.filter { refused.contains($0.client) }) }
         guard let first else { return }
-        // `makePlace` may have called the completion handler of another client, which may have
-        // started an equal query.
+        // `makePlace` may have called the completion handler of another client, and this handler
+        // may have started an equal query.
         let started = pending.find(question, hash)
         let next =
             started

@@ -12,7 +12,7 @@ internal import Upstream
 ///
 /// The limits of the client that started a query apply to the query. If ``FairTable`` evicts the
 /// query, this client gets SERVFAIL. If other clients also wait, the resolution continues, and the
-/// limits of the first other client apply.
+/// limits of one of these clients apply.
 ///
 /// Without deduplication, an attacker could cause many upstream queries in flight for one name. A
 /// forged reply would then more probably match one of these queries (RFC 5452 §5).
@@ -42,7 +42,7 @@ package final class SingleFlight {
 
     private var evictions: UInt64 = 0
 
-    /// Lists of clients with a known answer that later iterations of the service loop deliver.
+    /// Lists of clients that get their known answer in later iterations of the service loop.
     ///
     /// If the array is not empty, one task is queued that calls `completeNext`; otherwise none.
     private var unfinished: [(waiters: ArraySlice<Waiter>, ending: Ending)] = []

@@ -6,9 +6,10 @@ package import Net
 /// Clients that wait while the daemon loads the snapshot into the cache.
 ///
 /// A client gets the snapshot's answer when this answer is loaded, or, if this answer is stale,
-/// after the serve-stale delay. If the resolution failed, the client gets the failure only at its
-/// deadline, or if the snapshot has no answer. ``ResolverLimits/waiting`` limits these clients
-/// separately, because they wait longer than clients in ``SingleFlight``.
+/// after the serve-stale delay. If the resolution fails and the snapshot has no answer, the client
+/// gets the failure at the end of the load, or at its deadline if the deadline is earlier.
+/// ``ResolverLimits/waiting`` limits these clients separately, because they wait longer than
+/// clients in ``SingleFlight``.
 @ServiceLoop
 package final class SnapshotWaiters {
     final class Waiting: FairEntry {
@@ -100,8 +101,8 @@ package final class SnapshotWaiters {
 
     /// True if failures can be cached.
     ///
-    /// False during the time ``ResolverLimits/total`` after the load began, because a cached
-    /// failure would hide the snapshot's answer.
+    /// False in the first ``ResolverLimits/total`` of a load, because a cached failure would hide
+    /// the snapshot's answer.
     var cachesFailures: Bool {
         began.map { clocks.now() >= $0 + ResolverLimits.total } ?? true
     }

@@ -68,8 +68,8 @@ package enum SpecialNames {
             if question.type == .ptr, name == loopbackPointer || name == loopbackPointer6 {
                 return local(question, .ptr(.localhost))
             }
-            // If a name exists, the names above it also exist. So these names get NODATA, and not
-            // NXDOMAIN (RFC 8020 §2).
+            // `1.0.0.127.in-addr.arpa` exists, so the names above this name also exist, and get
+            // NODATA instead of NXDOMAIN (RFC 8020 §2).
             let leadsToPointer = name != zone && loopbackPointer.isEqualOrBelow(name)
             return leadsToPointer
                 ? denial(question, zone: zone, rcode: .noError) : emptyZone(question, zone: zone)

@@ -172,8 +172,8 @@ package final class UpstreamStage {
 
         /// Source of the answer; set when the first reply arrives.
         ///
-        /// A later lookup of the source would undo ``forget(_:)`` if the network has removed the
-        /// upstream before the last reply.
+        /// A lookup after the last reply could store the upstream again, although ``forget(_:)``
+        /// has removed this upstream in the meantime.
         let provenance: Provenance
 
         /// Upstreams that sent the replies for alias targets.
@@ -248,9 +248,8 @@ package final class UpstreamStage {
 
     /// Queries other upstreams after a CNAME chain that loops or is too long; only once per query.
     ///
-    /// If there is no other upstream, the query ends with `failure`.
-    ///
-    /// So one query causes at most 2 × (1 + `UpstreamLimits.longestChain`) calls of `forward`.
+    /// So one query causes at most 2 × (1 + `UpstreamLimits.longestChain`) calls of `forward`. If
+    /// there is no other upstream, the query ends with `failure`.
     private func askOthers(
         _ pending: PendingQuery,
         than answered: Answered,
@@ -380,9 +379,9 @@ package final class UpstreamStage {
 }
 
 extension Resolution {
-    /// Creates a SERVFAIL, because the network now has no server for the name.
+    /// Creates a SERVFAIL for a name for which the network now has no server.
     ///
-    /// Not cached, because the network usually has a server again after seconds.
+    /// The SERVFAIL is not cached, because the network usually has a server again after seconds.
     fileprivate static func absent(_ query: Query, _ text: String) -> Resolution {
         var failure = Resolution.failure(query, .networkError, text)
         failure.lifetime = 0

@@ -9,9 +9,9 @@ internal import Net
 /// If a vendor does not answer within `Route.Options.fallbackAfter`, the next vendor also gets the
 /// query. The upstreams are queried at most once:
 /// - after all vendors have failed, or have replied without an address, or
-/// - as an *early fallback*, if the last vendor also does not answer within this time. The client
-///   gets an early answer immediately, with a short TTL. A later answer of a vendor replaces the
-///   early answer in the cache.
+/// - as an *early fallback*, if the last vendor also does not answer within `fallbackAfter`. The
+///   client gets an early answer immediately, with a short TTL. A later answer of a vendor replaces
+///   the early answer in the cache.
 ///
 /// A name with a cache entry has no early fallback, because at a refresh, an upstream's answer must
 /// not replace a vendor's answer.
@@ -64,8 +64,9 @@ final class VendorFallback {
 
     private var query: Query { pending.query }
 
-    /// Limit that prevented a vendor call; nil if no limit did, or if the call could not have
-    /// changed the result.
+    /// Limit that prevented a vendor call.
+    ///
+    /// Nil if no limit prevented a call, or if the call could not have changed the result.
     private var limit: VendorStage.Limit? {
         if case .empty? = vendorResult { vendorsLeft.callLimit } else { vendorsLeft.limit }
     }
@@ -146,7 +147,7 @@ final class VendorFallback {
                 }
             }
         }
-        // If the upstreams must not get the query, the vendors that have the query complete it.
+        // If the upstreams must not get the query, only the vendors that have the query can answer.
         guard !staysEncrypted else { return }
         pending.trace?.note("no vendor has answered yet: querying upstreams")
         isEarlyOfClient = isOfClient || resolution.vendors.waitsForShare(query.question, match)

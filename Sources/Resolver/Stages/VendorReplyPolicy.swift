@@ -52,8 +52,7 @@ struct VendorReplyPolicy {
             if !set.addresses.isEmpty {
                 return .vendorAddresses(set, family, policy, provenance, age)
             }
-            // If the reply has addresses of the family, but all of them are unusable, the reply is
-            // not NODATA.
+            // If the reply has only unusable addresses of the family, the answer is not NODATA.
             guard set.dropped == 0 else { return nil }
             let seconds = policy.clamp(other, to: policy.negative)
             return .noData(family, zone: match.domain, seconds: seconds, provenance: provenance)

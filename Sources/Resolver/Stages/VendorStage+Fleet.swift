@@ -7,9 +7,9 @@ internal import Net
 // MARK: - Answers of other machines
 
 extension VendorStage {
-    /// Uses an answer of the first of `vendors` that another machine of the fleet shared.
+    /// Asks the fleet for an answer of the first of `vendors`.
     ///
-    /// If there is no such answer, calls the first of `vendors`.
+    /// If no other machine has shared such an answer, calls this vendor.
     func askFleet(
         _ vendors: ArraySlice<VendorClient>,
         _ work: Work,

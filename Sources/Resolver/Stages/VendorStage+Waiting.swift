@@ -20,8 +20,8 @@ extension VendorStage {
         ///
         /// If one of these limits prevented a call, an empty reply of a later vendor is not cached,
         /// or only for a short time. If the budget or the limit on the call rate prevented a call,
-        /// an empty reply is cached as usual. Otherwise, each query for the name would cause a
-        /// billed call to the later vendor.
+        /// an empty reply is cached as usual. Without a cached reply, each query for the name would
+        /// cause a billed call to the later vendor.
         private(set) var callLimit: Limit?
 
         /// True if the reply is from an unprotected vendor, because a protected vendor could not be

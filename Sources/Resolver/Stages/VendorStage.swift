@@ -230,7 +230,7 @@ package final class VendorStage {
         return .empty(empty)
     }
 
-    /// Forgets for which names vendors recently had addresses, and for which names they had none.
+    /// Forgets the names for which vendors recently returned an address or no address.
     package func forget() {
         emptyReplies.removeAll()
         knownNames.removeAll()

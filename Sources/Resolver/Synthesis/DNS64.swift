@@ -86,8 +86,8 @@ final class DNS64 {
         let client = pending.client
         let synthesize = completion.after {
             [self, found] (answer: Resolution, completion) in
-            // The A query failed because of a limit of `client`. Meanwhile, an eviction has put
-            // another client in its place, with limits that may permit the A query.
+            // The A query failed because of a limit of `client`. After an eviction, the limits of
+            // another client apply, which may permit the A query.
             if answer.isLimited, pending.client != client {
                 return self.complete(found, pending, completion)
             }
@@ -182,7 +182,9 @@ extension DNS64 {
         return prefix.extract(address).map { Name(reverseOf: .v4($0)) }
     }
 
-    /// True for PTR queries for synthesized addresses; ``SpecialNames`` does not apply to them.
+    /// True for PTR queries for synthesized addresses.
+    ///
+    /// ``SpecialNames`` does not apply to these queries.
     func translates(_ question: Question) -> Bool { pointerTarget(of: question) != nil }
 
     /// Answers with a CNAME to the IPv4 reverse name (`target`), and the PTR records of this name.
@@ -196,8 +198,8 @@ extension DNS64 {
         let inner = Query(question: question, checkingDisabled: query.checkingDisabled)
         let client = pending.client
         let alias = completion.after { [self] (answer: Resolution, completion) in
-            // The query failed because of a limit of `client`. Meanwhile, an eviction has put
-            // another client in its place, with limits that may permit the query.
+            // The query failed because of a limit of `client`. After an eviction, the limits of
+            // another client apply, which may permit the query.
             if answer.isLimited, pending.client != client {
                 return pointer(pending, target, completion)
             }

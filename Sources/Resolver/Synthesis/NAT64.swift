@@ -32,7 +32,7 @@ package final class NAT64 {
 
     /// Address families that work.
     ///
-    /// ``StackProbe`` checks this with the routing table and with test connections.
+    /// ``StackProbe`` checks the families with the routing table and with test connections.
     package private(set) var stack = NetworkStack.none {
         didSet { detected.current = stack }
     }
@@ -90,7 +90,7 @@ package final class NAT64 {
     /// Time of the latest change of `announced`.
     private var announcedSince: Instant?
 
-    /// Creates a NAT64 without a prefix; ``networkChanged()`` starts the detection.
+    /// Creates the object without a prefix; ``networkChanged()`` starts the detection.
     ///
     /// - Parameter detected: object in which the families that work are stored.
     package init(
@@ -241,8 +241,9 @@ extension NAT64 {
         adopt(families)
     }
 
-    /// Repeats the test connections if `testDue` has passed; it is set after a test in which a
-    /// family did not work.
+    /// Repeats the test connections if `testDue` has passed.
+    ///
+    /// `testDue` is set after a test in which a family did not work.
     func noteQuery() {
         guard let testDue, clocks.now() >= testDue else { return }
         test()
@@ -315,8 +316,8 @@ extension NAT64 {
 
     /// Ends a discovery without a prefix.
     ///
-    /// If a server failed, this server might have returned the prefix. Then the current prefix
-    /// stays in use, except after a change of the network.
+    /// If a server failed, the current prefix stays in use, because the failed server might have
+    /// returned this prefix. Exception: after a change of the network, no prefix is used.
     private func end(_ results: Results) {
         signal = nil
         if isUnconfirmed || !results.hasFailure { use(nil) }
