@@ -212,8 +212,8 @@ package enum UpstreamLimits {
     /// silent.
     static let silence: Duration = .seconds(1)
 
-    /// After this number of cancelled or expired queries on a connection, new queries use another
-    /// one.
+    /// Number of cancelled or expired queries on a connection after which new queries use another
+    /// connection.
     static let givenUp = 4_096
 
     /// Maximum number of connections to a server that only wait for replies.

@@ -119,8 +119,9 @@ extension HealthTable {
 
     /// Probes an encrypted server at the end of its back-off.
     ///
-    /// The probe does not wait for a query: if no query arrives during an outage, the first queries
-    /// after the outage would go to an unencrypted server.
+    /// A timer starts the probe, so that the probe does not wait for a client's query. Otherwise,
+    /// the server would stay down during a time without queries, and the first queries after this
+    /// time would go to an unencrypted server.
     private func probeLater(_ server: any Forwarding, _ page: Page) {
         guard let end = page.health.backOffEnd else { return }
         page.nextProbe = clocks.timer(end) { [weak self, weak page] in

@@ -22,8 +22,8 @@ package enum ClientLoad: Sendable {
 ///
 /// Unanswered queries of clients do not prove that a server is overloaded. Clients choose the
 /// names, and the authoritative servers of a name can be silent, or answer only some copies of a
-/// query. But a query of a client with a high load counts as a lost sample if the server closes its
-/// connection without a reply to any query.
+/// query. But a query of a client with a high load counts as a lost sample if the server closes the
+/// connection of this query without a reply to any query.
 struct LossSamples {
     /// Moving average of the share of samples without a reply, in units of 1/1024.
     private var lost = 0
@@ -39,7 +39,7 @@ struct LossSamples {
     /// Number of samples that were sent, which determines the question of the next sample.
     private var count = 0
 
-    /// True if the latest sample got an error reply, or the server closed its connection.
+    /// True if the latest sample got an error reply, or the server closed the sample's connection.
     ///
     /// Then the next sample is sent later than usual, because the server may limit the rate of
     /// error replies, and because each new connection costs CPU time.
@@ -87,7 +87,7 @@ struct LossSamples {
     /// Delays the next sample, because the server could not be reached.
     mutating func pause(now: Instant) { next = now + UpstreamLimits.firstRest }
 
-    /// Returns true if more than 1/8 of the samples was lost; nil if the server answers no samples.
+    /// Returns true if more than 1/8 of the samples are lost; nil if the server answers no samples.
     ///
     /// A server that answers no samples has failed, or does not answer the questions of samples. So
     /// missing replies of such a server do not show an overload.

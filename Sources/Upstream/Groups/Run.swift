@@ -23,15 +23,15 @@ final class Run: Attempt {
     /// Servers that returned an error response, each with the start of its first failed attempt.
     private var declined: [(server: any Forwarding, error: UpstreamError, began: Instant)] = []
 
-    /// Servers that get no query, even after `beginAgain`; see `UpstreamGroup.ask`.
+    /// Servers to avoid, also after `beginAgain`; see `avoided` of `UpstreamGroup.ask`.
     var avoided: [any Forwarding] = []
 
-    /// Attempt with the answer that is the result; nil for the first attempt or no answer.
+    /// Attempt that got the answer; nil if the first attempt got the answer, or without an answer.
     private var winner: (server: Int, number: Int)?
 
     private var latestError = UpstreamError.timedOut
 
-    /// True if an attempt ended at a limit (`crowded`), so that its server could have answered.
+    /// True if a limit ended an attempt (`crowded`): the attempt's server could have answered.
     private var isCrowded = false
 
     /// True if the error of an attempt was `clientCrowded`.
@@ -224,7 +224,7 @@ final class Run: Attempt {
         latestError = error
         let hasDeclined = declined.contains { $0.server === server }
         guard !error.isCrowded else {
-            // If the server has declined this query before, the result is this error, not
+            // If the server has declined this query before, the result is the server's error, not
             // `crowded`.
             if !hasDeclined { isCrowded = true }
             if error == .clientCrowded { isClientCrowded = true }

@@ -32,7 +32,7 @@ struct ServerHealth: Sendable, Hashable {
     /// Smoothed latency of answers to clients, for display.
     private(set) var latency: Duration?
 
-    /// Measured round trip, or the latency of an answer since this measurement, if that is shorter.
+    /// Lower of the measured round trip and the shortest latency of an answer since then.
     ///
     /// An answer can only lower this value: clients may query names that resolve slowly.
     private var shortest = UpstreamLimits.firstRoundTrip
@@ -51,7 +51,7 @@ struct ServerHealth: Sendable, Hashable {
 
     private var declines = 0
 
-    /// Start of the first unanswered attempt that caused a probe after the server's last reply.
+    /// Start of the first unanswered attempt, since the server's last reply, that caused a probe.
     private var suspectedSince: Instant?
 
     /// Time of the last query of a client with a high load.

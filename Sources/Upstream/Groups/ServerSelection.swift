@@ -3,7 +3,7 @@
 /// Order in which a group queries its servers.
 ///
 /// Protected servers come first, then other configured servers, then the servers of a
-/// ``LearnedUpstream``. Latency only changes the order of servers of one kind.
+/// ``LearnedUpstream``. Latency changes only the order of servers of the same kind.
 struct ServerSelection: Sendable, Hashable {
     struct Entry: Sendable, Hashable {
         var isProtected: Bool

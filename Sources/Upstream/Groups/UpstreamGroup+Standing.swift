@@ -2,7 +2,7 @@
 internal import Net
 
 extension UpstreamGroup {
-    /// Server of a group, with the information if a query that arrives now would use the server.
+    /// Server of a group: its condition, and its use by a query that arrives now.
     package struct Standing: Sendable {
         package let server: any Forwarding
         package let condition: ServerCondition
@@ -10,7 +10,7 @@ extension UpstreamGroup {
         /// False if the server is excluded.
         package let isUsed: Bool
 
-        /// Protected server because of which this unprotected server is excluded; nil for none.
+        /// Protected server that causes the exclusion of this unprotected server; nil for none.
         package let blocker: (name: String, isPaused: Bool)?
     }
 

@@ -28,8 +28,8 @@ package final class UpstreamGroup {
         learned = members.compactMap { $0 as? LearnedUpstream }
         latestRoster = UpstreamRoster(members, health, version: Self.version(of: learned))
         alarm = Alarm(health.clocks)
-        // Not `weak`, which would make each reference to the group expensive; `deinit` ends the
-        // alarm.
+        // The reference is not `weak`, because an object with weak references has a slower
+        // reference count. `deinit` ends the alarm.
         alarm.action = { [unowned self] in tick() }
     }
 

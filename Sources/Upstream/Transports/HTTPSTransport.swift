@@ -23,8 +23,7 @@ package final class HTTPSTransport: UpstreamTransport {
     /// Time of the last reply, or of the last request for a new connection.
     private var lastRenewed: Instant?
 
-    /// Sending time of the first query since the last reply or error; nil if there was no query
-    /// since.
+    /// Time of the first query after the last reply or error; nil if no such query was sent.
     private var silentSince: Instant?
 
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.checkSilence() }

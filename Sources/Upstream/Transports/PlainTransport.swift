@@ -122,7 +122,7 @@ extension PlainTransport {
         for (attempt, error) in late { attempt.end(.failure(error)) }
     }
 
-    /// Starts a mixed-case check, unless one is in flight or the server answered one recently.
+    /// Starts a mixed-case check, unless a check is in flight or was answered recently.
     private func testCase(until deadline: Instant) {
         let now = clocks.now()
         if let caseTestedAt, now - caseTestedAt < UpstreamLimits.caseTestSpacing { return }

@@ -37,7 +37,7 @@ final class StreamExchanger {
     /// Purposes that use the connection of another purpose (`host`) until a certain time.
     ///
     /// A purpose is added if the server, which limits connections, accepts no separate connection
-    /// for it. The purpose is removed after a reply on a separate connection.
+    /// for this purpose. The purpose is removed after a reply on a separate connection.
     var sharing: [Purpose: (host: Purpose, until: Instant)] = [:]
 
     /// True if a reply has arrived before the reply to an earlier query on the same connection.

@@ -70,7 +70,7 @@ final class UpstreamTransfers {
             isVerified = network?.isProven ?? true
         }
 
-        /// True if this client uses fewer connections than `other`: now, or on average.
+        /// True if this client runs fewer transfers than `other`; if equal, fewer on average.
         func usesFewer(than other: Client) -> Bool {
             (running, load) < (other.running, other.load)
         }
@@ -140,8 +140,7 @@ final class UpstreamTransfers {
     /// Adds a transfer of `client`; at a limit, the new transfer replaces an older transfer.
     ///
     /// Returns nil at a limit if no older transfer can be replaced. A repetition never replaces a
-    /// transfer. For a repetition, the limit is an eighth lower, because the last transfers are for
-    /// new queries.
+    /// transfer, and has lower limits (`hasSpace`), because the last transfers are for new queries.
     ///
     /// - Parameters:
     ///   - client: nil for the daemon itself.
@@ -338,8 +337,8 @@ extension UpstreamTransfers {
     /// Returns the index of the next transfer to start, of a client for which `matches` is true.
     ///
     /// Unproven clients come first until they use a quarter of the connections. Then proven clients
-    /// come first, because one host can forge many unproven clients. In each group, the client with
-    /// the fewest connections comes first.
+    /// come first, because one host can forge the addresses of many unproven clients. In each
+    /// group, the client with the fewest connections comes first.
     private func firstWaiting(where matches: (Client) -> Bool) -> Int? {
         let now = clocks.now()
         let isProvenFirst = unverifiedRunning >= UpstreamLimits.unprovenConnections

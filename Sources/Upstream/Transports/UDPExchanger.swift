@@ -32,7 +32,7 @@ final class UDPExchanger {
 
     fileprivate var alarm: Alarm {
         if let madeAlarm { return madeAlarm }
-        // Not `weak`, which would make each reference to the exchanger expensive.
+        // Not `weak`, because an object with weak references has a slower reference count.
         let made = Alarm(clocks) { [unowned self] in expire() }
         madeAlarm = made
         return made
