@@ -72,8 +72,9 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the additional number of the upstream `number` as the fallback of `vendor`; registers
-    /// the additional number if it is new.
+    /// Returns the additional number of the upstream `number` as the fallback of `vendor`.
+    ///
+    /// Registers the additional number if it is new.
     func number(_ number: UInt16, after vendor: String) -> UInt16 {
         self.number(name(number), vendor: vendor)
     }
