@@ -26,7 +26,7 @@ extension Resolver {
     /// The caller calls this function before the load of a snapshot, and the returned function
     /// after the load. If the hosts or the domains changed during the load, the returned function
     /// returns a sweep, which removes the restored answers that contradict the new hosts or
-    /// domains. Otherwise, it returns nil.
+    /// domains. Otherwise, the returned function returns nil.
     package func changesDuringLoad() -> @ServiceLoop () -> CacheSweep? {
         let (former, formerDomains) = (hosts, activeRoutes.domains)
         return { [self] in

@@ -143,8 +143,8 @@ package final class VendorStage {
 
     /// Calls the first of `vendors`.
     ///
-    /// - Parameter ended: function that is called before `completion`. It gets the vendor's reply,
-    ///   or nil after a failure.
+    /// - Parameter ended: function that is called before `completion`, with the vendor's reply, or
+    ///   with nil after a failure.
     func call(
         _ vendors: ArraySlice<VendorClient>,
         _ work: Work,
