@@ -60,7 +60,7 @@ package enum UpstreamLimits {
 
     /// Timeout of a probe of an encrypted server that has not answered yet.
     ///
-    /// Enough for a new connection, with three round trips, in a network with a round trip of 0.8 s.
+    /// Enough for a new connection (three round trips) in a network with a round trip of 0.8 s.
     static let firstProbeTime: Duration = .milliseconds(2_500)
 
     /// Minimum interval between probes of one server.

@@ -7,8 +7,8 @@ internal import Upstream
 /// the portal.
 ///
 /// The mode is a route for all names except static hosts, special names, names in routing domains
-/// of links, and names of routes with `fallback: none`. Answers of this route have a short TTL. They
-/// are not stored in the cache, and queries for this route do not use the cache.
+/// of links, and names of routes with `fallback: none`. Answers of this route have a short TTL, and
+/// are not stored in the cache. Queries of this route do not use the cache.
 struct PortalMode {
     let end: Instant
     let match: RouteTable.Match

@@ -17,7 +17,7 @@ struct DenialFilter {
     /// Maximum seconds for which an upstream's NXDOMAIN or NODATA is cached if no vendor answered.
     let unconfirmedLifetime: UInt32
 
-    /// Returns an upstream's answer to `query`; NODATA replaces NXDOMAIN if vendors may know the name.
+    /// Returns an upstream's answer; NODATA replaces NXDOMAIN if vendors may know the name.
     ///
     /// NXDOMAIN is not replaced if `isVendorEmpty` is true, or if a cached NXDOMAIN shows that the
     /// vendors have no address of the name. If no vendor has answered, NXDOMAIN and NODATA are not

@@ -196,8 +196,8 @@ extension HealthTable {
 
     /// Sends a loop probe, a query for a random name, to `server` unless a probe was sent recently.
     ///
-    /// Only an attempt that took at least ``UpstreamLimits/loopTime`` causes a loop probe, because a
-    /// query in a loop ends by a timeout, and not by a fast error.
+    /// Only an attempt that took at least ``UpstreamLimits/loopTime`` causes a loop probe, because
+    /// a query in a loop ends by a timeout, and not by a fast error.
     ///
     /// - Parameter began: the start of the failed attempt.
     func seekLoop(through server: any Forwarding, failedSince began: Instant) {

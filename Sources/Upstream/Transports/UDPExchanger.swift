@@ -63,8 +63,8 @@ final class UDPExchanger {
         } catch {
             let failure = UpstreamError(error)
             guard error == .noPort else { return attempt.end(.failure(failure)) }
-            // A local user can hold all UDP ports, so the query is sent over TCP. If TCP fails, too,
-            // the attempt ends with the error of UDP, because the server may serve only UDP.
+            // A local user can hold all UDP ports, so the query is sent over TCP. If TCP also
+            // fails, the attempt ends with the error of UDP, because the server may serve only UDP.
             transport.repeatOverStream(attempt) { _ in attempt.end(.failure(failure)) }
         }
     }
