@@ -47,8 +47,8 @@ extension Alibaba {
 
     /// Returns the member `data`, decrypted if the request was encrypted.
     ///
-    /// The reply must have the encryption of the request (`mode`), because an attacker could send a
-    /// forged reply in plain text.
+    /// The `mode` (encryption) of the reply must be the mode of the request. Otherwise, an attacker
+    /// could forge a reply in plain text.
     private func data(of json: JSONValue) throws(VendorError) -> JSONValue {
         let mode =
             if let mode = json["mode"] {

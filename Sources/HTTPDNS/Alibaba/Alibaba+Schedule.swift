@@ -6,7 +6,8 @@ package import Net
 extension Alibaba: AddressScheduling {
     private static let scheduleRefresh = Duration.seconds(8 * 3_600)
 
-    /// Maximum age of a server list that was received without TLS: an attacker can forge this list.
+    /// Maximum age of a server list that was received without TLS; short, because an attacker can
+    /// forge this list.
     private static let unauthenticatedRefresh = Duration.seconds(600)
 
     package static func scheduleRefresh(usesTLS: Bool) -> Duration {
@@ -57,8 +58,8 @@ extension Alibaba: AddressScheduling {
 
     /// Returns the servers of one family; the lists of addresses and ports have the same order.
     ///
-    /// A reply without TLS can be forged. Its servers may have only the default port or the port of
-    /// `scheduler` (the queried server).
+    /// Without TLS, an attacker can forge the reply. Therefore, the function then ignores servers
+    /// with other ports than the default port and the port of `scheduler` (the queried server).
     private func servers(
         in json: JSONValue,
         _ key: String,

@@ -115,7 +115,7 @@ extension Alibaba {
     /// - Parameters:
     ///   - secret: at least 32 hexadecimal digits; nil for unsigned requests.
     ///   - aesKey: 32 hexadecimal digits.
-    ///   - tlsName: name or address in the certificate; nil for one of `tlsNames`.
+    ///   - tlsName: name or address in the certificate; nil to try all of `tlsNames`.
     ///   - parameters: custom parameters; names without `sdns-`.
     package init(
         account: String,

@@ -45,7 +45,8 @@ package struct UsageRecord: Sendable, Hashable {
 
     /// Calls and units of ``latestDay`` when the clock last moved to or away from this day.
     ///
-    /// `aheadOfMonth` is the number of units used in the month of ``latestDay`` at the same time.
+    /// `aheadOfMonth` is the number of units that were used in the month of ``latestDay`` at the
+    /// time of this move.
     package var ahead = UsageAmount.none
     package var aheadOfMonth: UInt64 = 0
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Circuit breaker of a vendor account, opened by the operator or by a refusal of all servers.
+/// Circuit breaker of a vendor account; opens if the operator pauses the vendor, or if all servers
+/// refuse the account.
 ///
-/// The refusal blocks all calls for some minutes, because the vendor may penalize further attempts.
-/// Then a health probe tests the account.
+/// After a refusal, the client sends no call for some minutes, because the vendor may penalize
+/// further attempts. Then a health probe tests the account.
 struct AccountBreaker: Sendable, Hashable {
     enum Refusal: Sendable, Hashable {
         case byOperator

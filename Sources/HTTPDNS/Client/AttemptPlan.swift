@@ -147,11 +147,11 @@ extension AttemptPlan {
         return running.isEmpty ? end() : nil
     }
 
-    /// Sends a request, which lasts for `timeout` at most.
+    /// Returns the move that sends a request, which lasts for `timeout` at most.
     ///
-    /// The first request does not end at ``deadline``, because the vendor would still process a
-    /// cancelled request. Each further request ends at ``deadline`` or at the end of the first
-    /// request's `timeout`, whichever is later.
+    /// ``deadline`` does not end the first request, because the vendor would process this request
+    /// even after its cancellation. Each further request ends at ``deadline`` or at the end of the
+    /// first request's `timeout`, whichever is later.
     private mutating func ask(
         _ server: SocketAddress,
         fresh: Bool,

@@ -2,19 +2,21 @@
 internal import DNSWire
 internal import Net
 
-/// Servers that miss the names of a client, and are therefore not the first servers of its calls.
+/// Servers that miss the names of a client, and therefore do not get the client's calls first.
 ///
 /// A server can answer health probes, but not the names of a client, for example because it stops
 /// replying on used connections. Probes then do not replace the server, and each name waits for a
 /// hedged request. Each client has its own list, because a client can choose names that only one
 /// of the servers answers. All clients that are not proven have one common list.
 ///
-/// A server misses a call if it fails, or if it has not answered within `hedge-after` when another
-/// server answers. A call that no server answers shows nothing about a server, and clears the list
-/// of the client: the new order may be the cause. Each missed call adds ``HedgeBudget/callsPerHedge``
-/// to the score of the server, and each call that it answers within `hedge-after` subtracts 1. A
-/// server with a score of more than `limit` - 1 missed calls is avoided until the time `duration`
-/// has passed. If all servers are avoided, the server with the lowest score is the first.
+/// A server misses a call if the server fails, or if another server answers and this server has
+/// not answered within `hedge-after`. A call that no server answers clears the list of the client,
+/// because the order of servers that the list has changed may be the cause.
+///
+/// Each missed call adds ``HedgeBudget/callsPerHedge`` to the score of the server. Each call that
+/// the server answers within `hedge-after` subtracts 1. If the score is more than (`limit` - 1) ×
+/// ``HedgeBudget/callsPerHedge``, the client avoids the server for the time `duration`. If the
+/// client avoids all servers, the server with the lowest score is the first.
 struct AvoidedServers: Sendable {
     static let serversPerClient = 16
 
@@ -38,10 +40,10 @@ struct AvoidedServers: Sendable {
         (self.limit, self.duration) = (limit, duration)
     }
 
-    /// If the client avoids the first server of `order`, puts a better healthy server before it.
+    /// Puts a healthy server with a lower score first if the client avoids `order[0]`.
     ///
-    /// The avoided server is then second, so that it still gets each call that the other server
-    /// does not answer.
+    /// The avoided server is then second, so that this server still gets each call that the new
+    /// first server does not answer.
     @inline(__always)
     func apply(
         to order: inout [SocketAddress],

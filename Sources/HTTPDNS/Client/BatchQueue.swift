@@ -45,7 +45,7 @@ package struct BatchQueue: ~Copyable {
 
         fileprivate(set) var questions = ShortArray<Question>()
 
-        /// Other clients that wait for the answers; one set for each element of `questions`.
+        /// Clients other than `client` that wait for the answer, for each element of `questions`.
         fileprivate(set) var others = ShortArray<Set<ClientNetwork?>>()
     }
 
@@ -59,7 +59,7 @@ package struct BatchQueue: ~Copyable {
         /// First client that waited for the name; the name counts against the share of this client.
         let owner: ClientNetwork?
 
-        /// Other clients that wait for the name.
+        /// Clients other than `owner` that wait for the name.
         var others: Set<ClientNetwork?> = []
 
         /// False after the name has left the queue; `Client.lines` may still contain the entry.
@@ -114,7 +114,7 @@ package struct BatchQueue: ~Copyable {
 
         var clients: ArraySlice<Client> = []
 
-        /// Removes the client at `index`; each client before it moves up, so its index increases by 1.
+        /// Removes the client at `index`; the index of each client before it increases by 1.
         mutating func remove(_ index: Int) {
             for place in stride(from: index, to: clients.startIndex, by: -1) {
                 clients[place] = clients[place - 1]
@@ -266,7 +266,7 @@ extension BatchQueue {
         turns[0].isProven == client.isProven ? 0 : 1
     }
 
-    /// Returns the client of the next call, which moves to the end of its group.
+    /// Returns the client of the next call, and moves this client to the end of its group.
     ///
     /// Returns nil if no call may start.
     private mutating func nextClient(_ shares: CallShares) -> Client? {
@@ -310,7 +310,7 @@ extension BatchQueue {
         return best?.index
     }
 
-    /// Removes the entries of a client before the first entry that is still queued.
+    /// Removes the entries of a client that precede the first entry with a queued name.
     ///
     /// Returns false if the client has no queued name.
     private mutating func removeInvalid(of client: Client) -> Bool {

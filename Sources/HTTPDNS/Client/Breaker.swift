@@ -2,11 +2,12 @@
 
 /// Circuit breaker of one server, opened by HTTP status 429, or by a refusal of the account.
 ///
-/// The breaker stays open for `Retry-After`, or for 1 s, doubled after each further 429 up to 60 s.
-/// Then one attempt is admitted. An answer closes the breaker; a 429 opens the breaker again.
+/// The breaker stays open for the time of `Retry-After`. Without this header, the time is 1 s, and
+/// doubles with each further 429, up to 60 s. Then one attempt is admitted: an answer closes the
+/// breaker, a 429 opens the breaker again.
 ///
-/// An attempt that began before the breaker opened cannot close the breaker. If this attempt
-/// returns a 429, the breaker stays open longer only if the `Retry-After` of this 429 ends later.
+/// An attempt that began before the breaker opened cannot close the breaker. A 429 for this attempt
+/// prolongs the pause if the `Retry-After` of this 429 ends later, and has no other effect.
 struct Breaker: Sendable, Hashable {
     struct Pause: Sendable, Hashable {
         var until: Instant
@@ -73,8 +74,8 @@ extension Breaker {
         if pause?.trial == number { pause?.trial = nil }
     }
 
-    /// Closes the breaker after a network change; the 429 may concern only the former source
-    /// address.
+    /// Closes the breaker after a network change, because the vendor may have sent the 429 only for
+    /// the former source address.
     mutating func reset() {
         pause = nil
     }

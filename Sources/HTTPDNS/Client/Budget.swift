@@ -9,8 +9,8 @@ package import Net
 /// reply. Requests are paid from a reservation, which is added to the stored counts in advance. So
 /// after a crash, the counts are too high by at most one reservation, never too low.
 ///
-/// If several DNS clients use a vendor, each has a limit (``FairShare``), and proven and unproven
-/// clients each have a reserve.
+/// If several DNS clients use a vendor, each client has a limit (``FairShare``). One part of the
+/// budget is reserved for proven clients, and another part for clients that are not proven.
 @ServiceLoop
 package struct Budget {
     package struct Receipt: Sendable {
@@ -170,9 +170,9 @@ extension Budget {
 
     /// Amount to reserve in addition to the cost of a request: 0.1 % of the limit.
     ///
-    /// Without a limit: a tenth of the charges in the previous second, at least
-    /// ``ClientLimits/usageBlock``. A larger amount needs fewer accesses to the stored counts. If
-    /// `isReleased`, the amount is zero, because nothing would return the rest of a reservation.
+    /// Without a limit, the amount is a tenth of the charges in the previous second, at least
+    /// ``ClientLimits/usageBlock``. The larger the amount, the fewer accesses to the stored counts.
+    /// If `isReleased`, the amount is zero, because nothing would return the rest of a reservation.
     private var block: UsageAmount {
         guard !isReleased else { return .none }
         let least = ClientLimits.usageBlock

@@ -4,9 +4,9 @@
 ///
 /// If the vendor refuses a request, the request is signed again with the time in the header `Date`
 /// of the reply. The difference between this time and the local time is the *offset*. The offset is
-/// stored only if the vendor accepts the second request. The offset is limited, because an attacker
-/// can replay a request that is signed for a future time until that time. At intervals, a request
-/// that is signed with the local time tests if the offset is still necessary.
+/// stored only if the vendor accepts the second request. The offset has a limit, because a request
+/// that is signed for a future time can be replayed until this time. At intervals, a request that
+/// is signed with the local time tests if the offset is still necessary.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
         case none
@@ -69,8 +69,8 @@ extension ClockSkew {
         repairs += 1
     }
 
-    /// Records an offset above the limit; returns true if no earlier offset above the limit was
-    /// recorded since the vendor accepted a request.
+    /// Records an offset above the limit; returns true for the first one since the vendor last
+    /// accepted a request.
     mutating func refused(_ offset: Int64) -> Bool {
         defer { refusedOffset = offset }
         return refusedOffset == nil

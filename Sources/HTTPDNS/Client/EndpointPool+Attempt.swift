@@ -26,7 +26,7 @@ extension EndpointPool {
 
         case limited(retryAfter: Duration?)
 
-        /// The server refused the account in a probe, and gets no call for this time.
+        /// The server refused the account in a probe, and gets no call for the time `pause`.
         case refused(VendorError, pause: Duration)
 
         /// The attempt was cancelled, or the server is not the cause of the failure.

@@ -43,7 +43,8 @@ extension EndpointPool {
     /// If there are scheduled servers (from the vendor's scheduling service), a call must reach a
     /// working server even if all scheduled servers or all configured servers are silent. For this
     /// reason, the second server is a configured server, and the first three servers include both
-    /// kinds. Servers that have failed since their latest answer come later.
+    /// kinds. If the second server has failed since its latest answer and the third has not, the
+    /// two change places.
     var rotation: [Int] {
         let alternating = alternating
         guard hasScheduled else { return alternating }
@@ -109,7 +110,7 @@ extension EndpointPool {
         return Array(byFailure(candidates).prefix(2))
     }
 
-    /// True for a scheduled server while the current server is a configured one.
+    /// Returns true for a scheduled server, if the current server is a configured server.
     func isPreferred(_ index: Int) -> Bool {
         !endpoints[index].isConfigured && endpoints[currentIndex].isConfigured
     }

@@ -78,7 +78,7 @@ package struct EndpointPool: Sendable, Hashable {
     /// Attempt number of the answer of ``fastest``; 0 if ``fastest`` is nil.
     private(set) var fastestTrial: UInt64 = 0
 
-    /// Time of the next check of the primary (first) server; nil while that server is current.
+    /// Time of the next check (``returnCandidates(_:)``); nil while the first server is current.
     package private(set) var returnAt: Instant?
 
     private(set) var probe: UInt64?
@@ -204,7 +204,7 @@ extension EndpointPool {
             }
             // A probe has a shorter timeout than a call. If a server always answers between these
             // two timeouts, its probes fail, but each answered call clears the count of failures.
-            // So this count alone would never cause a switch to another server.
+            // So without `wasOvertaken`, the daemon would never switch to another server.
             return wasOvertaken(index, now)
         case .failed:
             return failed(attempt, index, times: 1, now)
@@ -224,7 +224,7 @@ extension EndpointPool {
 
     /// Ends a check of a server: makes that server current, or postpones the next check.
     ///
-    /// A server that answered after another server does not become current: it is too slow. Calls
+    /// A server that answered after another server is too slow, and does not become current: calls
     /// to a slow server are hedged, and therefore billed twice.
     private mutating func probeEnded(
         _ attempt: Attempt,
@@ -266,9 +266,8 @@ extension EndpointPool {
         return .switched(from: endpoints[index].address, to: current)
     }
 
-    /// Makes the fastest server current after the current server was too late in several probes.
-    ///
-    /// The necessary number of consecutive probes is ``failuresBeforeSwitch``.
+    /// Makes the fastest server current after the current server was too late in
+    /// ``failuresBeforeSwitch`` consecutive probes.
     private mutating func wasOvertaken(_ index: Int, _ now: Instant) -> Change? {
         endpoints[index].lateTrials += 1
         guard endpoints[index].lateTrials >= failuresBeforeSwitch,
@@ -345,7 +344,7 @@ extension EndpointPool {
 // MARK: - External changes
 
 extension EndpointPool {
-    /// Resets all servers after a network change; then the check of the primary server is due.
+    /// Resets all servers after a network change, and makes the next check (`returnAt`) due now.
     package mutating func networkChanged(now: Instant) {
         for index in endpoints.indices {
             endpoints[index].endPause()

@@ -17,9 +17,10 @@ struct FairShare {
 
     /// Returns true if a client gets a unit, with a reserve for proven and for unproven clients.
     ///
-    /// - A client that is not proven leaves the reserve of proven clients.
-    /// - Until unproven clients have used their reserve, a proven client leaves both reserves.
-    ///   Exception: a proven client with a small part of the units.
+    /// - A client that is not proven cannot use the reserve of proven clients.
+    /// - Until unproven clients have used their reserve, a proven client cannot use either of the
+    ///   two reserves. Exception: a proven client that uses at most an eighth of the free units
+    ///   (`smallPart`).
     ///
     /// - Parameters:
     ///   - reserve: units that each kind of clients has as a reserve.
@@ -37,7 +38,7 @@ struct FairShare {
         return admits(used: used, free: max(0, free - reserved))
     }
 
-    /// A client that uses at most this part of the free units has a small part.
+    /// Divisor of the free units: up to the result, a proven client can use the reserves.
     private static let smallPart = 8
 
     func admits(used: Int, free: Int) -> Bool {

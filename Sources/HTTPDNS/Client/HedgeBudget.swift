@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Limit of hedged requests: one for each ``callsPerHedge`` calls of a client, after a burst.
+/// Limit of hedged requests: one for each ``callsPerHedge`` calls of a client, plus a burst.
 ///
 /// A hedged request is billed like a call. If all servers are slow, hedged requests do not help,
 /// and without a limit, each name would cost two calls. Each client has its own limit, so that a
@@ -11,14 +11,13 @@ internal import DNSWire
 /// Each hedged request adds ``callsPerHedge`` to the debt of its client. Each call of the client
 /// subtracts 1 from the debt, and each period of ``repaymentTime`` also subtracts 1. The debt is at
 /// most `burst` × ``callsPerHedge``. If a client starts n calls in m × ``repaymentTime``, at most
-/// `burst` + (n + m) / ``callsPerHedge`` of these calls have a hedged request. A hedged request that
-/// is answered before the earlier requests of the call does not count, because it helped the
-/// client.
+/// `burst` + (n + m) / ``callsPerHedge`` of these calls have a hedged request. A hedged request
+/// does not count if a server answers this request before the earlier requests of the call, because
+/// the hedged request then helped the client.
 struct HedgeBudget: Sendable {
     static let callsPerHedge = 20
 
-    /// Time that reduces the debt by 1, as a call does; this permits a hedged request every 10
-    /// minutes.
+    /// Time that reduces the debt by 1; permits a hedged request every 10 minutes without calls.
     static let repaymentTime = Duration.seconds(30)
 
     private let burst: Int
@@ -37,7 +36,7 @@ struct HedgeBudget: Sendable {
 
     init(burst: Int) { self.burst = burst }
 
-    /// Client with the limit that applies to `client`.
+    /// Returns the key of the limit for `client`; all clients that are not proven have one key.
     static func key(_ client: ClientNetwork?) -> ClientNetwork? {
         client.isProven ? client : unproven
     }

@@ -104,12 +104,12 @@ final class VendorCall {
 
     /// Failure that a limit of concurrent calls may have caused; nil if there was none.
     ///
-    /// After several failures of this kind: the first one that is not a failure to connect, or, if
-    /// all are failures to connect, the latest one.
+    /// If the call has several of these failures, this is the first failure that is not a failure
+    /// to connect. If all are failures to connect, this is the latest failure.
     var saturation: VendorError?
 
-    /// True if a request failed with an error that neither a limit of calls nor a failure to connect
-    /// can cause.
+    /// True if a request failed, but neither by a failure to connect, nor with an error that a
+    /// limit of concurrent calls can cause.
     var hasOtherFailure = false
 
     var wasAnswered = false
@@ -117,7 +117,7 @@ final class VendorCall {
     /// Servers that answered with HTTP 401, 403 or 429.
     var refusals: [SocketAddress] = []
 
-    /// Hedged requests that count against the limit of ``client``.
+    /// Number of hedged requests that count against the limit of ``client``.
     var hedges = 0
 
     let isTrial: Bool

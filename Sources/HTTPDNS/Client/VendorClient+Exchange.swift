@@ -316,7 +316,6 @@ extension VendorClient {
         return (result, units)
     }
 
-    /// Sends a request; `wasSent` is false if the request was not sent.
     func send(
         _ request: HTTPRequest,
         until deadline: Instant

@@ -250,12 +250,13 @@ extension VendorClient {
             let reason = waitReason(of: clients, free: shares.free - 1)
             late.append((name, failure(reason, of: clients, beginning: batch.client)))
         }
-        // The call begins first, because an answer can begin another lookup of this vendor (DNS64).
+        // The call begins before `answer` runs, because a completion handler can begin another
+        // lookup at this vendor (DNS64).
         if !names.isEmpty { begin(names, of: batch.client, now) }
         for (name, failure) in late { answer(name, failure) }
     }
 
-    /// True if a reply would probably arrive after the deadline of the name.
+    /// Returns true if a reply would probably arrive after the deadline of the name.
     ///
     /// A call for such a name would be billed, but would help no client. A name with at least
     /// ``VendorLimits/fairWait`` left is never too late. Otherwise, a client that queries slow
@@ -299,7 +300,8 @@ extension VendorClient {
         }
         let queued = pending.values.lazy.filter { $0.call == nil }
         let next = queued.compactMap(\.firstDeadline).min()
-        // Each search reads the whole queue, so deadlines that are close together share one search.
+        // Each search reads the whole queue, so one search expires all lookups with deadlines that
+        // are close together.
         queueAlarm.set(next.map { max($0, now + ClientLimits.queueGrain) })
     }
 }

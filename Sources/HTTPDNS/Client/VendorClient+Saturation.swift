@@ -24,7 +24,7 @@ struct HeldNames: Sendable {
 }
 
 extension VendorClient {
-    /// True if a limit of concurrent calls is the likely cause of a failure.
+    /// Returns true if a limit of concurrent calls is the likely cause of a failure.
     ///
     /// Other calls must have earlier requests to the server in flight: if the server were broken,
     /// these requests would have failed first. After a failure that the queried name can cause (any
@@ -55,15 +55,19 @@ extension VendorClient {
 
     /// Removes and returns the names of a failed call that are retried after another call ends.
     ///
-    /// Returns no names if a limit of concurrent calls is not the likely cause of the failure, or
-    /// if another request of the call failed for a different reason, because each retry could then
-    /// be billed. Never returns a name that the next vendor gets (``PendingLookup/hasNext``).
+    /// Returns no names in two cases:
     ///
-    /// If a limit is the likely cause, `shares.limit` is reduced to the number of other calls in
-    /// flight, but only after a call that could not connect, or a probe that the vendor refused:
+    /// - A limit of concurrent calls is not the likely cause of the failure.
+    /// - Another request of the call failed for a different reason: each retry could then be
+    ///   billed.
     ///
-    /// - A call that the vendor refused does not reduce the limit, because its name can be the
-    ///   cause.
+    /// Never returns a name that the next vendor gets (``PendingLookup/hasNext``).
+    ///
+    /// If a limit is the likely cause, also reduces `shares.limit` to the number of other calls in
+    /// flight. Exceptions:
+    ///
+    /// - A call that the vendor refused does not reduce the limit, because the queried name can be
+    ///   the cause.
     /// - A probe that could not connect does not reduce the limit, because idle connections of the
     ///   daemon can be the cause.
     func takeRetriable(from call: VendorCall) -> [PendingName] {
@@ -120,7 +124,7 @@ extension VendorClient {
 }
 
 extension VendorError {
-    /// Minimum number of other calls in flight with which the error shows a limit of such calls.
+    /// Minimum number of other calls in flight for the error to show a limit of concurrent calls.
     ///
     /// A 429 with fewer calls in flight shows a rate limit, which needs a pause instead.
     fileprivate var callsOfSaturation: Int { if case .limited = self { 4 } else { 1 } }

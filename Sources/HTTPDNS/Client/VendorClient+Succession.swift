@@ -6,9 +6,9 @@ internal import Net
 extension VendorClient {
     /// Takes over the state of `old`, the client of this vendor under earlier settings.
     ///
-    /// Budget, rate and clock offset are kept only for the same account, and the client address
-    /// only for the same client subnet. The health of servers is not kept. Calls in flight continue
-    /// in `old`, but count in the statistics of this client.
+    /// Keeps budget, rate, clock offset, hedging debts and avoided servers only for the same
+    /// account. Keeps the client address only for the same client subnet. Does not keep the health
+    /// of servers. Calls in flight continue in `old`, but count in the statistics of this client.
     package func takeOver(from old: VendorClient, hasSameAccount: Bool) {
         old.settlePredecessor()
         predecessor = old

@@ -61,8 +61,8 @@ extension VendorClient {
     /// Maximum wait for the answer to a health probe, which needs a new connection.
     ///
     /// On a long network path, the handshake and the reply need up to four round trips. The median
-    /// latency shows the round trip. While the vendor is silent, a long wait delays nothing, because
-    /// names use another source.
+    /// latency is an estimate of one round trip. While the vendor is silent, a long wait delays no
+    /// name, because other sources then answer the names.
     private var trialTimeout: Duration {
         let usual = max(settings.timeout / 2, min(settings.timeout, VendorLimits.fairWait))
         let median = record(of: pool.current)?.latency.median ?? .zero
@@ -70,7 +70,7 @@ extension VendorClient {
         return max(usual, isSilent ? longest : min(median * 5, longest))
     }
 
-    /// Brings forward the health probe for calls without a reply, because names are queued.
+    /// Makes the health probes for calls without a reply start earlier, because names are queued.
     func suspectCalls() {
         guard hasQueuedFallback, suspectedCalls != callsBegun else { return }
         suspectedCalls = callsBegun
@@ -111,9 +111,9 @@ extension VendorClient {
     /// Returns the time until which a name waits for this vendor; nil to use the fallback now.
     ///
     /// - A name in a call waits until the call has lasted for `delay` (`fallback-after`).
-    /// - If this vendor is protected and the fallback is not, and the call needs a new connection,
-    ///   `delay` begins when the connection is open. The handshake then may last until
-    ///   ``ClientLimits/handshakePatience`` after `delay`.
+    ///   Exception: this vendor is protected, the fallback is not, and the call needs a new
+    ///   connection. Then `delay` begins when the connection is open. The wait for the connection
+    ///   ends `delay` plus ``ClientLimits/handshakePatience`` after the start of the call.
     /// - A queued name waits for `delay` plus ``ClientLimits/queuePatience`` at most, because
     ///   clients can occupy all calls with other names.
     /// - If this vendor is protected and the fallback is not, a queued name waits until its
@@ -155,7 +155,8 @@ extension VendorClient {
         // that the vendor still replies.
         let recent = max(oldest.start, now - ClientLimits.trialPatience)
         if silence.hasReceived(since: recent) { return check }
-        // If the client of the oldest call may not spend more, the probe is charged to the daemon.
+        // If the client of the oldest call has used up its share of the budget, the probe is
+        // charged to the daemon.
         beginTrial(of: spentBudget(of: oldest.client, now) == nil ? oldest.client : nil)
         guard isResponsive else { return nil }
         guard mayLeave else { return check }

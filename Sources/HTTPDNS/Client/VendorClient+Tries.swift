@@ -97,7 +97,7 @@ extension VendorClient {
         }
     }
 
-    /// Records for the order of servers that a request was answered first.
+    /// Updates the avoided servers and the hedging debt of the client after the first answer.
     private func noteOrder(_ first: VendorCall.RunningTry, of call: VendorCall, _ now: Instant) {
         let server = first.attempt.server
         call.wasAnswered = true

@@ -36,7 +36,7 @@ extension VendorClient {
         return true
     }
 
-    /// True if a name waits because its clients have used up their shares of the calls.
+    /// Returns true if a name waits because its clients have used up their shares of the calls.
     package func waitsForShare(
         _ name: Name,
         _ families: Families,

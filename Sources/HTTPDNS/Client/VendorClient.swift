@@ -162,9 +162,9 @@ package final class VendorClient {
             store: usage
         )
         pace = RateLimiter(perSecond: settings.callsPerSecond)
-        // One DNS client can use half of the concurrent calls, and this vendor client can hedge
-        // each of these calls. After `retriesBeforeSwitch` hedged requests, the calls of this DNS
-        // client avoid a slow server.
+        // The burst is enough to hedge all calls of one DNS client (half of the concurrent calls),
+        // and is at least `retriesBeforeSwitch`: after this number of hedged requests, the calls of
+        // the DNS client avoid a slow server.
         hedges = HedgeBudget(
             burst: max((settings.concurrentCalls + 1) / 2, settings.retriesBeforeSwitch)
         )
@@ -311,7 +311,8 @@ extension VendorClient {
         /// Servers that return the addresses of further servers; never empty.
         package var servers: [SocketAddress]
 
-        /// Time after which a list of servers is requested again, unless it expires earlier.
+        /// Time after which a list of servers is requested again, if the list does not expire
+        /// earlier.
         package var refresh: Duration
 
         package init(servers: [SocketAddress], refresh: Duration = ClientLimits.addressLifetime) {
@@ -330,8 +331,8 @@ extension VendorClient {
 
         case refused(VendorError, pause: Duration)
 
-        /// Difference in seconds between the vendor's clock and the local clock (positive: the
-        /// vendor's clock is ahead), which exceeds `limit`.
+        /// The difference in seconds between the vendor's clock and the local clock exceeds
+        /// `limit`; positive if the vendor's clock is ahead.
         case clockRefused(Int64, limit: Int64)
 
         case budgetSpent(Budget.Rule)

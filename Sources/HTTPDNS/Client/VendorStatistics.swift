@@ -32,7 +32,7 @@ package struct VendorStatistics: Sendable, Hashable {
     /// The estimate assumes that clients query each name all the time.
     package var unitsAtAdvisedTTL = 0.0
 
-    /// Part of `units.atMost` for IPv6 addresses; 0 unless the vendor bills by family.
+    /// Part of `units.atMost` for IPv6 addresses; 0 if the vendor does not bill by family.
     package var unitsForV6: UInt64 = 0
 
     package var unitsByRoute: [String: UnitRange] = [:]

@@ -35,7 +35,8 @@ package struct Tencent: Vendor {
 
     package var trialName: Name { .trial(origin.name ?? "www.dnspod.cn") }
 
-    /// Returns the codec with `expires` inverted after a 401; the account may require an expiry.
+    /// Returns the codec with `expires` inverted after a 401, because some accounts require an
+    /// expiry time, and other accounts may refuse it.
     package func alternative(after error: VendorError) -> (any Vendor)? {
         guard case .unauthorized(status: 401, _) = error else { return nil }
         var other = self

@@ -17,9 +17,10 @@ package protocol Vendor: Sendable {
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest
 
-    /// Returns one answer for each name of `lookup`, in order; empty for a name that `reply` lacks.
+    /// Returns one answer for each name of `lookup`, in the order of the names.
     ///
-    /// An empty answer without `denial` may mean NXDOMAIN, NODATA, or an unregistered name.
+    /// The answer is empty if `reply` lacks the name. An empty answer without `denial` may mean
+    /// NXDOMAIN, NODATA, or an unregistered name.
     func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
 
     /// Name for health probes; clients cannot choose this name, and it need not have addresses.

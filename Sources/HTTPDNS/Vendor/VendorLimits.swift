@@ -58,7 +58,7 @@ package enum VendorLimits {
 
     package static let scheduleLifetime: Int64 = 60
 
-    /// Time without a reply after which a timeout counts as a failure of the server.
+    /// Minimum time for a reply: a timeout after a shorter time is not a failure of the server.
     ///
     /// Tencent Cloud document 379/95500 recommends 500 ms for a first request.
     package static let fairWait = Duration.milliseconds(500)

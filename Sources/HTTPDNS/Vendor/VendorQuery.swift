@@ -7,7 +7,7 @@ package struct VendorQuery: Sendable, Hashable {
 
     package var families: Families
 
-    /// Client address to send; the vendor selects answers for this address, not the source address.
+    /// Client address to send; the vendor selects answers for it, not for the source address.
     package var clientSubnet: IPAddress?
 
     /// Parameters of the route; nil for the vendor's settings.
