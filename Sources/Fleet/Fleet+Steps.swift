@@ -30,7 +30,7 @@ extension Fleet {
             "PX",
             "\(Int(milliseconds))"
         )
-        // The claim includes a second read, because another host may have stored its answer
+        // The reads are sent again with the claim, because another host may have stored its answer
         // since the first read.
         link.send(
             [claim] + reads(lookUp),

@@ -8,7 +8,8 @@ package enum FleetLimits {
     /// Maximum octets of a host's name; longer names are cut.
     package static let machineOctets = 64
 
-    /// Maximum octets of a string that is read and discarded, because it is too long for a value.
+    /// Maximum octets of a string that is too long for a value, and is therefore discarded; a
+    /// longer string ends the connection.
     static let skippedOctets = 1 << 20
 
     static let replyOctets = 512 << 10
@@ -115,7 +116,7 @@ package enum FleetLimits {
     /// Time from the start of a connection to the first confirmation.
     static let firstConfirmation: Duration = .seconds(3)
 
-    /// Number of hosts with which the daemon calculates if Redis reports an even larger number.
+    /// Maximum number of hosts; the daemon reduces a larger number in a reply of Redis to this one.
     package static let mostMembers = 1_000_000
 
     /// Maximum number of hosts that the statistics of a vendor list by name.

@@ -211,7 +211,7 @@ private struct Signals {
     /// Sources of the signals; libdispatch stops a source that has no reference.
     private let sources: [any DispatchSourceSignal]
 
-    /// Returns when all signals are registered: libdispatch loses signals that arrive before.
+    /// Returns when all signals are registered: libdispatch loses signals that arrive earlier.
     init(_ numbers: [Int32]) async {
         let (stream, continuation) = AsyncStream<Int32>.makeStream()
         var sources: [any DispatchSourceSignal] = []

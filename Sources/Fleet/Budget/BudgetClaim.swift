@@ -20,7 +20,7 @@ package struct BudgetClaim: Sendable, Hashable {
         /// Sum of the claims of all hosts in the latest reply of Redis.
         package var total: UInt64 = 0
 
-        /// Amount allowed beyond the claim; zero after a reply of Redis for the same day or month.
+        /// Amount allowed beyond the claim; zero after a reply of Redis for the current period.
         fileprivate(set) var share: UInt64 = 0
 
         package init(most: UInt64) { self.most = most }
@@ -47,9 +47,9 @@ package struct BudgetClaim: Sendable, Hashable {
 
         /// Permits a quarter of the host's equal part: the limit divided by the number of hosts.
         ///
-        /// All hosts together can thus use a quarter of the limit without a claim. The hosts exceed
-        /// the limit only if some hosts spend more than three quarters of the limit before Redis
-        /// has confirmed the first claim of another host.
+        /// All hosts together can thus use a quarter of the limit without a claim. Their use
+        /// exceeds the limit only if some hosts claim and spend more than three quarters of the
+        /// limit before Redis has confirmed the first claims of the other hosts.
         fileprivate mutating func beginDay(_ members: Int) {
             share = most / UInt64(4 * members)
         }
@@ -106,8 +106,8 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Begins a new day; resets the daily claims, and in a new month the monthly claim.
     ///
-    /// With Redis, this host can then use a quarter of the limit divided by the number of hosts,
-    /// until Redis confirms a claim.
+    /// With Redis, this host can then use a quarter of its equal part until Redis confirms a claim.
+    /// Without Redis, this host can then use its share.
     package mutating func begin(day: Int64, month: Int64) {
         guard day != self.day else { return }
         let isSameMonth = month == self.month
@@ -122,7 +122,7 @@ package struct BudgetClaim: Sendable, Hashable {
         }
     }
 
-    /// Returns the amount of each limit that is left for this host; nil for a missing limit.
+    /// Returns the amount of each limit that is left for this host; nil if there is no such limit.
     ///
     /// With Redis, the result is the unused part of the claim, plus the amount that no host has
     /// claimed. Without Redis, the result is the unused part of the claim, plus the share.

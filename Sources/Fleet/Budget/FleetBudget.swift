@@ -121,8 +121,8 @@ package final class FleetBudget {
 
     /// Updates all claims of this host.
     ///
-    /// Gives back the parts of claims that this host does not need, reads the sums of all
-    /// hosts, and restores claims that Redis has lost.
+    /// Gives back the parts of claims that this host does not need, reads the sums of the claims of
+    /// all hosts, and restores claims that Redis has lost.
     private func confirm() {
         alarm.set(clocks.now() + FleetLimits.confirmation)
         for vendor in entries.keys { askForUse(vendor) }
@@ -182,8 +182,8 @@ package final class FleetBudget {
             let amounts = Self.amounts(list, entry.account.limits, indices, use)
         else { return }
         entries[vendor]?.claim.take(amounts, members: link.members, isSettled: link.isSettled)
-        // If `lost` ran before this reply came, the claim is divided into shares again here,
-        // because `lost` runs only once while Redis is unreachable.
+        // `claim.take` has ended the use of the share. If `lost` ran before this reply came, the
+        // claim needs the share again, and `lost` runs only once while Redis is unreachable.
         if !link.isUsable { entries[vendor]?.claim.lose(members: link.members) }
         guard let claim = entries[vendor]?.claim else { return }
         // If no limit is completely claimed, this host can claim more without a pause.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Estimate of the Redis clock; all hosts use the Redis clock instead of their own.
+/// Estimate of the Redis clock; all hosts use the Redis clock instead of their own clocks.
 struct EngineClock: Sendable, Hashable {
     /// Time of the Redis clock at `instant`, in milliseconds since 1970.
     private let milliseconds: Int64

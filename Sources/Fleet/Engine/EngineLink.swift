@@ -22,8 +22,10 @@ final class EngineLink {
     /// Latest failure; kept after a recovery.
     private(set) var lastError: EngineError?
 
-    /// Called with nil when the link has connected, and with the error when the connection is lost
-    /// or the first attempt fails.
+    /// Called with nil when Redis becomes usable, and with the error when Redis becomes unusable.
+    ///
+    /// Redis is usable while the link is connected and the circuit breaker is closed. Also called
+    /// if the first attempt to connect fails.
     var onChange: (@ServiceLoop (EngineError?) -> Void)?
 
     /// Called after each new connection; the argument is the list of flushes that Redis stores.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State machine of one lookup of a shared answer, which uses no clock and no network.
+/// State machine of one lookup of a shared answer, without clock and network.
 ///
 /// Each host reads the shared answer (the *value*), then claims a lease in Redis. The host that
 /// gets the lease is the *leader*: the leader calls the vendor, stores the answer, sends the answer
-/// to the other hosts, and releases the lease. The other hosts wait for this message. If the
-/// message does not arrive before the end of the wait, these hosts call the vendor themselves. The
-/// time limit of the wait also covers the read and the claim, so that a slow Redis server does not
-/// prolong a lookup.
+/// to the other hosts, and releases the lease. The other hosts wait for the leader's message with
+/// the answer. If this message does not arrive before the end of the wait, these hosts call the
+/// vendor themselves. The time limit of the wait includes the time of the read and the claim, so
+/// that a slow Redis server does not prolong a lookup.
 struct LeaseMachine: Hashable, Sendable {
     enum Phase: Hashable, Sendable {
         case reading
@@ -86,7 +86,7 @@ struct LeaseMachine: Hashable, Sendable {
             return []
         case (.calling, .callEnded(let hasValue)):
             return end(with: hasValue ? .publish : nil)
-        // Late replies, and events that have no effect in this phase, cause no action.
+        // Late replies, and events that do not concern this phase, cause no action.
         case (.calling, _), (.reading, _), (.claiming, _), (.waiting, _): return []
         }
     }

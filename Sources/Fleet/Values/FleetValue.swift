@@ -39,7 +39,7 @@ package struct FleetValue: Sendable, Hashable {
 
     /// TTL in seconds: the minimum of the families with addresses.
     ///
-    /// Without addresses, the negative TTL, but at most ``FleetLimits/negativeSeconds``.
+    /// For an answer without addresses: the negative TTL, at most ``FleetLimits/negativeSeconds``.
     package var ttl: UInt32 {
         let ttls = [v4, v6].compactMap { $0.flatMap { $0.addresses.isEmpty ? nil : $0.ttl } }
         return ttls.min() ?? min(denial?.ttl ?? .max, FleetLimits.negativeSeconds)

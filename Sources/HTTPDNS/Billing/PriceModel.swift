@@ -19,7 +19,7 @@ package struct PriceModel: Sendable, Hashable {
 
     package var item: Item
 
-    /// Units per item; 0 if the vendor is free.
+    /// Units per item; 0 if the vendor sends no bill.
     package var weight: UInt64
 
     /// True if an item without addresses in the reply is free, according to the price page.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Re-exported for files that do not import Net, which also re-exports Monotonic.
+// Re-exported for the files that do not import Net. Net also re-exports Monotonic.
 @_exported public import Monotonic
 
 package enum ClientLimits {

@@ -331,7 +331,7 @@ extension EndpointPool {
 
     /// Returns true if all configured servers refuse the account.
     ///
-    /// If true, also ends the pauses of these servers: the caller now stops calls to all servers.
+    /// If true, also ends the pauses of these servers, because the caller then stops all calls.
     mutating func takeRefusal() -> Bool {
         guard endpoints.allSatisfy({ $0.refusal != nil || !$0.isConfigured }) else { return false }
         for index in endpoints.indices where endpoints[index].refusal != nil {

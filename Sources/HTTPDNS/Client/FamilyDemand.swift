@@ -2,8 +2,10 @@
 internal import DNSWire
 
 package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
-    /// Request both families if the second family is free, or if clients want both families and the
-    /// machine has IPv6 connectivity; otherwise, request one family.
+    /// Request one family or both families.
+    ///
+    /// A call requests both families in two cases: the second family costs nothing, or clients want
+    /// both families and the machine has IPv6 connectivity.
     case automatic = "auto"
 
     case both

@@ -136,7 +136,7 @@ package struct ServerStatistics: Sendable, Hashable {
 
     package var failures: UInt64 = 0
 
-    /// Failures since the latest answer that a queried name cannot cause: connections and probes.
+    /// Number of failures to connect and of failed probes since the latest answer.
     package var failuresInRow: UInt64 = 0
 
     package var lastError: VendorError?

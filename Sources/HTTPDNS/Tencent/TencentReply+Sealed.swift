@@ -8,8 +8,8 @@ import DNSWire
 /// may be missing: name (`query=1`), TTLs (`ttl=1`), and at the end the client's address
 /// (`clientip=1`).
 ///
-/// Two attacks remain possible. With known blocks, an attacker can give a name the addresses of
-/// another name. An attacker can give a very short name any address.
+/// Two attacks remain possible. With known blocks, an attacker can forge a reply with the addresses
+/// of another name. For a very short name, an attacker can forge a reply with any address.
 extension TencentReply {
     /// Checks all octets of a decrypted body; an empty body is valid.
     static func checkSealed(_ body: ArraySlice<UInt8>) throws(VendorError) {

@@ -227,7 +227,7 @@ extension JSONReader {
         try endString(from: start)
     }
 
-    /// Parses the rest of a string with escapes or other characters than ASCII.
+    /// Parses the rest of a string that has escapes or non-ASCII characters.
     private mutating func endString(from start: Int) throws(UnreadableReply) {
         var rest = start
         let decodedStart = decoded.count

@@ -7,7 +7,7 @@ package import DNSWire
 package final class RouteParameters: Sendable {
     package let clientSubnet: IPAddress?
 
-    /// Alibaba's custom parameters, sorted; nil if those of the vendor's settings apply.
+    /// Alibaba's custom parameters, sorted; nil to use the parameters of the vendor's settings.
     ///
     /// The names have the prefix `sdns-`.
     let sdns: [Alibaba.Parameter]?

@@ -23,7 +23,7 @@ package protocol Vendor: Sendable {
     /// NXDOMAIN, NODATA, or an unregistered name.
     func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
 
-    /// Name for health probes; clients cannot choose this name, and it need not have addresses.
+    /// Name for health probes; clients cannot choose this name, which need not have addresses.
     var trialName: Name { get }
 
     /// Returns a codec with another form of the request that may avoid `error`; nil for none.

@@ -37,8 +37,8 @@ extension DNSJSON {
 
     /// Returns the reply: aliases, then the records of their last target, or an SOA record.
     ///
-    /// The SOA record means that the last target has no records of the queried type. The RCODE is
-    /// that of the last target (RFC 6604 §3).
+    /// The SOA record means that the last target has no records of the queried type. The RCODE of
+    /// the reply is the RCODE for the last target (RFC 6604 §3).
     func answer(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {
         var chain = zone.chain(question.name)
         // A CNAME query does not follow the alias (RFC 1034 §3.6.2).
