@@ -35,7 +35,9 @@ package enum Saving: Sendable, Hashable {
         }
     }
 
-    /// Returns the effect on the billed units as text; a name now costs `weight` units.
+    /// Returns the effect on the billed units as text.
+    ///
+    /// - Parameter weight: units that a name costs before the change.
     package func effect(weight: UInt64) -> String {
         switch self {
         case .channel(_, let cheaper, _): "a name costs \(cheaper) units instead of \(weight)"

@@ -105,8 +105,8 @@ package enum ClientLimits {
 
     /// Maximum number of requests that continue after the end of their call.
     ///
-    /// The requests of a call that ended because its names expired are not included: such a call
-    /// still counts against `concurrent-calls`.
+    /// If a call ended because its lookups reached their deadlines, its requests are not included:
+    /// the call still counts against `concurrent-calls`.
     static let lingeringTries = 64
 
     /// Waiting time of a queued name after which newer names of the same client are sent first.

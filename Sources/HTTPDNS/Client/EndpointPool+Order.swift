@@ -80,7 +80,8 @@ extension EndpointPool {
         return rotation
     }
 
-    /// Returns false if the server has failed since its latest answer, or is silent.
+    /// Returns false if the server has failed since its latest answer, or has
+    /// ``failuresBeforeSwitch`` or more unanswered requests in flight.
     func isHealthy(_ server: SocketAddress) -> Bool {
         endpoints.indices.contains {
             endpoints[$0].address == server && endpoints[$0].failedAt == 0 && !isSilent($0)

@@ -72,7 +72,7 @@ package struct EndpointPool: Sendable, Hashable {
 
     private var latest: UInt64 = 0
 
-    /// Server that answered the latest probe first; nil if no probe of this era was answered.
+    /// Server that answered the latest probe first; nil if no probe of this ``era`` was answered.
     private(set) var fastest: SocketAddress?
 
     /// Attempt number of the answer of ``fastest``; 0 if ``fastest`` is nil.

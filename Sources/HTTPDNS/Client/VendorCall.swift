@@ -129,7 +129,8 @@ final class VendorCall {
 
     var isInFlight: Bool { index != nil }
 
-    /// True if the call ended because its names expired, while requests were in flight.
+    /// True if the call ended because its lookups reached their deadlines, while requests were in
+    /// flight.
     ///
     /// The vendor still works on these requests. Therefore, the call counts against
     /// `concurrent-calls` until the requests end.

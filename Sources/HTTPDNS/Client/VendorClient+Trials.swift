@@ -151,8 +151,8 @@ extension VendorClient {
         guard let oldest = counted.min(by: { $0.number < $1.number }) else {
             return mayLeave ? nil : check
         }
-        // An expired call can be 2 s old, so a reply since the start of this call does not show
-        // that the vendor still replies.
+        // The oldest call can be expired and 2 s old, so a reply since the start of this call does
+        // not show that the vendor still replies.
         let recent = max(oldest.start, now - ClientLimits.trialPatience)
         if silence.hasReceived(since: recent) { return check }
         // If the client of the oldest call has used up its share of the budget, the probe is

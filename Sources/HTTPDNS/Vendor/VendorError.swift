@@ -107,7 +107,7 @@ extension VendorError {
         }
     }
 
-    /// True if this server no longer serves the account; the server addresses must be refreshed.
+    /// True if the server no longer serves the account; the server addresses must be refreshed.
     package var wantsOtherServers: Bool {
         if case .serverStatus(_, code: .serviceLevelDeny?) = self { true } else { false }
     }
