@@ -38,7 +38,7 @@ struct FairShare {
         return admits(used: used, free: max(0, free - reserved))
     }
 
-    /// Divisor of the free units: up to the result, a proven client can use the reserves.
+    /// Divisor: a proven client with at most `free` / `smallPart` used units can use the reserves.
     private static let smallPart = 8
 
     func admits(used: Int, free: Int) -> Bool {
