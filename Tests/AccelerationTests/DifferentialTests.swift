@@ -207,7 +207,7 @@ struct DifferentialTests {
     }
 
     @Test(
-        "the kernel's reply to a malformed packet, if there is one, equals the reply of a worker",
+        "if the kernel replies to a malformed packet, this reply equals the reply of a worker",
         arguments: 11...14 as ClosedRange<UInt64>
     )
     func fuzzed(_ seed: UInt64) throws {

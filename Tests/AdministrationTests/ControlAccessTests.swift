@@ -15,7 +15,9 @@ struct ControlAccessTests {
         StreamConnection.Credentials(pid: 1, uid: uid, gid: gid)
     }
 
-    @Test("with mode 0660, every peer may make changes; with 0666, only root, owner and group")
+    @Test(
+        "mode 0660 permits changes by all peers; 0666 only by root and the socket's owner and group"
+    )
     func rule() {
         let closed = ControlAccess(mode: 0o660, group: 50, owner: 100)
         #expect(closed.mayChange(peer(uid: 1000, gid: 1000)))
@@ -125,7 +127,7 @@ struct ControlAccessTests {
         #expect(GroupFile.number(of: name, in: text) == number)
     }
 
-    @Test("a group number needs no group file; a group name without a file is unknown")
+    @Test("without a group file, a group number is valid, but a group name is unknown")
     func numbers() {
         #expect(GroupFile.number(of: "123", path: "/nowhere") == 123)
         #expect(GroupFile.number(of: "12a", path: "/nowhere") == nil)

@@ -70,7 +70,7 @@ struct MetricsReportTests {
         }
     }
 
-    @Test("each query counts in the sample with its source, RCODE and transport as labels")
+    @Test("each query increments the counter with its source, RCODE and transport as labels")
     func queries() {
         let counters = QueryCounters()
         for _ in 0..<3 { counters.count(.vendor, .nxDomain, .tcp) }

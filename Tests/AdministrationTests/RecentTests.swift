@@ -143,7 +143,9 @@ struct RecentTests {
         #expect(error?.description.contains(reason) == true, "\(error as Any)")
     }
 
-    @Test("a reply has at most the maximum number of queries, and counts the omitted queries")
+    @Test(
+        "the number of queries in a reply is limited; the reply has the number of omitted queries"
+    )
     @ServiceLoop
     func most() throws {
         let records = try (0..<10).map { number in

@@ -84,7 +84,8 @@ struct ResolvConfTests {
             "etc/resolv.conf": "nameserver 127.0.0.53\n",
             "run/systemd/resolve/resolv.conf": "nameserver 127.0.0.1\n",
         ])
-        // Programs query systemd-resolved. Its source address is unknown, so there is no problem.
+        // Programs query systemd-resolved, which queries the daemon from an unknown source address.
+        // `allow` may permit this address, so `status` reports no problem.
         #expect(behind.problem(allow: [lan]) == nil)
         let second = try found(
             ["etc/resolv.conf": "nameserver 127.0.0.5\n"],
@@ -124,7 +125,7 @@ struct ResolvConfTests {
         #expect(intact.isSetUp == true && intact.problem(allow: local) == nil)
         let changed = try found(journal.merging([resolvConf: "nameserver 192.0.2.1\n"]) { $1 })
         #expect(changed.problem(allow: local)?.contains("programs query 192.0.2.1") == true)
-        // The operator ran setup with 192.0.2.1, a daemon on another machine, so this is no problem.
+        // Setup wrote 192.0.2.1, the address of a daemon on another machine, so this is no problem.
         let mark = "# Written by httpdnsctl setup for 192.0.2.1; revert\n"
         let front = mark + "nameserver 192.0.2.1\n"
         #expect(try found(journal.merging([resolvConf: front]) { $1 }).problem(allow: local) == nil)

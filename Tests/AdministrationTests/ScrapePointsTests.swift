@@ -68,7 +68,7 @@ struct ScrapePointsTests {
         points.stop()
     }
 
-    @Test("a check finds the path of a metrics socket that a reload could not open")
+    @Test("a check reports each path at which a reload could not open a metrics socket")
     func unusable() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let file = folder + "/file"
@@ -85,7 +85,7 @@ struct ScrapePointsTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("a metrics address of an absent interface is no error")
+    @Test("a metrics address of an absent interface is a problem in status, but not an error")
     func absentInterface() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let address = try #require(SocketAddress("[fe80::7%nosuch0]:9353"))

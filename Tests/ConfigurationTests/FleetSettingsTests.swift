@@ -15,7 +15,7 @@ struct FleetSettingsTests {
 
         """
 
-    /// Reads settings with the section `fleet` in the text `fleet`.
+    /// Reads settings that have the text `fleet` in their section `fleet`.
     ///
     /// SECRET stands for a file with a valid secret, and SHORT for a file with a secret that is one
     /// octet too short.
@@ -43,7 +43,7 @@ struct FleetSettingsTests {
         #expect(named.fleet?.groupName == "office" && named.warnings.isEmpty)
     }
 
-    @Test("Sentinels have their own port and a default master")
+    @Test("the default port of Sentinels is 26379, and the default master is `mymaster`")
     func sentinel() throws {
         let settings = try Self.read("fleet: {sentinel: {servers: [192.0.2.11]}, secret: SECRET}")
         let sentinel = try #require(settings.fleet?.sentinel)

@@ -104,7 +104,7 @@ struct SettingsDropInTests {
     }
 
     @Test(
-        "if a file sets a section to `off`, and a later file to `on`, the section has its defaults"
+        "if a later file changes a section from `off` to `on`, the section has its default values"
     )
     func off() throws {
         let off = "cache: {stale: off}"
@@ -113,7 +113,9 @@ struct SettingsDropInTests {
         #expect(again.cache.stale == CacheSettings.Stale())
     }
 
-    @Test("if a drop-in sets a section to `off`, the options in earlier files are lost")
+    @Test(
+        "if a drop-in sets a section to `off`, the options of the section in earlier files are lost"
+    )
     func required() {
         let vendor = "kind: json, url: \"https://dns.example/r\", servers: [192.0.2.1]"
         let route = "routes: [{domains: [example.com], vendors: [v]}]\n"
@@ -186,7 +188,7 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("hosts records in a drop-in are added, or replace the addresses in an earlier file")
+    @Test("a hosts record in a drop-in adds a name, or replaces the addresses in an earlier file")
     func records() throws {
         let loaded = try settings(
             isp + "hosts: {records: {a.lan: [192.0.2.1], b.lan: [192.0.2.2]}}",

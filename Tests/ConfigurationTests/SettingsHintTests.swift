@@ -132,7 +132,7 @@ struct SettingsHintTests {
         #expect(try settings(of: isp + "hosts: {files: [/etc/b]}").warnings.isEmpty)
     }
 
-    @Test("a file of `from` without a usable server causes a warning")
+    @Test("a file in `from` that names no usable server causes a warning")
     func resolverFiles() throws {
         let folder = try TemporaryFolder()
         let warnings = { (file: String) throws in
@@ -156,7 +156,7 @@ struct SettingsHintTests {
         }
         let file = try folder.write("nameserver ::1\nnameserver 192.0.2.53\n", to: "resolv.conf")
         #expect(try warnings(file).isEmpty)
-        // At the start, the check does not read the file.
+        // At the start of the daemon, the check of the settings does not read the file.
         #expect(try settings(of: "upstreams: [{name: office, from: \(missing)}]").warnings.isEmpty)
     }
 

@@ -60,7 +60,7 @@ struct SettingsManualTests {
         _ = try folder.write("00112233445566778899aabbccddeeff", to: "volcengine.secret")
         _ = try folder.write(certificate, to: "ca.pem")
         let loaded = try settings(
-            // The manual shows both `url` and `from`, but an upstream may have only one of them.
+            // An upstream may have only one of `url` and `from`, so the test removes `from`.
             of: uncommented(SettingsManual.text).replacing("    from: network\n", with: "")
                 .replacing("/etc/httpdnsd/", with: folder.path + "/")
         )

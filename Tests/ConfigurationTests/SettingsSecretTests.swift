@@ -81,7 +81,7 @@ struct SettingsSecretTests {
         }
     }
 
-    @Test("a key must have its cipher's length")
+    @Test("a key must have the length that its cipher requires")
     func lengths() throws {
         let folder = try TemporaryFolder()
         let eight = try folder.write("testkey1", to: "8")

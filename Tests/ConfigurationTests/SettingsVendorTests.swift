@@ -338,7 +338,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("in a vendor without `kind`, an option is a further error only if no kind has the option")
+    @Test("in a vendor without `kind`, only an option that no kind has is a further error")
     func undecided() {
         expectErrors(messages("token: $number, url: 1"), ["`vendors.v.kind` missing"])
         expectErrors(
@@ -348,7 +348,7 @@ struct SettingsVendorTests {
     }
 
     @Test(
-        "each option that the kind of a vendor requires, and that is missing, is an error",
+        "each missing option that the kind of a vendor requires is an error",
         arguments: [
             ("kind: alibaba", ["account"]), ("kind: json", ["url", "servers"]),
             ("kind: baidu", ["account", "secret"]),

@@ -56,7 +56,7 @@ struct EvictionTests {
         // query would cause a billed call.
         let isKept = table.insert(try large("v.example.com", .vendor), now: 1_001)
         #expect(isKept)
-        // One hour after these answers, the cache stores large answers of upstreams again.
+        // One hour later, the cache stores large answers of upstreams again.
         let later = LargeAnswers.period + 1_000
         let isStored = table.insert(try large("y.example.org", .upstream), now: later)
         #expect(isStored)

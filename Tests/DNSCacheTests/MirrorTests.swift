@@ -106,7 +106,7 @@ struct MirrorTests {
         #expect(mirror.copies.isEmpty)
     }
 
-    @Test("if two cached answers match the same query, the kernel gets a copy of neither")
+    @Test("if two cached answers match the same query, the kernel gets no copy of these answers")
     func rivals() throws {
         store(try .addresses("www.example.com", variant: .any))
         try ask("www.example.com", times: 2)
@@ -179,7 +179,7 @@ struct MirrorTests {
         #expect(mirror.copies.count == Int(cache.numbers.entries))
     }
 
-    @Test("the cache counts hits on a copy for the copied entry and its server")
+    @Test("hits on a copy count as hits on the copied entry, and for the entry's server")
     func counted() throws {
         store(try .addresses("www.example.com", server: 3))
         try ask("www.example.com", times: 2)
@@ -196,7 +196,9 @@ struct MirrorTests {
         #expect(cache.hitsByServer[3] == 42)
     }
 
-    @Test("if the kernel has no space for a copy, the cache tries again after collecting hits")
+    @Test(
+        "if the kernel has no space for a copy, the cache retries after the next collection of hits"
+    )
     func roomAgain() throws {
         mirror.room = 0
         store(try .addresses("www.example.com"))
@@ -209,7 +211,7 @@ struct MirrorTests {
         #expect(mirror.copies.count == 1)
     }
 
-    @Test("if the kernel has no space for a copy, the cache removes other copies without hits")
+    @Test("if the kernel has no space for a copy, the cache removes copies that got no hits")
     func full() throws {
         mirror.room = 1
         store(try .addresses("www.example.com"))

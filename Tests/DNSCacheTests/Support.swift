@@ -234,7 +234,7 @@ extension AnswerTable {
         return names
     }
 
-    /// Returns a text for each invariant of the table that is violated.
+    /// Returns a message for each violated invariant of the table.
     func faults() -> [String] {
         var faults: [String] = []
         var live: Set<Int> = []

@@ -126,8 +126,8 @@ extension DifferentialTests {
     }
 
     private static func explainsAcceptance(_ notes: Set<String>) -> Bool {
-        // dnspython rejects a TSIG record if the key is unknown, unknown address families of client
-        // subnets, and invalid SVCB values.
+        // dnspython rejects a TSIG record with an unknown key, a client subnet with an unknown
+        // address family, and an SVCB record with invalid values.
         !notes.isDisjoint(with: ["tsig", "family", "svcb", "labels-over-pointer"])
     }
 

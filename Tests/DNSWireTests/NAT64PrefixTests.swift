@@ -60,7 +60,7 @@ struct NAT64PrefixTests {
     }
 
     @Test(
-        "a prefix of another length, with a non-zero reserved octet, or with local scope is invalid",
+        "a prefix with a wrong length, a non-zero reserved octet or local scope is invalid",
         arguments: [
             "64:ff9b::/95", "64:ff9b::/128", "2001:db8::/33", "2001:db8:0:0:100::/96", "::/96",
             "::/32", "fe80::/64", "ff02::/96", "192.0.2.0/32", "::ffff:0:0/96",
@@ -122,9 +122,7 @@ struct NAT64PrefixTests {
         #expect(NAT64Prefix(discoveredIn: [addresses[1]]) == prefix)
     }
 
-    @Test(
-        "a prefix that embeds both well-known addresses wins over a prefix that matches by chance"
-    )
+    @Test("a prefix that embeds both well-known addresses precedes a prefix that matches by chance")
     func ambiguity() throws {
         // The prefix itself contains the octets of 192.0.0.170.
         let prefix = try Self.prefix("2001:db8:c000:aa::/96")
@@ -133,7 +131,7 @@ struct NAT64PrefixTests {
         #expect(NAT64Prefix(discoveredIn: addresses.reversed()) == prefix)
     }
 
-    @Test("the current prefix stays in use while the AAAA records contain it, in any order")
+    @Test("the current prefix stays in use while the AAAA records, in any order, contain it")
     func severalPrefixes() throws {
         let prefixes = try ["2001:db8:aaaa::/96", "2001:db8:bbbb::/96"].map(Self.prefix)
         let addresses = prefixes.flatMap { NAT64Prefix.wellKnownAddresses.map($0.embed) }
@@ -146,7 +144,7 @@ struct NAT64PrefixTests {
     }
 
     @Test(
-        "no prefix is found without a well-known address, or if the prefix is local",
+        "AAAA records without a well-known address, or with a local prefix, result in no prefix",
         arguments: ["2001:db8::1", "::ffff:192.0.0.170", "::192.0.0.170", "fe80::192.0.0.170"]
     )
     func nothing(_ text: String) throws {
@@ -156,7 +154,7 @@ struct NAT64PrefixTests {
     }
 
     @Test(
-        "a reverse name gives its address",
+        "a reverse name is converted to its address",
         arguments: ["192.0.2.1", "0.0.0.0", "255.10.100.9", "::", "2001:db8::1"]
     )
     func reversed(_ text: String) throws {
@@ -167,7 +165,7 @@ struct NAT64PrefixTests {
     }
 
     @Test(
-        "other names are not reverse names",
+        "a name in any other form is not a reverse name",
         arguments: [
             ".", "arpa", "1.2.0.192.in-addr.example", "1.2.0.192.in-adr.arpa",
             "2.0.192.in-addr.arpa",

@@ -20,7 +20,7 @@ struct AcceleratorTests {
     }
 
     @Test(
-        "if acceleration has failed, or is off, `required` is refused, or causes a warning",
+        "a reload to `required` is refused if acceleration failed, and warns if it was off",
         arguments: [AccelerateSettings.Loopback.auto, .off]
     )
     @ServiceLoop
@@ -148,7 +148,7 @@ struct AccelerationSuspensionTests {
     }
 }
 
-/// Mirror that reports one hit of each copied answer at every pass.
+/// Mirror in which each copied answer has one new hit at every collection of hits.
 private final class BusyMirror: AnswerMirror {
     static let copies = 5_000
 

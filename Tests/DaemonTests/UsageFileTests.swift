@@ -66,7 +66,7 @@ struct UsageFileTests {
         return UsageFile.octets(["a": record])
     }
 
-    @Test("counts of days before or after today are on lines that older daemons take for vendors")
+    @Test("an older daemon reads a line with the counts of another day as the line of a vendor")
     func otherDays() throws {
         var record = UsageRecord(day: today)
         record.add(UsageAmount(calls: 8, units: 9))
@@ -133,7 +133,7 @@ struct UsageFileTests {
         #expect(FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("a file of another version is not used, and its fault suggests no reset")
+    @Test("the daemon does not use a file of another version, and the error suggests no reset")
     func otherVersion() throws {
         let file = try file()
         _ = add(5, of: "a", to: file)
@@ -177,7 +177,9 @@ struct UsageFileTests {
         #expect(names == ["usage.state"])
     }
 
-    @Test("without a directory, counts are in memory, or unknown with `on-exceeded: fallback`")
+    @Test(
+        "without a directory, counts stay in memory; with `on-exceeded: fallback`, they are unknown"
+    )
     func unavailable() throws {
         let file = UsageFile(directory: "/dev/null/httpdnsd")
         func use(durably: Bool) -> UsageRecord? {
@@ -210,7 +212,7 @@ struct UsageFileTests {
         #expect(use("b", today) == 10)
     }
 
-    @Test("if the text is too long for a file, the records with the earliest days are left out")
+    @Test("if the text is too long for a file, the text omits the records with the earliest days")
     func tooMany() throws {
         let records = Dictionary(
             uniqueKeysWithValues: (0..<4_000).map { number in

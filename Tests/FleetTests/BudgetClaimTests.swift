@@ -240,7 +240,7 @@ struct BudgetClaimTests {
         #expect(claim.allowed[0] == 0)
         claim.lose(members: 0)
         #expect(claim.allowed[0] == 33)
-        // After a restart, `fleet.state` contains the same amounts.
+        // After a restart, the machine reads the same amounts from `fleet.state`.
         var restored = BudgetClaim([100, nil, nil], day: 1, month: 1, members: 3)
         restored.restore([(0, total), nil, nil])
         #expect(restored.allowed[0] == 33)

@@ -53,7 +53,9 @@ struct FleetValueTests {
         }
     }
 
-    @Test("the age of a value is rounded up and never negative; its TTL is the shortest of all")
+    @Test(
+        "the age of a value is rounded up and never negative; the TTL is the lowest of its families"
+    )
     func age() throws {
         let value = try Self.value()
         #expect(value.ttl == 30)
@@ -99,7 +101,7 @@ struct FleetValueTests {
         }
     }
 
-    @Test("a key depends on name, families, view and secret, but not on the name's letter case")
+    @Test("a key depends on name, families, vendor settings and secret, but not on the letter case")
     func keys() throws {
         let name = try Name("www.example.com")
         let key = FleetKey(name, .v4, view: "v", testSeal())
@@ -114,7 +116,7 @@ struct FleetValueTests {
         #expect(text.hasPrefix("httpdnsd:{") && text.hasSuffix("}:v") && !text.contains("example"))
     }
 
-    @Test("a flush covers answers fetched before it; a full list of flushes may cover more")
+    @Test("a flush covers answers fetched before the flush; a full list may cover further answers")
     func flushes() throws {
         let (name, other) = (try Name("www.example.com"), try Name("www.example.org"))
         var list = FlushList()
@@ -158,7 +160,7 @@ struct FleetValueTests {
         #expect(try FleetFlush(octets: flush.octets) == flush)
     }
 
-    @Test("a known soft flush of all names does not hide a stored hard flush")
+    @Test("a soft flush of all names on this machine does not hide a hard flush in Redis")
     func storedFlushes() throws {
         let name = FleetFlush(.name(try Name("www.example.com")), isSoft: false, at: 100)
         let soft = FleetFlush(.name(try Name("www.example.org")), isSoft: true, at: 110)

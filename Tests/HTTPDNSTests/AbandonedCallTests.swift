@@ -55,7 +55,7 @@ struct AbandonedCallTests {
         #expect(occupied(client) == [0, 0, 0, 0, 0, 0])
     }
 
-    @Test("a client with expired calls leaves free calls for other clients")
+    @Test("expired calls of one client do not use up the calls for other clients")
     @ServiceLoop
     func shares() async throws {
         world.script = { request in

@@ -181,7 +181,7 @@ struct BudgetTests {
         #expect(world.asked.count == 1)
     }
 
-    @Test("after a reload, a client of the same account continues the limit of calls per second")
+    @Test("if the account is unchanged, calls before a reload count toward `calls-per-second`")
     @ServiceLoop
     func pacedSuccession() async throws {
         world.servers([:])
@@ -317,8 +317,8 @@ struct BudgetCountTests {
             let rule = Budget.Rule(callsPerDay: 2, unitsPerMonth: 3)
             var budget = Budget(rule, vendor: "v", cheapest: 1, store: store)
             #expect(spendAll(&budget, at: min(wrong, midnight)) == 2)
-            // On a later day, the counts of the day restart; in a later month, also those of the
-            // month.
+            // On a later day, the counts of the day start again. In a later month, the counts of
+            // the month also start again.
             let first = spendAll(&budget, at: max(wrong, midnight))
             #expect(first == (wrong == midnight - 1 ? 1 : 2))
             for time in [wrong, midnight, wrong, midnight] {
@@ -539,7 +539,7 @@ struct BudgetCountTests {
         }
     }
 
-    @Test("a late call of a vendor client that a reload replaced leaves no reservation")
+    @Test("after a reload, a late call of the replaced vendor client leaves no reservation")
     func releasedReservation() throws {
         let rule = Budget.Rule(callsPerDay: 100_000, unitsPerMonth: 10_000_000)
         var old = budget(rule)

@@ -126,7 +126,7 @@ struct ClientShareTests {
         for number: UInt32 in 1...4 { try begin("dead", 1, of: number, client) }
         let failure = try await world.failure(client, of: network(5), within: .milliseconds(200))
         #expect(failure == VendorFailure(reason: .busy, isCrowded: true))
-        // One of the calls belongs to the client of the name.
+        // Client 4 itself has one of the four calls in flight.
         let other = try await world.failure(client, of: network(4), within: .milliseconds(200))
         #expect(other == VendorFailure(reason: .clientBusy, isCrowded: true))
     }
@@ -241,7 +241,9 @@ struct ClientShareTests {
         for one in try begin("n", 30, of: 1, client) { _ = try await world.value(of: one).get() }
     }
 
-    @Test("if a client has spent its budget, its queued name is sent for another client that waits")
+    @Test(
+        "a queued name of a client that has spent its budget is sent if another client waits for it"
+    )
     @ServiceLoop
     func spentWhileQueued() async throws {
         world.script = { request in

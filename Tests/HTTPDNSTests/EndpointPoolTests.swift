@@ -226,7 +226,7 @@ struct EndpointPoolTests {
         #expect(order(pool) == "12")
     }
 
-    @Test("a scheduled server that answers a probe becomes current, even if another is silent")
+    @Test("a scheduled server that answers a probe becomes current while another server is silent")
     func secondScheduled() throws {
         var pool = try pool(1)
         try pool.schedule(scheduled(7, 8, 9), now: now)
@@ -236,7 +236,9 @@ struct EndpointPoolTests {
         #expect(order(pool) == "8197")
     }
 
-    @Test("while all scheduled servers are silent, each check probes the next two of the list")
+    @Test(
+        "while all scheduled servers are silent, each check probes the next two servers of the list"
+    )
     func silentList() throws {
         var pool = try pool(2)
         try pool.schedule(scheduled(6, 7, 8, 9), now: now)

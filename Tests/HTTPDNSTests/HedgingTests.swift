@@ -64,11 +64,13 @@ struct HedgingTests {
         #expect(world.trials.isEmpty)
     }
 
-    @Test("if all servers are slow, a burst of names causes no probe after the hedges are used up")
+    @Test(
+        "if all servers are slow and no hedged request is allowed, a burst of names causes no probe"
+    )
     func slowBursts() async throws {
         answer(after: [400, 400])
         let client = try world.client()
-        // A probe is sent to both servers.
+        // Each probe sends one request to each of the two servers.
         #expect(try await extraRequests(client, 99, burst: 3) <= 21 + 2 * 5)
         let probes = world.trials.count
         #expect(try await extraRequests(client, 300, burst: 3) == 15)
@@ -103,7 +105,9 @@ struct HedgingTests {
         #expect(try await extraRequests(client, 100) == 0)
     }
 
-    @Test("a client's slow names change neither the current server nor the hedges of other clients")
+    @Test(
+        "a client's slow names change neither the current server nor other clients' hedged requests"
+    )
     func slowNames() async throws {
         world.script = { request in
             let isSlow = digit(request) == 1 && namesAsked(request)[0].hasPrefix("n")
@@ -184,7 +188,7 @@ struct HedgingTests {
         #expect(try await slowest(client, 20, of: network(2), prefix: "nc") == .milliseconds(20))
     }
 
-    @Test("names that no server answers change the order for no client")
+    @Test("names that no server answers do not change the order of the servers for any client")
     func deadNames() async throws {
         world.script = { request in
             let name = namesAsked(request)[0]
@@ -220,7 +224,7 @@ struct HedgingTests {
         #expect(try await slowest(client, 100, of: network(2), prefix: "nb") == .milliseconds(350))
     }
 
-    @Test("names of one client do not delay the names of other clients that are not proven")
+    @Test("names of an unproven client delay the names of other unproven clients only briefly")
     func commonList() async throws {
         var isAttack = true
         world.script = { request in
@@ -237,7 +241,7 @@ struct HedgingTests {
         #expect(try await slowest(client, 80, of: unproven(4), prefix: "nc") == .milliseconds(20))
     }
 
-    @Test("if all servers miss the names of a client, the best server gets its calls first")
+    @Test("if all servers are avoided for a client, the best server gets the client's calls first")
     func allMiss() async throws {
         var times = [1_000, 20]
         world.script = { request in
@@ -255,7 +259,7 @@ struct HedgingTests {
         #expect(try await slowest(client, 80, of: network(2), prefix: "nd") == .milliseconds(20))
     }
 
-    @Test("a server is avoided for 10 min, and only if it misses more than one call in 20")
+    @Test("a server that fails or is late for more than one call in 20 is avoided for 10 min")
     func avoidance() throws {
         let (first, second) = (try server("192.0.2.1:443"), try server("192.0.2.2:443"))
         var avoided = AvoidedServers(limit: 3, duration: .seconds(600))

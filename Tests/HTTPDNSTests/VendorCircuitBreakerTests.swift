@@ -33,7 +33,7 @@ struct VendorCircuitBreakerTests {
         #expect(silence.isSilent)
     }
 
-    @Test("attempts from before the latest reply do not count")
+    @Test("attempts that began before the latest reply do not count as failures")
     func receivedSince() {
         var silence = VendorCircuitBreaker(limit: 1)
         silence.heard(at: epoch + .seconds(1))

@@ -47,7 +47,7 @@ struct VendorClientTrialTests {
         #expect(world.sent.count <= 12, "\(world.sent.count) requests in 10 s")
     }
 
-    @Test("a 429 after a pause does not prolong the pause")
+    @Test("after a pause, a 429 for one name starts no new pause while other names are answered")
     @ServiceLoop
     func rateLimitedNames() async throws {
         world.script = { _ in Self.tooMany() }
@@ -221,7 +221,7 @@ struct VendorClientTrialTests {
             await world.advance(by: .milliseconds(100))
         }
         #expect(!client.isSilent)
-        // The replies have shown the latency, so a probe has enough time before the vendor is silent.
+        // These replies show the latency, so that later probes get enough time for a reply.
         for number in 0..<8 { _ = try await world.lookUp(client, "m\(number).example.com") }
         world.script = {
             let isDead = namesAsked($0).contains { $0.hasPrefix("dead") }

@@ -272,8 +272,8 @@ struct ClientTests {
             )
             #expect(told == [Self.www, ["no-data"], ["no-name"]], "\(options)")
         }
-        // Two of the lists have `use-vc`. With each of these two lists, the client sends 5 queries
-        // over TCP: A and AAAA for two names, and AAAA for one name.
+        // Two of the option lists have `use-vc`. With each of these two lists, the client sends 5
+        // queries over TCP: A and AAAA for two names, and AAAA for one name.
         #expect(try machine.daemon.stats()["queries", "by-transport", "tcp"].int == 2 * 5)
         try machine.stop()
     }

@@ -40,7 +40,7 @@ struct ControlTests {
         try harness.daemon.stop()
     }
 
-    @Test("the daemon retries to open a removed control socket until this succeeds")
+    @Test("the daemon tries to open a removed control socket again until the attempt succeeds")
     func blockedSocket() throws {
         let harness = try ProgramHarness()
         let socket = harness.daemon.socket
@@ -89,8 +89,8 @@ struct ControlTests {
 
     private func filled() throws -> ProgramHarness {
         let harness = try ProgramHarness()
-        _ = try harness.daemon.dig("www.example.com", "A")  // and AAAA
-        _ = try harness.daemon.dig("four.example.com", "A")  // and a negative AAAA
+        _ = try harness.daemon.dig("www.example.com", "A")  // Also stores AAAA.
+        _ = try harness.daemon.dig("four.example.com", "A")  // Also stores NODATA for AAAA.
         #expect(try harness.daemon.dig("three.example.org", "A").status == "NOERROR")
         let negative = try harness.daemon.dig("nowhere.example.org", "A")
         #expect(negative.status == "NXDOMAIN", "\(negative.text)")

@@ -64,9 +64,7 @@ struct FleetTests {
         try fleet.stop()
     }
 
-    @Test(
-        "`status` counts machines; with another secret, group or `share: off`, none shares answers"
-    )
+    @Test("`status` counts machines; other secrets, other groups and `share: off` prevent sharing")
     func separated() throws {
         let redis = try TestRedis()
         let fleet = try FleetHarness(
@@ -79,7 +77,7 @@ struct FleetTests {
         try fleet.connected()
         for daemon in fleet.daemons { _ = try daemon.dig("www.example.com", "A") }
         #expect(try fleet.emulator.lookups() == 3)
-        // The third machine encrypts its message with another secret, so the first rejects it.
+        // The third machine encrypts its message with another secret; the first machine rejects it.
         try fleet.daemons[0].wait("stats") { $0["fleet", "rejected"].int == 1 }
         let log = fleet.daemons[0].program.errorText
         #expect(log.contains("fleet: ignoring a shared answer: forged"), "\(log)")

@@ -256,7 +256,7 @@ struct NetworkResolverTests {
         #expect(explained.contains("link tun0 (systemd-resolved)"), "\(explained)")
         #expect(explained.contains("unprotected"), "\(explained)")
 
-        // A hostile network can use DHCP option 121 to route packets to the VPN's server to itself.
+        // With DHCP option 121, a hostile network can get the packets for the VPN's server.
         try links.machine.ip("route replace \(TwoLinks.vpn) via \(TwoLinks.lan) dev cable")
         #expect(try daemon.dig("two.corp.example.com", "A").text.contains("NXDOMAIN"))
 

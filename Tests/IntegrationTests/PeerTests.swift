@@ -207,7 +207,7 @@ private enum Difference: String {
     /// Additional section, which httpdnsd removes because it is not trustworthy (RFC 2181 §5.4.1).
     case additional
 
-    /// Finds the rule that covers the difference between the replies; nil if there is none.
+    /// Finds the case that explains the difference between the replies; nil if there is none.
     ///
     /// - Parameter original: the upstream's own reply.
     init?(_ question: Question, _ our: Message, _ their: Message, _ original: Message) {

@@ -44,7 +44,7 @@ struct PrivilegeTests {
         try daemon.stop()
     }
 
-    @Test("a socket keeps the daemon's group if the daemon is not a member of the set group")
+    @Test("a socket keeps the daemon's group if the daemon is not in the configured group")
     func foreignGroup() throws {
         let scratch = try Scratch()
         let socket = scratch.file("metrics")

@@ -108,7 +108,7 @@ struct ReadmeTests {
         }
     }
 
-    @Test("each block of README.md has a test")
+    @Test("each block of commands in README.md has a test")
     func count() throws { #expect(try Self.blocks().count == 5) }
 
     @Test("the commands to build, run and install work")

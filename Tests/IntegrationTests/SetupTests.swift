@@ -162,7 +162,7 @@ struct SetupTests {
     }
 
     @Test(
-        "openresolv writes a file with the daemon, and the previous file after a revert",
+        "openresolv writes the daemon's address to resolv.conf; a revert restores the old content",
         .enabled(
             if: Tool.path("resolvconf", in: "/sbin:/usr/sbin") != nil,
             "apt-get install openresolv"

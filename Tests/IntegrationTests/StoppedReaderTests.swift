@@ -47,8 +47,8 @@ struct StoppedReaderTests {
     func log() throws {
         let daemon = try unread()
         try ask(2_000, of: daemon)
-        // A worker counts a query after it sent the answer. When it answers one more query, it has
-        // counted the 2,000 queries.
+        // A worker counts a query after it has sent the answer. So the 2,000 queries are counted
+        // when the answer to the next query arrives.
         _ = try daemon.dig("localhost", "A")
         // The count may be above 2,000: a program of another test may still send to this port.
         let total = try #require(daemon.stats()["queries", "total"].int)

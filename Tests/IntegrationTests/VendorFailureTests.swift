@@ -3,9 +3,7 @@ import Testing
 
 @Suite("Vendor failures", .needs(.dig, .nsd, .curl), .hangLimit)
 struct VendorFailureTests {
-    @Test(
-        "while a vendor is unreachable, the cache answers or, without a cache entry, the upstream"
-    )
+    @Test("while a vendor is unreachable, the cache answers hits, and the upstream answers misses")
     func gone() throws {
         let harness = try ProgramHarness()
         let daemon = harness.daemon

@@ -700,8 +700,8 @@ struct HTTPClientTests {
         #expect(first == .timedOut(reused: false))
         #expect(server.octetsSent > 0)
         // The handshake may have ended late, so only the second request shows that no reply
-        // arrives. On a busy machine, a request may be sent too late to show that the connection is
-        // silent; then the next request shows it.
+        // arrives. On a busy machine, the second request may be sent too late to show this. Then
+        // the loop sends a further request.
         let provider = try #require(client.providers[request.provider])
         let pool = try provider.group(for: request).pool
         for _ in 0..<10 where !pool.isSilent(server.address) {
@@ -788,7 +788,7 @@ struct HTTPClientTests {
         for connection in old { try await connection.write(reply, deadline: patience) }
         for task in tasks { _ = try await task.value }
         try loseConnections(of: server)
-        // The kernel repeats the request for the first time after 0.2 to 0.5 s.
+        // The kernel retransmits the request for the first time after 0.2 to 0.5 s.
         let silent = await failure(of: request, deadline: Clock.now + .milliseconds(1_500))
         #expect(silent == .timedOut(reused: true))
         let next = ServiceLoop.throwingTask { try await client.send(request, deadline: patience) }

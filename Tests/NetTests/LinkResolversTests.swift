@@ -15,7 +15,7 @@ struct LinkResolversTests {
 
     // MARK: - resolv.conf
 
-    @Test("only `nameserver` lines of resolv.conf are servers; invalid ones are reported")
+    @Test("only `nameserver` lines of resolv.conf are servers; invalid lines are reported")
     func resolvConf() throws {
         let (entry, unreadable) = LinkResolvers.reading(
             resolvConf: """
@@ -90,7 +90,7 @@ struct LinkResolversTests {
     }
 
     @Test(
-        "the servers of a VPN precede those of the network through which the VPN connects",
+        "the servers of a VPN precede the servers of the network through which the VPN connects",
         arguments: ["interface", "interfaces"]
     )
     func order(_ directory: String) throws {
@@ -365,7 +365,7 @@ struct LinkResolversTests {
         #expect(merged.flatMap(\.servers).map(\.address.link) == [7, 0, 0, 0, 0, 0])
     }
 
-    @Test("links and servers of systemd-resolved that NetworkManager marks as VPN are VPNs")
+    @Test("servers of systemd-resolved that NetworkManager marks as VPN count as VPN servers")
     func resolvedVPN() throws {
         let resolved = LinkResolvers.reading(
             resolved: Self.resolved(
@@ -453,7 +453,7 @@ struct LinkResolversTests {
         #expect(all.map(\.source) == [.resolvconf, .file])
     }
 
-    @Test("servers that the administrator chose precede those of the network, not those of VPNs")
+    @Test("the administrator's servers have priority over servers of the network, not of VPNs")
     func chosen() throws {
         let links = [
             LinkResolvers(.resolved, link: "", servers: [try Self.server("127.0.0.1")]),

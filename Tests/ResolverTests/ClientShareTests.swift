@@ -153,7 +153,9 @@ struct ClientShareTests {
         if !isCached { await expectVendor(harness) }
     }
 
-    @Test("if one vendor is not called and the next has no address, the fallback is not cached")
+    @Test(
+        "if a vendor is not called and the next has no address, the fallback's answer is not cached"
+    )
     func emptyNextVendor() async throws {
         let harness = try harness(next: .tencent)
         harness.zone["www.example.com"] = Known()

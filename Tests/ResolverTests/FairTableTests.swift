@@ -107,7 +107,7 @@ struct FairTableTests {
 
         var count: Int { table.count }
 
-        /// Reports that a limit of the query's payer prevents the vendor call.
+        /// Reports that a limit of the client that pays for the vendor call prevents this call.
         func refuse(_ key: String) {
             if let query = pending[key] { table.separate(query) }
         }

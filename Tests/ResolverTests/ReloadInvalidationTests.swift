@@ -166,8 +166,8 @@ struct ReloadInvalidationTests {
             return left
         }
 
-        /// Returns the settings of each vendor as a text; only for vendors in `same`, this is the
-        /// text before the reload.
+        /// Returns a text for each vendor's settings; the reload leaves this text unchanged only
+        /// for the vendors in `same`.
         func vendors(_ same: Set<String> = ["a", "b"]) -> [String: String] {
             Dictionary(uniqueKeysWithValues: ["a", "b"].map { ($0, "\(same.contains($0))") })
         }
@@ -462,7 +462,7 @@ struct ReloadInvalidationTests {
 
     // MARK: - NAT64
 
-    @Test("a new NAT64 prefix removes answers that depend on it; fewer if calls must be saved")
+    @Test("a new NAT64 prefix removes dependent answers; to save calls, synthesized answers stay")
     @ServiceLoop
     func prefix() throws {
         let prefix = try #require(IPPrefix("2001:db8:64::/96").flatMap { NAT64Prefix($0) })
@@ -538,7 +538,7 @@ struct ReloadInvalidationTests {
         #expect(second.statistics === first.statistics)
     }
 
-    @Test("after `rebinding` is switched off, NODATA that it caused is removed from the cache")
+    @Test("after `rebinding` is switched off, cached NODATA that `rebinding` caused is removed")
     @ServiceLoop
     func unprotected() async throws {
         let world = Simulation()

@@ -116,7 +116,7 @@ struct SubstituteTests {
         }
     }
 
-    @Test("if the next vendor has no address, plain upstreams do not get a repeated query either")
+    @Test("if the next vendor has no address, even a repeated query does not go to plain upstreams")
     func repeatedQuery() async throws {
         let harness = try ResolverHarness(.json, .tencent) { $0.concurrentCalls = 2 }
         harness.zone["www.example.com"] = Known()

@@ -209,7 +209,7 @@ struct ControlHandlerTests {
         #expect(try await harness.operator.status().problems == [])
     }
 
-    @Test("a reload of settings keeps the certificate problem while learned servers may use TLS")
+    @Test("while learned servers may use TLS, `status` keeps a certificate problem after a reload")
     @ServiceLoop
     func learnedServers() async throws {
         let harness = try ScenarioHarness(

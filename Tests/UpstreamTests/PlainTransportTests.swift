@@ -299,7 +299,7 @@ struct PlainTransportTests {
         let clock = TestClock()
         let transport = PlainTransport(to: server.address, clocks: clock.clocks)
         var ended: [Int64] = []
-        // The first query starts the mixed-case check, and determines its deadline.
+        // The first query starts the mixed-case check, and determines the deadline of the check.
         for (index, seconds) in ([300, 200, 100] as [Int64]).enumerated() {
             transport.carry(
                 Attempt(

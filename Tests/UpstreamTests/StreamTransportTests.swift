@@ -564,7 +564,7 @@ struct StreamTransportTests {
         let name: Name = "www.example.com"
         #expect(await ask(upstream, [name]) == [.success(name)])
         let dead = Query(question: Question(name: "dead.example.com", type: .a))
-        // Shorter than `fairWait`, after which a silent connection is closed.
+        // This time is shorter than `fairWait`, after which a silent connection is closed.
         let end = Clock.now + .milliseconds(300)
         let repeated = try? await upstream.exchange(dead, repeating: Clock.now, deadline: end)
         #expect(repeated == nil && server.connections >= 2)

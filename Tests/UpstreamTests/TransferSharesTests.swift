@@ -404,7 +404,7 @@ extension TransferSharesTests {
         }
         await upstreams.world.advance(by: .seconds(5))
         #expect(upstreams.failed["lan", default: []].allSatisfy { $0 == .crowded })
-        // A query waits 400 ms; if its client already has a query on a connection, 500 ms.
+        // A query waits 400 ms, or 500 ms if its client already has a query on a connection.
         let slowest = try #require(upstreams.slowest["lan"])
         #expect(slowest <= .milliseconds(500))
         #expect(upstreams.inTheClear == 0)

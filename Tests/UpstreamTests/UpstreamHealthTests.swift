@@ -711,7 +711,7 @@ struct AttemptPlanTests {
         }
         #expect(standing.order.sorted() == askable)
         let fit = askable.filter { entries[$0].health.isFit }
-        // Healthy servers come first; protected ones keep their order.
+        // Healthy servers come first; the sequence of protected and plain servers is unchanged.
         #expect(
             standing.order.prefix(fit.count).map { entries[$0].isProtected }
                 == fit.map { entries[$0].isProtected }

@@ -61,7 +61,7 @@ struct RenderingTests {
     }
 
     @Test(
-        "`status` shows if a vendor's clock is fast or slow, and if the daemon corrects this"
+        "`status` shows if a vendor's clock is fast or slow, and if the daemon corrects the offset"
     )
     func clockSkew() {
         var status = Samples.status
@@ -293,7 +293,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("explain shows if the next resolution is a refresh or follows the end of the TTL")
+    @Test("explain shows if a refresh or a query after the TTL will start the next resolution")
     func renewed() {
         var reply = Samples.foretold
         reply.cost.nextSeconds = 1
@@ -628,7 +628,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("in the billable calls of stats, names without a route are health probes")
+    @Test("stats shows the billable calls for names without a route as health probes")
     func probes() {
         var stats = Samples.stats
         stats.vendors[0].routes = [RouteCost(route: "", domain: "", names: 60)]
@@ -690,7 +690,7 @@ struct RenderingTests {
     }
 
     @Test(
-        "a duration has a unit, or is in milliseconds",
+        "a duration without a unit is in milliseconds",
         arguments: [
             ("50ms", 50_000), ("1s", 1_000_000), ("0.5s", 500_000), ("800us", 800), ("50", 50_000),
             ("0", 0), ("soon", nil), ("1h", nil), ("", nil), ("-1", nil), ("1e9", nil),

@@ -146,7 +146,7 @@ struct SetupMachineTests {
         #expect(try root.revert() == .nothingToRevert)
     }
 
-    @Test("a notified program that removes all nameservers does not undo the revert")
+    @Test("a program that removes all nameservers when it is notified does not undo the revert")
     func overwrittenByCommand() throws {
         let root = try Self.root("plain")
         try root.write("", to: "/run/NetworkManager/resolv.conf")
@@ -344,7 +344,7 @@ struct SetupMachineTests {
         #expect(root.tree.text("/etc/resolv.conf") == "search lan\nnameserver 192.0.2.1\n")
     }
 
-    @Test("a failed setup also notifies services that only this setup changed")
+    @Test("a failed second setup also notifies the services that the first setup did not change")
     func failedWithOtherManager() throws {
         let root = try Self.root("plain")
         #expect(try root.apply() == .applied)

@@ -366,7 +366,7 @@ struct SetupPlanTests {
         }
     }
 
-    @Test("if systemd-resolved requires TLS, setup keeps this, and programs do not query the stub")
+    @Test("if systemd-resolved requires TLS, setup keeps this option, and programs bypass the stub")
     func strict() throws {
         var facts = MachineSample.all[0].facts
         facts.resolvedSettings = ResolvedSettings("[Resolve]\nDNS=192.0.2.9\nDNSOverTLS=yes\n")
@@ -466,7 +466,7 @@ struct SetupPlanTests {
         #expect(other.commands.isEmpty)
     }
 
-    @Test("at each start, Debian's resolvconf gets a record that precedes those of DHCP")
+    @Test("at each start, Debian's resolvconf gets a record that precedes the records of DHCP")
     func resolvconf() throws {
         var facts = MachineSample.all[6].facts
         facts.present.insert(ResolverFacts.Paths.systemd)
@@ -586,7 +586,7 @@ struct SetupPlanTests {
     }
 
     @Test(
-        "nameservers that the operator wrote have priority over those of the network",
+        "nameservers that the operator wrote have priority over the nameservers of the network",
         arguments: [
             ("/var/lib/dhcp/dhclient.eth0.leases", "  option domain-name-servers 192.0.2.53;\n"),
             ("/run/systemd/netif/leases/2", "ADDRESS=192.0.2.9\nDNS=192.0.2.54 192.0.2.53\n"),
@@ -737,7 +737,7 @@ struct SetupPlanTests {
         #expect(SetupServers.obstacle(at: disabled, hasSocket: true) == nil)
     }
 
-    @Test("setup uses an address that does not answer only with --force")
+    @Test("only with --force, setup uses an address that does not answer")
     func answering() {
         func servers(
             _ given: [ServerAddress],

@@ -26,7 +26,7 @@ struct SetupProgramTests {
         #expect(try root.image() == before)
     }
 
-    @Test("a dry run shows each change and makes none")
+    @Test("a dry run shows each change, but changes nothing")
     func dryRun() async throws {
         let root = try SetupMachineTests.root("plain")
         let before = try root.image()

@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Lock for the start of a child, which must not keep another child's pipes open.
+/// Lock for the start of a child process, so that no child inherits the pipes of another child.
 private let spawning = Mutex(())
 
 struct Run {

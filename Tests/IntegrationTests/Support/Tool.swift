@@ -85,15 +85,16 @@ enum Tool: String, CaseIterable {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Skips tests if a tool is missing; with CI=true, the tests fail instead, except without an
-    /// optional tool.
+    /// Skips tests if a tool is missing.
+    ///
+    /// With CI=true, the tests fail instead, except if the missing tool is optional.
     static func needs(_ tools: Tool...) -> Self {
         .enabled(if: Tool.allow(tools), "\(Tool.complaint(tools) ?? "")")
     }
 }
 
 extension Trait where Self == TimeLimitTrait {
-    /// Time limit that only a test that hangs exceeds.
+    /// Time limit that only a hanging test exceeds.
     ///
     /// The time includes the wait for a free thread.
     static var hangLimit: Self { .timeLimit(.minutes(15)) }

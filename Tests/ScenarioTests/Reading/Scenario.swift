@@ -10,9 +10,8 @@ struct Scenario: Sendable {
 
     /// Settings in YAML.
     ///
-    /// Empty lines precede them, one for each line that precedes the settings in the scenario file.
-    ///
-    /// So line numbers in errors of the settings are line numbers in the scenario file.
+    /// The text begins with an empty line for each line that precedes the settings in the scenario
+    /// file. So line numbers in errors of the settings are line numbers in the scenario file.
     var settings = ""
 
     var title = ""
