@@ -156,7 +156,7 @@ struct ServiceUnitsTests {
         #expect(try warnings(of: "cache: {snapshot: /y/c}").isEmpty)
         try write("ReadWritePaths=/srv\nReadWritePaths=\n", to: dropIn)
         #expect(try warnings(of: text).count == 3)
-        // DynamicUser= implies both restrictions.
+        // DynamicUser= implies ProtectSystem=strict and PrivateTmp=yes.
         try write("ProtectSystem=full\nPrivateTmp=no\n", to: dropIn)
         #expect(try warnings(of: text).count == 3)
         try write("DynamicUser=no\nProtectSystem=full\nPrivateTmp=no\n", to: dropIn)

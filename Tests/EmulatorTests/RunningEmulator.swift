@@ -103,7 +103,7 @@ final class RunningEmulator {
 struct Curl {
     /// Exit code of curl(1).
     let exit: Int32
-    /// Status of the response; nil if there was none.
+    /// Status of the response; nil without a response.
     let status: Int?
     let headers: [String: String]
     let body: [UInt8]

@@ -95,7 +95,7 @@ private struct World {
 
     var failedCalls = 0
 
-    /// Counts a disturbance; returns false if there are more than the maximum.
+    /// Counts a disturbance; returns false if the count exceeds the maximum.
     mutating func disturb() -> Bool {
         isDisturbed = true
         disturbances += 1
@@ -219,7 +219,7 @@ struct LeaseExplorationTests {
         }
     }
 
-    /// Returns the invariant that a state breaks; nil if there is none.
+    /// Returns the invariant that a state breaks; nil if the state breaks no invariant.
     private func violation(_ world: World) -> String? {
         for machine in world.machines {
             guard machine.answers <= 1, machine.calls <= 1,

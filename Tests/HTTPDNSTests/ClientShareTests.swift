@@ -132,7 +132,7 @@ struct ClientShareTests {
     }
 
     @Test(
-        "a client that has used up its own calls is not crowded by a few calls of others",
+        "a failure is not crowded if the client has used up its calls, and others have few calls",
         arguments: [[2], [2, 3], [nil], [nil, nil, nil, 2]] as [[UInt32?]]
     )
     @ServiceLoop
@@ -148,7 +148,9 @@ struct ClientShareTests {
         #expect(failure == VendorFailure(reason: .clientBusy))
     }
 
-    @Test("a client is crowded if it has many calls, but all other clients together have more")
+    @Test(
+        "a failure counts as crowded if all other clients together have more calls than the client"
+    )
     @ServiceLoop
     func manyCallsOfOthers() async throws {
         deadNames()

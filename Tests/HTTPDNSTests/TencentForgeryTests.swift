@@ -63,7 +63,7 @@ struct TencentForgeryTests {
         let heard = try Heard("known.example.com.:192.0.2.1,60-0|192.0.2.9")
         let vendor = try sealedTencent(.aes)
         let question = try lookup("www.qq.com", families: .v4)
-        // In CBC, an attacker can choose the text of one block. The block before it then decrypts
+        // In CBC, an attacker can choose the text of one block. Then the previous block decrypts
         // to text that the attacker does not know.
         let last = Self.padded("6.6.6.6,60|1.1.1")
         let vector = Self.xor(heard.decrypted(0), [UInt8](last.prefix(Self.block)))

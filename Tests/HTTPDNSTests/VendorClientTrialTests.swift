@@ -149,7 +149,7 @@ struct VendorClientTrialTests {
     func queuedSilence() async throws {
         world.script = { _ in .silence() }
         let time = try #require(try await queueTime())
-        // A probe of both servers began 50 ms after the name, and lasts 1.3 s.
+        // A probe of both servers began 50 ms after the start of the lookup, and lasts 1.3 s.
         #expect(time == .milliseconds(1_400))
     }
 

@@ -243,7 +243,7 @@ struct VendorSaturationTests {
             let isSlow = namesAsked(request).contains { $0.hasPrefix("slow") }
             let first = ends.indices.min { ends[$0] < ends[$1] } ?? 0
             let begin = max(ends[first], world.now)
-            // The daemon has closed the connection by then, so the vendor skips the call.
+            // Before the call begins, the daemon has closed the connection, so the call is skipped.
             guard begin - world.now < .seconds(2) else { return .silence() }
             let end = begin + .milliseconds(isSlow ? 1_500 : 20)
             ends[first] = min(end, world.now + .seconds(2))

@@ -187,7 +187,7 @@ struct InstallTests {
     }
 
     @Test(
-        "the script copies a unit that the administrator changed before it replaces or removes it"
+        "the script makes a copy of an edited unit before the script replaces or removes the unit"
     )
     func editedUnits() throws {
         let tree = try Tree()

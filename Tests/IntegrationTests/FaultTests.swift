@@ -9,7 +9,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     enum Word: Sendable {
         case server
 
-        /// The vendor's next server answers; if there is none, the upstream answers.
+        /// The vendor's next server answers; without a next server, the upstream answers.
         case nextServer
 
         /// The upstream answers. The daemon queries no further vendor server, because the fault is

@@ -364,7 +364,7 @@ struct NetworkResolverTests {
         let first = try daemon.dig("www.example.com", "A")
         #expect(first.data("A") == ["203.0.113.1"], "\(first.text)")
         _ = try daemon.program.line(with: "network resolvers: \(TwoLinks.lan)")
-        // The daemon does not use 127.0.0.1 as a server, because this is the daemon itself.
+        // The daemon does not use 127.0.0.1 as a server, because it listens at this address.
         #expect(try daemon.dig("app.corp.example.com", "A").text.contains("SERVFAIL"))
         try links.scratch.write("nameserver \(TwoLinks.vpn)\nnameserver x\n", to: "servers")
         _ = try daemon.program.line(with: "upstream file: servers: \(TwoLinks.vpn)")

@@ -140,7 +140,7 @@ struct PrivilegeTests {
         let settings = "\(upstream.text)\ncache: {snapshot: \(snapshot)}"
         for life in 1...2 {
             let daemon = try TestDaemon(settings, controlledAt: socket, under: command)
-            // Until the daemon has restored the cache, the upstream may answer instead.
+            // Waits for the restored cache. Without this wait, the upstream may answer the query.
             if life == 2 { _ = try daemon.program.line(with: "cache: entries restored: ") }
             #expect(try daemon.dig("mail.example.org", "A").data("A") == ["198.51.100.26"])
             let stats = try daemon.stats()

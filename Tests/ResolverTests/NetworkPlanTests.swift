@@ -187,7 +187,9 @@ struct NetworkPlanTests {
         #expect(Self.hosts(plan.servers) == ["192.0.2.8"])
     }
 
-    @Test("while a split-tunnel VPN is up, other links get only names that its server declines")
+    @Test(
+        "while a split-tunnel VPN is up, other links get only names that the VPN's server declines"
+    )
     func defaultVPN() throws {
         var plan = NetworkPlan()
         let ether = try Self.link("eth0", "192.0.2.1")

@@ -69,7 +69,7 @@ struct SharedConnectionTests {
         private(set) var opened = 0
         private var exchanger: StreamExchanger?
 
-        /// - Parameter limit: the number of connections that are established; others wait.
+        /// - Parameter limit: maximum number of established connections; further connections wait.
         init(of server: SocketAddress, limit: Int = .max) {
             exchanger = StreamExchanger(clock.clocks) {
                 [unowned self] deadline async throws(UpstreamError) in

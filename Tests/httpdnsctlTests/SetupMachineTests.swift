@@ -291,7 +291,7 @@ struct SetupMachineTests {
     }
 
     @Test(
-        "a second setup keeps a changed resolv.conf or, with --force, takes it as the new original"
+        "a second setup keeps a changed resolv.conf; with --force, setup records it as the original"
     )
     func changedSince() throws {
         let root = try Self.root("plain")

@@ -556,7 +556,7 @@ struct SetupPlanTests {
     }
 
     @Test(
-        "setup protects a static resolv.conf from each DHCP client, whatever program manages it",
+        "setup protects a static resolv.conf from each DHCP client, for every manager of the file",
         arguments: ["/run/NetworkManager/x", "/run/systemd/resolve/x"]
     )
     func besideDHCPClient(_ manager: String) throws {
