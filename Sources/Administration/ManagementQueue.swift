@@ -25,7 +25,7 @@ package final class ManagementQueue {
     var waitingJobs: Int { waiting.reduce(0) { $0 + $1.jobs.count } }
     private var isBusy = false
 
-    /// Queued jobs by user; the next job is of the first user.
+    /// Queued jobs by user; the next job to run is a job of the first user.
     private var waiting: [(user: UInt32, jobs: ArraySlice<CheckedContinuation<Void, Never>>)] = []
 
     private static let root: UInt32 = 0

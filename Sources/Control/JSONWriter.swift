@@ -43,7 +43,7 @@ package struct JSONWriter {
         self.value(value)
     }
 
-    /// Writes the name of a member, before its value.
+    /// Writes the name of a member; the caller then writes the value.
     package mutating func name(_ name: String) {
         separate()
         octets.append(UInt8(ascii: "\""))

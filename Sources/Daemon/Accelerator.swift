@@ -12,8 +12,8 @@ internal import Resolver
 
 /// Controller of the BPF program that answers loopback clients with copies of cache entries.
 ///
-/// Counts all hits in the kernel once a second. A control verb that reads the counters calls
-/// ``collect()`` before.
+/// Counts all hits in the kernel once a second. Before a control verb reads the counters, it calls
+/// ``collect()``.
 @ServiceLoop
 final class Accelerator: ManagedAccelerator {
     package nonisolated let counters = QueryCounters()
@@ -48,7 +48,7 @@ final class Accelerator: ManagedAccelerator {
     private var isStopped = false
     private var isLogged = false
 
-    /// Number of ``suspended(while:)`` calls in progress; also counts calls before `kernel` exists.
+    /// Number of ``suspended(while:)`` calls in progress, even if `kernel` is nil.
     private var suspensions = 0
 
     /// Assumed latency of an answer from the kernel; the BPF program measures no latency.
@@ -103,7 +103,7 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
-    /// Waits before the load; returns false if `stop` was called.
+    /// Waits for `time` before the load; returns false if `stop` was called.
     func wait(_ time: Duration) async -> Bool {
         guard !isStopped else { return false }
         let waiter = Waiter()
@@ -133,7 +133,7 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
-    /// Error because of which the daemon could not start with these settings; nil for none.
+    /// Returns the error because of which a start with these settings would fail; nil for none.
     ///
     /// A reload does not load the BPF program, so the result of the load at the start counts.
     func fault(startingWith settings: Settings) -> StartError? {
@@ -141,7 +141,7 @@ final class Accelerator: ManagedAccelerator {
         return .accelerationAtStart(failure)
     }
 
-    /// Warning if the daemon has never tried to load the BPF program that the settings require.
+    /// Returns a warning if the settings require the BPF program, but its load was never tried.
     func warning(startingWith settings: Settings) -> String? {
         guard settings.accelerate.loopback == .required, kernel == nil, failure == nil else {
             return nil

@@ -28,7 +28,7 @@ package struct ControlDispatcher: Sendable {
     /// Sends a message and returns when the peer has accepted it.
     package typealias Send = @ServiceLoop ([UInt8]) async throws -> Void
 
-    /// Answers a call: sends one message, several with the Varlink flag `more`, none with `oneway`.
+    /// Answers a call: sends one message, several messages (flag `more`), or none (flag `oneway`).
     ///
     /// - Throws: the error of `send`, or `CancellationError` between replies.
     package func answer(
@@ -64,8 +64,7 @@ package struct ControlDispatcher: Sendable {
 
     // MARK: - Private
 
-    /// Size of a reply in octets; after a larger reply, the daemon returns free memory to the
-    /// system.
+    /// Octets of a reply above which the daemon returns free memory to the system.
     private static let longOctets = 1024 * 1024
 
     private struct Unsent: Error {

@@ -176,13 +176,13 @@ package final class ControlServer {
                 "too many calls with `more` are in progress: at most \(places.streams) in total, "
                 + "and \(places.streamsPerUser) for each user except root"
             try await send(try Reply(MethodError.failed(reason: reason)).message())
-            // Closes this connection: otherwise, the connection would occupy a place that another
-            // client can use for a call with one reply.
+            // Closes this connection, so that its place is free for a client with a single-reply
+            // call.
             throw Refusal(description: reason)
         }
         defer { places.endStream(peer.uid) }
-        // If the client disconnects, `whenGone` cancels the call: a call that sends no reply for
-        // days would not notice this itself.
+        // `whenGone` cancels the call if the client disconnects. Without `whenGone`, a call that
+        // sends no reply for days would not detect the disconnection.
         let work = ServiceLoop.throwingTask { [dispatcher] in
             try await dispatcher.answer(call, from: peer, send)
         }

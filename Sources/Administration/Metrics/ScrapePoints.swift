@@ -65,14 +65,14 @@ package final class ScrapePoints {
         return bound
     }
 
-    /// Returns the first error of a place that had no error before.
+    /// Returns the first error in `bound` for a place that had no error before this bind.
     package func firstNewError(in bound: Bound) -> MetricsListenError? {
         bound.errors.first { new in !errors.contains { $0.place == new.place } }
     }
 
     /// Binds the new addresses of the settings as a reload would, and closes them again.
     ///
-    /// Binds no Unix socket, because this would create a file, but checks its path.
+    /// Checks only the path of a Unix socket, because a bind would create a file.
     ///
     /// - Returns: the errors because of which a reload would fail.
     package func faults(binding settings: MetricsSettings) -> [MetricsListenError] {

@@ -3,8 +3,7 @@ internal import Net
 
 /// Renderer of the metrics, one text at a time.
 ///
-/// Requests for a format that arrive before the next rendering of this format begins share the text
-/// of this rendering.
+/// Requests for the same format share one text if they arrive before its rendering begins.
 @ServiceLoop
 final class ScrapeRenderer {
     private static let user: UInt32 = 0

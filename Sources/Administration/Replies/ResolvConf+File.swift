@@ -26,8 +26,8 @@ extension ResolvConf {
             RegularFile.fault(of: root + "/var/lib/httpdnsd-setup/journal.json") != .system(ENOENT)
         guard let found = Self.servers(root + "/etc/resolv.conf") else { return }
         nameservers = found
-        // Setup wrote the present nameservers only if its comment in the file names them: VPN
-        // programs replace the nameservers, but leave the comment of setup in the file.
+        // Setup writes its nameservers also into a comment. If the comment names other nameservers
+        // than the file has, another program, such as a VPN client, replaced the nameservers.
         let mark = "# Written by httpdnsctl setup for " + found.joined(separator: " ") + ";"
         isWrittenBySetup = Self.lines(root + "/etc/resolv.conf").contains { $0.hasPrefix(mark) }
         guard let first = found.first else { return }

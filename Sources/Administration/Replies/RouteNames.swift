@@ -30,7 +30,7 @@ package struct RouteNames: Sendable {
         index(place).flatMap { routes[$0].domains.first }.map { "\($0)" } ?? ""
     }
 
-    /// Maps the old place of each moved route to the new place; for a removed route, to a remark.
+    /// Returns, by old place, the new place of a moved route, or a remark for a removed route.
     ///
     /// The first domain identifies a route.
     package func changes(to new: RouteNames) -> [String: String] {

@@ -47,7 +47,7 @@ enum JSONText {
 extension YAMLNode {
     var isTyped: Bool { literal != nil }
 
-    /// Copy in which all scalars that need no quotes are plain, so that they get JSON types.
+    /// Copy in which each scalar that needs no quotes is plain, and so gets its JSON type.
     var typed: YAMLNode {
         var copy = self
         switch content {

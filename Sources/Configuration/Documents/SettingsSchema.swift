@@ -102,8 +102,9 @@ extension SettingsSchema {
         ])
     }
 
-    /// Schema for `words`: as texts, and as YAML values, because editors read an unquoted `1.1` as
-    /// a number.
+    /// Schema that accepts `words` as texts and as YAML values.
+    ///
+    /// Editors read an unquoted word such as `1.1` as a number.
     static func words(_ words: [String]) -> YAMLNode {
         .map([
             ("enum", .list(words.map { .text($0) } + words.map(YAMLNode.word).filter(\.isTyped)))

@@ -19,7 +19,7 @@ extension ServiceUnits {
         /// Directories and files in which the service may write, by setting.
         private var writable: [String: [String]] = [:]
 
-        /// Settings with names of directories that systemd creates, and the parent directories.
+        /// Settings that name directories for systemd to create, with the parent directory.
         ///
         /// systemd also creates ConfigurationDirectory=, but the service may not write there.
         private static let parents = [
@@ -27,7 +27,7 @@ extension ServiceUnits {
             "CacheDirectory": "/var/cache", "LogsDirectory": "/var/log",
         ]
 
-        /// Reads assignments of a unit; an empty value removes the values of a list before it.
+        /// Reads the assignments of a unit; an empty assignment clears the list of a setting.
         init(_ lines: [(key: String, value: String)]) {
             for (key, value) in lines {
                 let words = value.split(separator: " ")
@@ -54,8 +54,8 @@ extension ServiceUnits {
                 return
             }
             for word in words {
-                // `-` and `+` are flags. The parts after `:` are options, or, of BindPaths=, the
-                // place at which the service sees the path.
+                // `-` and `+` are flags, and a part after `:` is an option. Exception: the second
+                // part of BindPaths= is the path inside the service.
                 let parts = word.drop { $0 == "-" || $0 == "+" }.split(separator: ":")
                 guard let first = parts.first else { continue }
                 let path = key == "BindPaths" && parts.count > 1 ? parts[1] : first
@@ -69,9 +69,11 @@ extension ServiceUnits {
             writable.values.joined().contains { $0.contains("%") || $0.contains("\"") }
         }
 
-        /// True if the service has the capabilities outside of a user namespace.
+        /// Returns true if the service has the capabilities.
+        ///
+        /// Capabilities inside a user namespace (PrivateUsers=) do not count.
         func has(_ capabilities: Set<Substring>) -> Bool {
-            // `~` inverts a set: such a set counts as a set without the capabilities.
+            // `~` inverts a set. An inverted set counts as a set without the capabilities.
             let isInSet = bounding.map { set in
                 set.isSuperset(of: capabilities) && !set.contains { $0.hasPrefix("~") }
             }

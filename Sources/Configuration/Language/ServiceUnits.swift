@@ -54,7 +54,7 @@ package struct ServiceUnits {
             || service.has(["CAP_NET_BIND_SERVICE"])
     }
 
-    /// True if the service can load the BPF program, if the kernel supports it.
+    /// True if the service has the capabilities that are required to load the BPF program.
     var canAccelerate: Bool { service.has(["CAP_BPF", "CAP_NET_ADMIN"]) }
 
     /// Returns the reason why the service cannot keep or share a file at a path; nil if it can.
@@ -98,8 +98,9 @@ extension ServiceUnits {
 
     /// Text that describes how to add an address to its socket unit.
     ///
-    /// A restart of httpdnsd.socket also restarts the service and the other socket unit, which
-    /// require this unit. systemd refuses to restart the other socket unit while the service runs.
+    /// The text always restarts httpdnsd.socket. This also restarts httpdnsd-ipv6.socket and the
+    /// service, which require httpdnsd.socket. While the service runs, systemd refuses to restart
+    /// httpdnsd-ipv6.socket alone.
     ///
     /// - Parameter replaces: true if the unit has an address that overlaps the added address, so
     ///   that systemd can open only one of the two addresses. A wildcard address always overlaps

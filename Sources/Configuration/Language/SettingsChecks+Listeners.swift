@@ -143,7 +143,7 @@ extension Settings {
 }
 
 extension SettingsReading {
-    /// Warns of an address that no interface has now: it may be mistyped.
+    /// Warns of an address that no interface has now: the operator may have mistyped the address.
     mutating func warnIfAbsent(_ address: SocketAddress, _ place: YAMLPlace) {
         guard environment.isAbsent(address) else { return }
         warn(
@@ -154,7 +154,7 @@ extension SettingsReading {
         )
     }
 
-    /// Warns if the interface of a link-local address does not exist: its name may be misspelled.
+    /// Warns if the interface of a link-local address does not exist, perhaps because of a typo.
     mutating func warnIfNoInterface(of address: SocketAddress, _ place: YAMLPlace) {
         guard environment.lacksInterface(address), let name = address.interfaceName else { return }
         warn(

@@ -77,8 +77,9 @@ extension SettingsOption {
 
     /// Makes an option for a list of entries.
     ///
-    /// A later file appends entries. An empty list removes the entries of earlier files. An entry
-    /// with the name of an earlier entry changes the earlier entry, but only once in each file.
+    /// A later file appends entries. An empty list removes the entries of earlier files. If an
+    /// earlier file has an entry with the same name, the new entry changes that entry. It is an
+    /// error if one file changes an entry twice.
     ///
     /// - Parameter live: entries that the manual shows as active settings, not as comments.
     static func list<Entry: SettingsEntry>(

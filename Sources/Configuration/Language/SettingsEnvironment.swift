@@ -56,12 +56,12 @@ package struct SettingsEnvironment: Sendable {
     /// start.
     package var mayBeGroup: @Sendable (String) -> Bool = { _ in true }
 
-    /// Returns the reason why a file for `from` has no usable DNS server; nil if it has one.
+    /// Returns the reason why a file for `from` has no usable DNS server; otherwise nil.
     ///
     /// At the start of the daemon, always returns nil, because a slow disk must not delay the start.
     package var resolverFault: @Sendable (String) -> String? = { _ in nil }
 
-    /// Returns the installed units of the service for `--check`; otherwise nil.
+    /// Returns the installed units of the service; nil except in the environment of `--check`.
     var serviceUnits: @Sendable () -> ServiceUnits? = { nil }
 
     /// Returns false if the system refuses the address space for a cache of this size in octets.

@@ -49,7 +49,7 @@ struct SettingsFile: Sendable {
         }
     }
 
-    /// Parses the file; a file that could not be read gives the read error without a line.
+    /// Parses the file; if the read failed, the result has the read error, without a line.
     func text(_ index: Int, take: YAMLReader.Taker) -> YAMLReader {
         switch content {
         case .success(let octets): YAMLReader(octets, file: index, take: take)

@@ -239,7 +239,7 @@ extension SettingsKind where Value == Int? {
 }
 
 extension SettingsKind where Value == String {
-    /// Value type for the name of a vendor or upstream, which need not exist.
+    /// Value type for the name of a vendor or upstream; does not check that the name is defined.
     static func name(of what: String) -> SettingsKind {
         .scalar(
             what,

@@ -8,7 +8,7 @@ private struct Unit {
     let otherNames: [String]
 }
 
-/// Units in which durations, or sizes, are written; each value is a whole number of one unit.
+/// Units of durations or of sizes; each value is a whole number of one unit.
 private struct Scale: Sendable {
     let units: [Unit]
 

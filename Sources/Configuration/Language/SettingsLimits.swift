@@ -19,9 +19,10 @@ package enum SettingsLimits {
     static let callsPerSecond = 1...1_000_000
     static let workers = 1...256
 
-    /// Maximum number of workers of all addresses; further addresses get one worker each.
+    /// Maximum number of workers of all addresses together.
     ///
-    /// A worker takes up to 192 KiB, and `TasksMax=` of the unit limits the number of threads.
+    /// At the limit, each further address still gets one worker. A worker takes up to 192 KiB, and
+    /// `TasksMax=` of the unit limits the number of threads.
     static let allWorkers = 128
 
     /// Returns the number of workers for each of `count` new addresses.

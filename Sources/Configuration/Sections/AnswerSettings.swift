@@ -10,7 +10,8 @@ package struct AnswerSettings: Sendable, Equatable {
 
     /// Domains, and the ports to which the daemon measures the connect time for `order: fastest`.
     ///
-    /// If empty, the daemon measures the addresses of all names with vendors, at port 443.
+    /// If empty, the daemon measures the addresses of all names with a route to vendors, at port
+    /// 443.
     package var probe: [Probe] = []
 
     package enum Order: String, Sendable, Hashable, CaseIterable {

@@ -4,7 +4,7 @@ package struct BillRequest: CallParameters, Equatable {
     /// True to return the costs of the current month; false or nil for those of the current day.
     package var month: Bool?
 
-    /// The stored counts of this vendor are set to 0 before the reply; if nil, no counts are reset.
+    /// Vendor whose stored counts the daemon sets to 0 before the reply; nil for no reset.
     package var reset: String?
 
     package init(month: Bool? = nil, reset: String? = nil) {

@@ -19,9 +19,9 @@ package struct BudgetStatus: Codable, Sendable, Equatable {
     package var dayEndsSeconds: Int
     package var problem: String?
 
-    /// True if the limits are for all machines of a fleet together.
+    /// True if the limits apply to all machines of a fleet together.
     ///
-    /// The counts are only those of this machine.
+    /// The counts include only the calls and units of this machine.
     package var shared: Bool?
 
     package enum State: String, Codable, Sendable {

@@ -108,7 +108,7 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
     package var nextUnits: UInt64?
     package var nextMoney: BilledCost?
 
-    /// Upper bound of the units that the cached answer has cost; nil if it is not from a vendor.
+    /// Upper bound of the units that the cached answer has cost; nil if no vendor gave it.
     package var answerUnits: UInt64?
     package var answerMoney: BilledCost?
     package init() {}

@@ -62,7 +62,7 @@ package struct FleetStats: Codable, Sendable, Equatable {
 
     /// Number of values and messages that this machine ignored.
     ///
-    /// They were, for example, forged, unreadable, replayed, or older than a flush.
+    /// Examples: values and messages that are forged, unreadable, replayed, or older than a flush.
     package var rejected: UInt64 = 0
 
     package var errors: UInt64 = 0

@@ -50,8 +50,8 @@ package struct PauseReply: Codable, Sendable, Equatable {
     /// Suspension that is in force after the call; nil if there is none.
     package var rest: VendorRest?
 
-    /// Pauses that leave names without any vendor and upstream, one sentence each; nil without such
-    /// pauses.
+    /// One sentence for each pause that leaves names without any vendor and upstream; nil if there
+    /// is no such pause.
     package var problems: [String]?
 
     package init(vendor: String, changed: Bool, inFlight: Int, rest: VendorRest?) {

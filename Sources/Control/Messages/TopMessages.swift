@@ -94,7 +94,7 @@ package struct NameCost: Codable, Sendable, Equatable {
     package var vendor: String
     package var calls: UInt64
 
-    /// Maximum error of `calls`: this name replaced another name in the table, and took its count.
+    /// Maximum error of `calls`: this name replaced another name in the table, and took that count.
     package var excess: UInt64
 
     /// Upper bound of the units of the `calls - excess` calls that were counted for this name

@@ -35,7 +35,7 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
 
     package enum State: String, Codable, Sendable {
         case up
-        /// The server is in back-off after failures; used only if all servers are in back-off.
+        /// Back-off after failures: the server gets queries only if all servers are in back-off.
         case rests
         /// The server sends queries back to this daemon, and therefore gets no queries.
         case loops

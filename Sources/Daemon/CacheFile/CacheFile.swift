@@ -14,7 +14,7 @@ internal import Resolver
 final class CacheFile {
     private(set) var numbers: CacheFileState
 
-    /// Receives the most frequent questions before the restart, in descending order of frequency.
+    /// Receives the questions with the most queries before the restart, in descending order.
     var onLoad: (@ServiceLoop ([HotEntry]) -> Void)?
 
     var onLoadEnd: (@ServiceLoop () -> Void)?

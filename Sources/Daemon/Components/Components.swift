@@ -178,7 +178,7 @@ package enum StartError: Error, CustomStringConvertible {
 
     case acceleration(AccelerationError)
 
-    /// The settings now require acceleration, but its start has failed.
+    /// The settings now require acceleration, which failed when the daemon started.
     case accelerationAtStart(AccelerationError)
     case vendor(String, String)
     case upstream(String, String)

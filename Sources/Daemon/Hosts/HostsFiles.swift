@@ -5,7 +5,7 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// Reader of the hosts files, which reads them again after changes.
+/// Reader of the hosts files; reads a changed file again.
 ///
 /// A missing file is treated as empty. If a file exists but cannot be read, the names that were read
 /// before stay in the table.
@@ -200,7 +200,7 @@ struct HostsReading: Sendable {
     /// True if ``table`` differs from the former table.
     let hasChanged: Bool
 
-    /// Reason why a file can no longer be read; nil for no such file.
+    /// Reason why a file can no longer be read; nil if there is no such file.
     ///
     /// The former names of the file stay in ``table``.
     var staleFile: String? { files.lazy.compactMap(\.staleness).first }

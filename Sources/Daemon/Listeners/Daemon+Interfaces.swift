@@ -29,7 +29,8 @@ extension Daemon {
     }
 
     private func interfacesChanged() {
-        // A reload binds addresses, and then waits for files before it serves these addresses.
+        // Waits for a reload to end: a reload binds addresses, reads files, and only then serves
+        // the addresses.
         settingsQueue.add { [self] in
             guard !isStopping, let misses else { return }
             let handlers = ListenerManager.Handlers(

@@ -92,11 +92,11 @@ final class ListenerManager {
     /// Binds new addresses of the settings, and adopts the sockets from systemd.
     ///
     /// - The daemon also serves a passed socket with an address that is not in `listen`.
-    /// - If no file sets `listen`, an address that the machine lacks is skipped if another address
-    ///   remains.
+    /// - If no file sets `listen`, a default address that the machine lacks is skipped.
     /// - With passed sockets, a default address that another program uses, or that the daemon has
-    ///   no permission to bind, is skipped, also if a file sets `listen`: its socket unit has
-    ///   probably failed.
+    ///   no permission to bind, is skipped, even if a file sets `listen`: the socket unit of this
+    ///   address has probably failed.
+    /// - If every address would be skipped, this function throws instead.
     /// - An address set in `listen` is bound even if the machine lacks the address, because an
     ///   interface may get the address later. If the interface of the address does not exist, the
     ///   address is bound when the interface exists (``interfacesChanged(_:)``).

@@ -49,12 +49,12 @@ struct PreparedReload: Sendable {
     }
 }
 
-/// Replaced or discarded routes: their release would block the service loop for too long.
+/// Replaced or discarded routes, which a thread releases so that the service loop does not block.
 final class OldRoutes: Sendable {
     static let many = 1_000
     private let content: Lock<([RouteSettings], RouteTable, RouteNames, [String: String])?>
 
-    /// Returns nil if there are few routes; `renamed` maps old names of routes to new names.
+    /// Takes the routes of `components` and the map `renamed`; nil if there are few routes.
     @ServiceLoop
     init?(_ components: Components, _ renamed: [String: String] = [:]) {
         let routes = components.settings.routes

@@ -26,7 +26,7 @@ package final class RateLimit: Sendable {
 
     /// Length of a burst in nanoseconds.
     ///
-    /// A client can send at once as many queries as the limit allows in this time.
+    /// In one burst, a client can send as many queries as the limit allows in this time.
     private static let burst: UInt64 = 1_000_000_000
 
     private let origin: Instant

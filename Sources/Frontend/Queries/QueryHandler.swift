@@ -153,7 +153,7 @@ package final class QueryHandler {
 
     /// Refreshes a cached answer.
     ///
-    /// - Parameter client: the client; the vendor call counts against its limits.
+    /// - Parameter client: the vendor call counts against the limits of this client.
     package func refresh(_ query: Query, for client: ClientNetwork) {
         resolver.prefetcher.refresh(query, for: client)
     }
@@ -197,7 +197,7 @@ package final class QueryHandler {
         }
     }
 
-    /// Looks up the query in the cache again, because the answer may have arrived meanwhile.
+    /// Looks up the query in the cache again: the answer may have arrived since the first lookup.
     private func cachedReply(_ plain: PlainQuery, _ origin: QueryOrigin) -> [UInt8]? {
         let limit = limit(plain, origin)
         let hit = withScratch { buffer in

@@ -4,7 +4,7 @@ internal import DNSWire
 package import Net
 internal import Resolver
 
-/// Batch of messages that one `read` call of a TCP connection returned; the cache answers hits.
+/// Messages from one `read` call of a TCP connection; answers the cache hits among them.
 ///
 /// All connections share the buffers, because the service loop serves one connection at a time.
 @ServiceLoop

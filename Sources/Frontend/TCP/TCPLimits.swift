@@ -14,26 +14,24 @@ enum TCPLimits {
 
     /// Number of sessions up to which clients count as equal if a session must be closed.
     ///
-    /// Otherwise, a client with two sessions, for A and AAAA, would lose a session to many clients
-    /// with one session each.
+    /// Without this limit, if all other clients have one session, a client with two sessions (for A
+    /// and AAAA) would lose a session.
     static let connectionsWithoutRank = 4
 
     /// Maximum sessions of all clients that `allow` excludes; each of their queries gets REFUSED.
     static let excludedConnections = 16
 
-    /// If a session has this number of unanswered queries, the daemon stops reading from the
-    /// session.
+    /// Number of unanswered queries at which the daemon stops reading from a session.
     static let pending = 100
 
     static let malformed = 8
 
     // MARK: - Octets
 
-    /// If a session has more octets of unsent replies, the daemon stops reading from the session.
+    /// Octets of unsent replies above which the daemon stops reading from a session.
     static let unwritten = 256 << 10
 
-    /// If a session has more octets of unread queries and unsent replies, the daemon closes the
-    /// session.
+    /// Octets of unread queries and unsent replies above which the daemon closes a session.
     static let heldPerSession = 512 << 10
 
     /// Octets held for all sessions of a client, above which its largest session is closed.
@@ -73,8 +71,8 @@ enum TCPLimits {
 
     /// Time in which the first message of a new session should arrive.
     ///
-    /// Until then, the session does not count as idle. So it is not the first session to be closed
-    /// if a client reaches a limit of sessions.
+    /// Until then, the session does not count as idle. So if a limit of sessions is reached, the
+    /// daemon closes idle sessions before this session.
     static let firstMessageTime: Duration = .seconds(1)
 
     static let messageTime: Duration = .seconds(4)

@@ -4,7 +4,7 @@ internal import Locks
 package import Net
 package import Synchronization
 
-/// Datagram that a worker could not answer, and what the service loop needs to answer it.
+/// Datagram that a worker could not answer, with the data that the service loop needs.
 package final class Miss: Sendable {
     /// Datagram; without octets if `plain` has the parsed query.
     package let datagram: ReceivedDatagram

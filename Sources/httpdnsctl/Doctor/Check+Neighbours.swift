@@ -77,7 +77,7 @@ extension Check {
         }.filter { !$0.isEmpty }
     }
 
-    /// Smallest clock error in seconds with a warning; each vendor accepts an error of 15 min.
+    /// Clock error in seconds from which the check warns; each vendor accepts up to 15 min.
     private static let largestSkew = 60
 
     static let clock = Check("clock") { machine in

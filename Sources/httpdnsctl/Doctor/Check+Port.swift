@@ -116,7 +116,7 @@ extension Check {
     }
 
     static let answers = Check("answers") { machine in
-        // If the daemon does not run, skips this check: another server would have answered.
+        // If the daemon does not run, skips this check: any answer would be from another server.
         guard machine.status != nil else {
             return .skipped("not checked, because the daemon's listeners are unknown")
         }

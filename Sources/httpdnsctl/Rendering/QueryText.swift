@@ -68,7 +68,10 @@ extension String {
 }
 
 extension QueryEvent {
-    /// Source and server of a cached answer; otherwise the server or, without a server, the source.
+    /// Text of the column FROM.
+    ///
+    /// A cached answer: its source and server. Other answers: the server, or the source if there is
+    /// no server.
     var from: String {
         guard let server, source == "cache" || source == "stale" else { return server ?? source }
         return "\(source) (\(server))"

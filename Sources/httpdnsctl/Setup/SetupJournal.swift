@@ -16,7 +16,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
 
     var commands: [[String]]
 
-    /// Commands that a revert runs after it has restored the files; if nil, it runs `commands`.
+    /// Commands that a revert runs after it has restored the files; nil to run `commands`.
     var undo: [[String]]?
 
     struct Entry: Codable, Equatable, Sendable {

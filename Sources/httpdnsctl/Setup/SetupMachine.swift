@@ -53,7 +53,7 @@ struct SetupMachine {
             if now != entry.before, now != old[entry.path]?.after { changed.append(entry.path) }
         }
         try removeLeftovers()
-        // Even if the files are correct, a service may not have read the files; `fault` checks
+        // A service may not have read the files, although the files are correct. `fault` detects
         // this.
         if isDone, fault(in: plan) == nil { return .unchanged }
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
@@ -65,8 +65,8 @@ struct SetupMachine {
         let made = try tree.makeDirectories(for: SetupJournal.path)
         return try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
             var journal = journal
-            // Records the journal's directory as created, even if an interrupted run created it, so
-            // that a revert removes it.
+            // Records that setup created the directory of the journal, even if an interrupted run
+            // created it: a revert removes the recorded directories.
             let own = FileTree.directory(of: SetupJournal.path)
             journal.directories = known?.directories ?? (made.contains(own) ? made : [own])
             for entry in journal.entries where entry.after.kind != .absent {
@@ -134,9 +134,9 @@ struct SetupMachine {
         let saved = ResolverFacts.Paths.networkServers
         var entries = plan.changes.map { change in
             var after = change.after
-            // If an earlier setup saved nameservers with `chosenMark`, these nameservers stay if no
-            // other program rewrote resolv.conf. The new plan would save these nameservers without
-            // the mark if the network now offers the same servers.
+            // If no other program rewrote resolv.conf since an earlier setup, the nameservers that
+            // this setup saved with `chosenMark` stay: the new plan would save the nameservers
+            // without the mark if the network now offers the same servers.
             if change.path == saved, old[ResolverFacts.Paths.resolvConf] != nil,
                 let chosen = old[saved]?.after, chosen.text.contains(SetupPlan.chosenMark)
             {

@@ -7,7 +7,7 @@ struct SetupPlan: Equatable, Sendable {
     var changes: [Change] = []
     var commands: [[String]] = []
 
-    /// Commands that a revert runs after it has restored the files; if nil, it runs `commands`.
+    /// Commands that a revert runs after it has restored the files; nil to run `commands`.
     var undo: [[String]]?
 
     var notes: [String] = []
