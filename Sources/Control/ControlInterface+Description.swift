@@ -87,7 +87,7 @@ extension ControlInterface {
         # portal: there is a captive portal, or the captive portal mode is on
         # + portal-seconds: ?int               time until the mode ends
         # + nat64-from: ?string                upstream that returned the prefix, or settings
-        # + nat64-age-seconds: ?int            time since the prefix is in use
+        # + nat64-age-seconds: ?int            time for which the prefix has been in use
         type NetworkStats (
           changes: int,
           resumes: int,
@@ -251,8 +251,8 @@ extension ControlInterface {
 
         # Removes entries from the cache and returns their number. Exactly one of `all`, `name`,
         # `tree`, `negative`, `stale` and `source` is required; `type` requires `name`. With `soft`,
-        # entries are marked stale instead. With `fleet`, which requires `all`, `tree` or `name`, also
-        # on the other machines of the fleet. A changing call.
+        # entries are marked stale instead. With `fleet`, which requires `all`, `tree` or `name`,
+        # flushes all machines of the fleet. A changing call.
         method Flush(
           all: ?bool,
           name: ?string,
@@ -352,7 +352,8 @@ extension ControlInterface {
         # source: as in Stats, or a vendor or upstream. rcode: as in QueryEvent
         # + slower-us: ?int
         # + slower-ms: ?float                  deprecated
-        # missed: number of recorded queries, matching or not, that were too many to send
+        # missed: number of queries, matching or not, that the reply lacks: too many to send, or
+        #   overwritten in the buffer
         method Watch(
           name: ?string,
           type: ?string,

@@ -5,9 +5,9 @@ package enum DidYouMean {
 
     /// Returns the candidate nearest to `word`, in any letter case; nil if no candidate is near.
     ///
-    /// A prefix of three or more letters matches if only one candidate has this prefix. Otherwise,
-    /// one mistake is accepted in words of up to 3 letters, two mistakes in words of 4 to 7
-    /// letters, and three in longer words.
+    /// A prefix of three or more letters matches if only one candidate has this prefix. If `word`
+    /// is not such a prefix, a near candidate differs from `word` by at most one mistake (up to 3
+    /// letters), two mistakes (4 to 7 letters) or three mistakes (longer words).
     package static func closest(to word: String, among candidates: some Sequence<String>) -> String?
     {
         let typed = letters(of: word)

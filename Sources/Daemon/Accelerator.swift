@@ -72,8 +72,8 @@ final class Accelerator: ManagedAccelerator {
 
     /// Creates the thread that loads the BPF program, before the daemon drops its capabilities.
     ///
-    /// The thread waits for `start`, because the verification of the program takes the kernel 50 ms
-    /// of CPU time, which would delay the first answers on a machine with one processor.
+    /// The thread waits for `start`: the kernel needs 50 ms of CPU time to verify the program. On a
+    /// machine with one processor, this would delay the first answers.
     func load(_ settings: Settings, in dependencies: Dependencies) throws(StartError) {
         guard settings.accelerate.loopback != .off else {
             obstacle = "accelerate.loopback is off"

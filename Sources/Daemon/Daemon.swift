@@ -20,7 +20,7 @@ package final class Daemon {
     let listenerManager: ListenerManager
     let network: NetworkReaction
 
-    /// Watch for the interfaces of listen addresses; nil if no listen address has an interface.
+    /// Watch for the interfaces of listen addresses; nil if no listen address names an interface.
     var interfaces: LinkWatch?
 
     let accelerator: Accelerator

@@ -37,7 +37,7 @@ final class NetworkReaction {
     private let translation: AddressTranslation
     private var pace = NetworkWatch.Pace()
 
-    /// Time from which a change of the DNS servers may start a test of IPv4 and IPv6 again.
+    /// Earliest time at which a change of the DNS servers may start a test of IPv4 and IPv6.
     private var nextTest: Instant?
     private lazy var test = Alarm(components.clocks) { [weak self] in self?.testFamilies() }
 

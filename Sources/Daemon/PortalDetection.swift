@@ -11,7 +11,7 @@ internal import Upstream
 /// sufficient as the first step. The detection itself sends no packets.
 @ServiceLoop
 final class PortalDetection {
-    /// Time without any answer, after the first failure, that shows a portal.
+    /// Time after the first failure; a portal is detected if no answer arrives in this time.
     nonisolated static let probation: Duration = .seconds(5)
 
     /// True if NetworkManager has found a portal.

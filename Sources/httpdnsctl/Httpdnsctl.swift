@@ -58,7 +58,7 @@ struct Httpdnsctl: ParsableCommand {
 /// Global options that the user writes before the subcommand.
 ///
 /// If the command and its subcommand both had ``Options``, the parser would ignore the values of
-/// one of them.
+/// one of the two.
 struct OptionsBefore: ParsableArguments {
     @Option(name: .long, help: .socket, completion: .file())
     var socket: String?

@@ -41,8 +41,7 @@ package struct GroupSocket {
         do throws(SocketError) {
             return try listen(path, mode, number, warning: nil)
         } catch .system(call: "chown", code: EPERM), .system(call: "chown", code: EINVAL) {
-            // With EINVAL, the daemon's user namespace does not contain the group
-            // (`PrivateUsers=`).
+            // EINVAL: the daemon's user namespace (`PrivateUsers=`) does not contain the group.
             return try listen(
                 path,
                 mode,

@@ -68,7 +68,7 @@ final class MetricsServer {
 
     var address: SocketAddress? { listener.address }
 
-    /// Serves clients until ``stop()``, and logs other errors.
+    /// Serves clients until ``stop()`` or an error; logs the error.
     func run() async {
         do throws(SocketError) {
             try await serve(listener)

@@ -2,7 +2,7 @@
 internal import Control
 
 extension UInt64 {
-    /// Returns `self - earlier`, or `self` if the counter was reset in between.
+    /// Returns `self - earlier`, or `self` if the counter was reset after `earlier` was read.
     func since(_ earlier: UInt64) -> UInt64 { self >= earlier ? self - earlier : self }
 }
 

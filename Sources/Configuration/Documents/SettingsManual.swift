@@ -140,7 +140,7 @@ extension Settings {
         return text
     }
 
-    /// Effective settings without the parameter values of URLs, which may be secret.
+    /// Returns the effective settings without the parameter values of URLs, which may be secret.
     ///
     /// - Returns: nil if the text has more than `limit` octets.
     package func shownText(limit: Int) -> String? {

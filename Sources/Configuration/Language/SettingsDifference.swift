@@ -63,7 +63,7 @@ extension Settings {
 struct TreeComparison {
     private(set) var changes: [SettingChange] = []
 
-    /// Number of changes beyond the limit.
+    /// Number of changes that are not in `changes`, because `limit` was reached.
     private(set) var further = 0
 
     private let limit: Int

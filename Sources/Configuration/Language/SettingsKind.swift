@@ -56,7 +56,7 @@ extension SettingsKind {
         )
     }
 
-    /// Copy that also reports each value for which `complaint` returns an error.
+    /// Returns a copy that also reports each value for which `complaint` returns an error.
     ///
     /// - Parameter describesSecret: true if the error depends on the content of a secret file.
     func rejecting(

@@ -122,7 +122,7 @@ extension SettingsReading {
 // MARK: - Sharing
 
 extension SettingsReading {
-    /// Replaces a list by an equal list of an earlier route, so that both share their storage.
+    /// Replaces a list by an equal list of an earlier route, so that the routes share storage.
     mutating func share(_ list: inout [String]) {
         if !list.isEmpty { list = lists.insert(list).memberAfterInsert }
     }

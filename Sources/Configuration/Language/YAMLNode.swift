@@ -24,7 +24,7 @@ struct YAMLNode: Sendable {
         case sequence([YAMLNode])
         case mapping([YAMLPair])
 
-        /// Sequence after a ``YAMLReader/Taker`` has consumed its items.
+        /// Sequence of which a ``YAMLReader/Taker`` has consumed all items.
         case taken
 
         case refused

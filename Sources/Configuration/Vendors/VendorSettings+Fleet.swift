@@ -5,9 +5,9 @@ extension VendorSettings {
     /// Account, parameters and protection, which determine the vendor's answers.
     ///
     /// Machines of a fleet share answers if these values are equal. The values do not include
-    /// servers, protocol and sources of secrets. They include protection, because an attacker can
-    /// forge the answers of an unprotected channel, and a machine with a protected channel must not
-    /// use forged answers.
+    /// servers, protocol and sources of secrets. The values include protection: an attacker can
+    /// forge the answers of an unprotected channel, so a machine with a protected channel must not
+    /// use these answers.
     package var fleetView: String {
         let parts: [String] =
             switch account {

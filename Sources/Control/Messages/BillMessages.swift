@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct BillRequest: CallParameters, Equatable {
-    /// True to return the costs of the current month; false or nil for those of the current day.
+    /// True for the costs of the current month; false or nil for the costs of the current day.
     package var month: Bool?
 
     /// Vendor whose stored counts the daemon sets to 0 before the reply; nil for no reset.

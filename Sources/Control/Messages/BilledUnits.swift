@@ -7,7 +7,7 @@ package struct BilledUnits: Codable, Sendable, Equatable {
     /// Upper bound for the same period, including calls that the vendor possibly does not bill.
     package var atMost: UInt64
 
-    /// Upper bound of the units in the current UTC day, including those before a restart of the
+    /// Upper bound of the units in the current UTC day, including units before a restart of the
     /// daemon; nil if the stored counts are damaged.
     package var today: UInt64?
 

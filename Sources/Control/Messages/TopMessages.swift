@@ -57,7 +57,7 @@ package struct TopReply<Entry: Codable & Sendable & Equatable>: Codable, Sendabl
     /// Time since the reset of the counters (`cost`), or since the oldest recorded query.
     package var sinceSeconds: Int
 
-    /// Sum for all names or queries, including those that are not listed.
+    /// Sum for all names or queries, including names and queries that are not listed.
     package var total: UInt64
 
     package var entries: [Entry]

@@ -33,7 +33,7 @@ final class CacheFile {
     /// True if the path has a file that is not a snapshot; the daemon does not replace this file.
     private var isOther = false
 
-    /// True if the content of the file is not known, so that it must be checked before a write.
+    /// True if the file must be checked before a write, because its content is not known.
     private var isUnexamined = false
 
     private let cache: AnswerCache

@@ -7,7 +7,7 @@ internal import Net
 // MARK: - Interfaces of listen addresses
 
 extension Daemon {
-    /// Watches the interfaces while the daemon listens on an address with an interface.
+    /// Watches the interfaces while a listen address in the settings names an interface.
     ///
     /// ``NetworkReaction`` does not report these changes, because it ignores link-local addresses.
     func followInterfaces() {

@@ -257,7 +257,8 @@ private final class OneQuestion: DatagramReceiving {
 
     /// Lack of UDP ports in the latest attempt.
     ///
-    /// A lack of descriptors or memory is not recorded, because a restart of the daemon can end it.
+    /// A lack of descriptors or memory is not recorded here: a restart of the daemon can end such a
+    /// lack, so the check must fail.
     private(set) var shortage: SocketError?
 
     private let open: SelfCheck.Opening

@@ -4,7 +4,7 @@ package import DNSWire
 package import Net
 package import Resolver
 
-/// Answers, on the service loop, the messages that a worker or ``TCPBatch`` cannot answer.
+/// Handler, on the service loop, of the messages that a worker or ``TCPBatch`` cannot answer.
 @ServiceLoop
 package final class QueryHandler {
     package nonisolated let counters = QueryCounters()

@@ -5,17 +5,18 @@
 /// Waking a worker takes most of the time of a loopback query, so the worker polls while queries
 /// arrive in quick succession.
 ///
-/// A query is quick if it arrives soon after the previous one. A credit limits the cost of useless
-/// polls to 5 µs per quick query: each quick query adds 1 to the credit. Each poll without a result
-/// takes 20 µs (`time`), and subtracts 4 (`price`). Polling starts when the credit reaches `need`,
-/// and stops when the credit falls below `price`. Each stop doubles `need`, up to `needs.most`, so
-/// that polling becomes rare if it does not help, for example if it delays a client on the same
-/// processor. A quick query with full credit resets `need`.
+/// A query is quick if it arrives soon after the previous query. A credit limits the cost of
+/// useless polls to 5 µs per quick query: each quick query adds 1 to the credit. Each poll without
+/// a result takes 20 µs (`time`), and subtracts 4 (`price`). While polling is off, each query that
+/// is not quick subtracts 4. Polling starts when the credit reaches `need`, and stops when the
+/// credit falls below `price`. Each stop doubles `need`, up to `needs.most`. So polling becomes
+/// rare if polling does not help, for example because a client runs on the same processor. While
+/// polling is on, a quick query with full credit resets `need`.
 struct BusyPoll {
     /// Duration of one poll: slightly longer than a client needs to wake up and send a query.
     static let time: Duration = .microseconds(20)
 
-    /// Maximum wait that counts as quick while polling is off: `time` plus the time to wake up.
+    /// Maximum wait for a quick query while polling is off: `time` plus the time to wake a worker.
     static let soon: Duration = .microseconds(40)
 
     private static let price = 4

@@ -36,7 +36,7 @@ extension SetupMachine {
 
     /// Removes the directories that setup created, then the journal.
     ///
-    /// - Parameter former: journal to write, instead of removing the journal.
+    /// - Parameter former: journal of an earlier setup to write back; nil to remove the journal.
     func finish(
         _ journal: SetupJournal,
         leaving former: SetupJournal? = nil
@@ -76,9 +76,9 @@ extension SetupMachine {
     /// - If the administrator edited the saved nameservers, a restored resolv.conf gets the edited
     ///   nameservers.
     /// - If a DHCP client wrote the original, resolv.conf gets the servers of the present leases,
-    ///   because the servers in the original are those of a lease at the time of the setup.
-    /// - If resolv.conf has no nameserver except the daemon, or is a link to a file that no
-    ///   program maintains any longer, resolv.conf gets the last known servers of the network.
+    ///   because the original has the servers of an old lease.
+    /// - If resolv.conf has no nameserver except the daemon, or is a link to a file that no program
+    ///   maintains, resolv.conf gets the last known servers of the network.
     ///
     /// - Returns: a note about the servers that were written; nil if no servers were written, or
     ///   only servers of present leases.

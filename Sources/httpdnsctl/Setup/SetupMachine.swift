@@ -183,8 +183,9 @@ struct SetupMachine {
     /// Returns the planned revert; nil if there is no setup.
     ///
     /// With `force`, all files are restored. Without a setup journal, all files get default
-    /// contents. Otherwise, if a file changed after the setup, the revert restores the file, removes only
-    /// the text of the setup from it, or leaves it (``SetupJournal/Entry/restored(from:_:)``).
+    /// contents. In all other cases, ``SetupJournal/Entry/restored(from:_:)`` decides about a file
+    /// that changed after the setup: the revert restores the file, removes only the text of the
+    /// setup, or leaves the file as it is.
     func reversal(force: Bool) throws(Failure) -> Reversal? {
         let known = try SetupJournal.read(from: tree, ignoringDamage: force)
         let journal = try SetupJournal.orDefaults(known, in: tree)

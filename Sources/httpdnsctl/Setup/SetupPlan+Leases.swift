@@ -19,7 +19,7 @@ extension SetupPlan {
                     + "add 'supersede domain-name-servers 127.0.0.1;' to dhclient.conf"
             )
         }
-        // If the program resolvconf is installed (systemd-resolved also has one), dhcpcd gives the
+        // If the program resolvconf is installed (systemd-resolved also has it), dhcpcd gives the
         // servers to resolvconf, and does not write resolv.conf.
         let writes =
             facts.present.contains(Paths.dhcpcdConfig)
@@ -103,10 +103,10 @@ extension SetupPlan {
 
     /// Saves the nameservers of resolv.conf for `from: network`, if they could otherwise be lost.
     ///
-    /// Nameservers that the operator chose get the option `chosenMark`. Without this option, the
-    /// daemon uses the copy only while no other source has a server. If NetworkManager,
-    /// systemd-resolved or a program such as a VPN wrote resolv.conf and manages the file, nothing
-    /// is saved, because the nameservers would be wrong in another network.
+    /// Nameservers that the operator chose get the option `chosenMark`. The daemon uses saved
+    /// nameservers without this option only while no other source has a server. Nothing is saved if
+    /// the manager of resolv.conf (NetworkManager, systemd-resolved, or a program such as a VPN)
+    /// wrote the file: in another network, the nameservers would be wrong.
     mutating func saveNameservers(_ facts: ResolverFacts) {
         let nameservers = ResolvConfText(facts.text ?? "").networkServers
         // False for managers that perhaps report no nameservers to the daemon later: dhclient may

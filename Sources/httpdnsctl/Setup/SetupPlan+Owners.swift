@@ -11,9 +11,9 @@ extension SetupPlan {
     /// domains such as `com`. The other settings of systemd-resolved stay, because `from: network`
     /// uses them.
     ///
-    /// Programs query systemd-resolved, which queries the daemon, if `keepsStub` is true, if the
-    /// port of the daemon is not 53, if resolv.conf cannot be replaced, or if nss-resolve queries
-    /// systemd-resolved without resolv.conf.
+    /// In these cases, programs query systemd-resolved, which queries the daemon: `keepsStub` is
+    /// true, the port of the daemon is not 53, resolv.conf cannot be replaced, or nss-resolve
+    /// queries systemd-resolved without resolv.conf.
     mutating func planResolved(_ facts: ResolverFacts, keepsStub: Bool) {
         let settings = facts.resolvedSettings
         let cause = directUse(facts)

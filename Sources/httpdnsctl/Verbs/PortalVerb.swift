@@ -28,7 +28,7 @@ struct PortalVerb: Verb {
     )
     var time: String?
 
-    @Flag(name: .long, help: "End this mode now.")
+    @Flag(name: .long, help: "End the captive portal mode now.")
     var off = false
 
     func validate() throws {

@@ -5,7 +5,7 @@ import Control
 struct SetupVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "setup",
-        abstract: "Make this machine's programs use the daemon, or revert that.",
+        abstract: "Make this machine's programs use the daemon, or revert this change.",
         usage: "httpdnsctl setup [apply | revert] [OPTION ...]",
         discussion: """
             Detects the manager of /etc/resolv.conf (systemd-resolved, NetworkManager, openresolv, \
@@ -59,7 +59,7 @@ struct SetupVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Change the files below this directory; restart services only if this is /.",
+            "Change the files below this directory; restart services only for /.",
             valueName: "directory"
         ),
         completion: .directory
