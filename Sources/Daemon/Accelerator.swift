@@ -141,7 +141,7 @@ final class Accelerator: ManagedAccelerator {
         return .accelerationAtStart(failure)
     }
 
-    /// Returns a warning if the settings require the BPF program, but its load was never tried.
+    /// Returns a warning if the settings require the BPF program, but no attempt to load has ended.
     func warning(startingWith settings: Settings) -> String? {
         guard settings.accelerate.loopback == .required, kernel == nil, failure == nil else {
             return nil

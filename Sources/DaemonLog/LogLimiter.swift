@@ -31,8 +31,8 @@ struct LogLimiter {
 
         /// The entry is not logged, but counted for a summary.
         ///
-        /// For the first counted entry of a minute, `until` is the end of the minute; for the
-        /// others, `until` is nil.
+        /// For the first counted entry of a minute, `until` is the end of the minute; for later
+        /// entries, `until` is nil.
         case count(until: Instant?)
     }
 

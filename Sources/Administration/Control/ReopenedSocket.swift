@@ -14,7 +14,7 @@ package struct ReopenedSocket {
     /// - Parameters:
     ///   - name: purpose for log lines, such as `control`.
     ///   - open: opens the socket at `path`.
-    ///   - failed: reports an error of `open`, which is called again after 1 s to 30 s.
+    ///   - failed: receives an error of `open`; a new call of `open` follows after 1 s to 30 s.
     package init(
         _ name: String,
         path: String,
@@ -29,7 +29,7 @@ package struct ReopenedSocket {
         self.failed = failed
     }
 
-    /// Serves `first`, and after it each socket that is opened again, until the task is cancelled.
+    /// Serves `first`, then each socket that is opened again, until the task is cancelled.
     ///
     /// - Parameters:
     ///   - first: open socket; nil if the first attempt to open the socket has failed.

@@ -245,7 +245,7 @@ final class CacheFile {
             logger.warning(
                 """
                 cache: \(numbers.path): written \(summary.writtenAt - begin.wallTime) s in the future \
-                by this machine's clock, treating the snapshot as new
+                by this machine's clock; above 60 s, all entries are restored as stale
                 """
             )
         }

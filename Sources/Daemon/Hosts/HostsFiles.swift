@@ -225,8 +225,8 @@ struct HostsReading: Sendable {
 
     /// Reads the files.
     ///
-    /// If the files exceed a limit of the table or of all files, the smallest file is read first. So
-    /// a block list that grows does not displace the names of a smaller file.
+    /// If the files exceed a limit of the table or of all files, the files are read in the order of
+    /// their size. So a block list that grows does not displace the names of a smaller file.
     ///
     /// - Parameters:
     ///   - former: the table of the former reading.

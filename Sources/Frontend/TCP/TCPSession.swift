@@ -52,7 +52,7 @@ final class TCPSession {
 
     private var isCatchingUp = false
 
-    /// Sum of answered misses and rendered replies in the current loop iteration.
+    /// Answered misses, rendered replies and cache hits (64 count as 1) in this loop iteration.
     ///
     /// If the sum reaches ``TCPLimits/answersPerTurn``, further queries wait for a later iteration.
     private var answers = 0

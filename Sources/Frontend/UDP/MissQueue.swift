@@ -110,7 +110,7 @@ package struct Refresh: Sendable {
 /// Queue of misses and refreshes from the workers to the service loop.
 ///
 /// Misses from this machine and from other machines have separate queues. The service loop takes
-/// misses from both queues alternately. In each queue, it serves the clients in round-robin order,
+/// misses from the two queues in turn. In each queue, clients have turns in round-robin order, with
 /// up to 16 misses in a turn. Therefore a flood with one query from each forged address hardly
 /// delays a client with several queries.
 ///
@@ -183,10 +183,10 @@ package final class MissQueue: Sendable {
         }
     }
 
-    /// Maximum queued misses from this machine; higher than `limit` for the time after a restart.
+    /// Maximum queued misses from this machine.
     ///
-    /// During a restart, a socket from systemd can collect thousands of queries. The cache cannot
-    /// answer these queries until the snapshot is loaded.
+    /// Higher than `limit`: during a restart, a socket from systemd can collect thousands of
+    /// queries, and the cache cannot answer these queries until the snapshot is loaded.
     private static let localLimit = 16_384
 
     private static let limit = 8_192

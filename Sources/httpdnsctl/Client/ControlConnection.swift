@@ -9,7 +9,7 @@ struct ControlConnection: ~Copyable {
     var timeout: Duration? { didSet { deadline = timeout.map { .now.advanced(by: $0) } } }
     private var deadline: ContinuousClock.Instant?
 
-    /// Function to call if no reply arrives in time: the wait continues, or ends with its error.
+    /// Function to call if no reply arrives in time; the wait ends if the function throws.
     var onSilence: (() throws(Failure) -> Void)?
 
     private var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)

@@ -48,7 +48,7 @@ struct ResolverFacts: Sendable {
         static let resolvConf = "/etc/resolv.conf"
         static let resolved = "/run/systemd/resolve"
         // The names of the drop-ins begin with `zz-`: systemd reads drop-ins in the order of their
-        // names, and the last one overrides the others.
+        // names, and the last drop-in overrides all other drop-ins.
         static let resolvedDropIn = "/etc/systemd/resolved.conf.d/zz-httpdnsd.conf"
         static let systemd = "/run/systemd/system"
         static let networkManager = "/run/NetworkManager"
@@ -96,11 +96,9 @@ extension ResolverFacts {
     /// Collects the facts as they would be without the setup.
     ///
     /// For a file that setup changed, the facts are from the original content in the setup journal.
-    /// If the setup journal lacks the original, `seesSetup` selects the content.
     ///
-    /// - Parameter seesSetup: selects the facts of a file that setup wrote, but that the setup
-    ///   journal does not have. True: the facts are from the present content; false: from a default
-    ///   content.
+    /// - Parameter seesSetup: true to use the present content of a file that setup wrote, if the
+    ///   setup journal lacks the original content; false to use a default content in this case.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,

@@ -168,7 +168,7 @@ extension SetupMachine {
 
     /// Replaces backups of vpnc-script that contain the resolv.conf of setup.
     ///
-    /// Otherwise, vpnc-script would restore such a backup when the VPN ends.
+    /// When the VPN ends, vpnc-script writes its backup to resolv.conf.
     private func replaceCopies(_ original: FileState?, _ known: KnownServers) throws(Failure) {
         let directory = "/run/vpnc"
         for name in tree.names(in: directory) where name.hasPrefix("resolv.conf-backup") {
