@@ -73,7 +73,7 @@ package final class Daemon {
 
     /// Time from the start of the daemon until the BPF program is loaded.
     ///
-    /// The load takes 50 ms of CPU time, which without this delay would delay the first answers.
+    /// Without this delay, the first answers would wait for the load (50 ms of CPU time).
     static let accelerationDelay: Duration = .seconds(1)
 
     /// Creates the daemon; binds no address.

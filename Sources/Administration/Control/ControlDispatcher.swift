@@ -10,7 +10,7 @@ package struct ControlDispatcher: Sendable {
     private let logger: Logger
     let queue: ManagementQueue
 
-    /// Queue of settings checks; one check runs at a time, because it loads a second configuration.
+    /// Queue of settings checks; one check runs at a time, because each check loads settings.
     let checks = ManagementQueue()
 
     package init(

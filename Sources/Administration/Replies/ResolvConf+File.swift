@@ -52,7 +52,7 @@ extension ResolvConf {
         }
     }
 
-    /// Reason why programs get no answers from the daemon, for `status`; nil if there is none.
+    /// Returns why programs get no answers from the daemon, for `status`; nil without a problem.
     ///
     /// Also nil if resolv.conf does not point to the daemon, and no setup is in force.
     func problem(allow: [IPPrefix]) -> String? {
@@ -81,7 +81,7 @@ extension ResolvConf {
             + "does not serve port 53 of this address: correct `listen`, and run `httpdnsctl reload`"
     }
 
-    /// Warning if no listener has the address that `httpdnsctl setup apply` wrote to resolv.conf.
+    /// Returns a warning if no listener has the address that setup wrote to resolv.conf.
     ///
     /// - Parameters:
     ///   - addresses: listen addresses of the settings, and sockets from systemd.

@@ -283,7 +283,7 @@ package final class ControlHandler: ControlHandling {
 }
 
 extension SettingsComplaint {
-    /// The problem without text that depends on the content of secret files.
+    /// Copy without text that depends on the content of secret files.
     fileprivate var withoutReason: SettingsComplaint {
         SettingsComplaint(
             file: file,

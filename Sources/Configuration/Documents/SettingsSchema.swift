@@ -102,7 +102,7 @@ extension SettingsSchema {
         ])
     }
 
-    /// Schema that accepts `words` as texts and as YAML values.
+    /// Returns a schema that accepts `words` as texts and as YAML values.
     ///
     /// Editors read an unquoted word such as `1.1` as a number.
     static func words(_ words: [String]) -> YAMLNode {
@@ -132,7 +132,7 @@ extension SettingsSchema {
         .map([("type", .text("object")), ("additionalProperties", value)])
     }
 
-    /// Schema for a value that matches one of `forms`, which are constants and schemas.
+    /// Returns a schema for a value that matches one of `forms`, which are constants and schemas.
     static func either(_ forms: YAMLNode...) -> YAMLNode {
         .map([("anyOf", .list(forms.map { $0.isTyped ? .map([("const", $0)]) : $0 }))])
     }

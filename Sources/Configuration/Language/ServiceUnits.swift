@@ -60,7 +60,7 @@ package struct ServiceUnits {
     /// Returns the reason why the service cannot keep or share a file at a path; nil if it can.
     func obstacle(toWriting path: String) -> String? { service.obstacle(toWriting: path) }
 
-    /// Assignments in a unit and its drop-ins, in the order in which systemd reads them.
+    /// Returns the assignments in a unit and its drop-ins, in the order in which systemd reads them.
     private static func lines(
         of unit: String,
         in directories: [String]
@@ -88,15 +88,15 @@ package struct ServiceUnits {
 }
 
 extension ServiceUnits {
-    /// Name of the socket unit for an address of this family.
+    /// Returns the name of the socket unit for the address family of `address`.
     static func socket(for address: SocketAddress) -> String { sockets[address.isIPv6 ? 1 : 0] }
 
-    /// Command that shows why systemd has not passed sockets for an address of the socket units.
+    /// Returns the command that shows why systemd has not passed sockets for an address.
     package static func statusCommand(for address: SocketAddress) -> String {
         "systemctl status \(socket(for: address))"
     }
 
-    /// Text that describes how to add an address to its socket unit.
+    /// Returns a text that describes how to add an address to its socket unit.
     ///
     /// The text always restarts httpdnsd.socket. This also restarts httpdnsd-ipv6.socket and the
     /// service, which require httpdnsd.socket. While the service runs, systemd refuses to restart

@@ -134,7 +134,7 @@ extension Settings {
         )
     }
 
-    /// Directory of an absolute path.
+    /// Returns the directory of an absolute path.
     fileprivate static func directory(of path: String) -> String {
         let parent = path.prefix(through: path.lastIndex(of: "/") ?? path.startIndex).dropLast()
         return parent.isEmpty ? "/" : String(parent)

@@ -33,7 +33,7 @@ package struct VendorBill: Codable, Sendable, Equatable {
     package var name: String
     package var units: BilledUnits
 
-    /// Cost after the free units; nil if the price is unknown.
+    /// Cost of the units that are not free; nil if the price is unknown.
     package var cost: BilledCost?
 
     package var rules: BillRules

@@ -12,7 +12,7 @@ package final class QueryHandler {
     /// Latency, from arrival to reply, of the queries that the cache did not answer.
     package nonisolated let missLatency = LatencyHistogram()
 
-    /// Recent queries that arrived over TCP or were not answered from the cache.
+    /// Recent queries over TCP, and recent queries over UDP that no worker answered.
     package nonisolated let recent = RecentQueries()
 
     private let cache: AnswerCache

@@ -24,7 +24,8 @@ extension FileState {
     ///
     /// The comment of setup lists the nameservers that setup wrote. Administrators and VPN programs
     /// replace the nameservers, but leave this comment in the file. So the comment must list at
-    /// least one present nameserver. A file without nameservers also counts: programs then query 127.0.0.1.
+    /// least one present nameserver. A file without nameservers also counts: programs then query
+    /// 127.0.0.1.
     var hasServersOfSetup: Bool {
         let start = Self.mark + " for "
         guard isFromSetup else { return false }

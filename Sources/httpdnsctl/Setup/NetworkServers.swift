@@ -17,7 +17,7 @@ extension ResolverFacts {
         return !present.isEmpty && !known.isEmpty && known.isDisjoint(with: present)
     }
 
-    /// Servers that programs received from the network, including those of former leases.
+    /// Returns the servers that programs received from the network, also in former leases.
     private static func servers(ofNetworkIn tree: FileTree) -> Set<String> {
         let files = KnownServers.files(in: Paths.records + [Paths.dhclientServers], of: tree)
         return Set(
@@ -26,7 +26,7 @@ extension ResolverFacts {
         )
     }
 
-    /// Servers in the files of systemd-networkd, with lines such as `DNS=192.0.2.1 192.0.2.2`.
+    /// Returns the servers in the files of systemd-networkd (lines such as `DNS=192.0.2.1`).
     static func networkdServers(in tree: FileTree) -> [String] {
         var servers: [String] = []
         for directory in ["/run/systemd/netif/links", "/run/systemd/netif/leases"] {
@@ -81,7 +81,7 @@ struct KnownServers {
         last = sources.first { !$0.isEmpty } ?? []
     }
 
-    /// Servers in files in the format of resolv.conf(5), each once.
+    /// Returns the servers in files in the format of resolv.conf(5), each server once.
     static func servers(in paths: [String], of tree: FileTree) -> [String] {
         var servers: [String] = []
         for server in paths.flatMap({ ResolvConfText(tree.text($0) ?? "").networkServers })
@@ -95,7 +95,7 @@ struct KnownServers {
         }
     }
 
-    /// Servers of each former and present lease of dhclient, the latest lease last.
+    /// Returns the servers of each former and present lease of dhclient, the latest lease last.
     ///
     /// dhclient writes `option domain-name-servers 192.0.2.1,192.0.2.2;`.
     static func leases(in tree: FileTree) -> [[String]] {
