@@ -7,8 +7,8 @@
 package struct MessageDecoder: Sendable {
     package let maximumOctets: Int
 
-    /// Received octets, at most `maximumOctets + 1`; `next()` has returned the octets before
-    /// `start`.
+    /// Received octets, at most `maximumOctets + 1`; `next()` has already returned the octets
+    /// before `start`.
     private var buffer: [UInt8] = []
 
     private var start = 0

@@ -12,8 +12,8 @@ internal import Resolver
 
 /// Controller of the BPF program that answers loopback clients with copies of cache entries.
 ///
-/// Counts all hits in the kernel once a second. Before a control verb reads the counters, it calls
-/// ``collect()``.
+/// Counts all hits in the kernel once a second. A control verb first calls ``collect()``, and then
+/// reads the counters.
 @ServiceLoop
 final class Accelerator: ManagedAccelerator {
     package nonisolated let counters = QueryCounters()

@@ -60,7 +60,7 @@ package struct ServiceUnits {
     /// Returns the reason why the service cannot keep or share a file at a path; nil if it can.
     func obstacle(toWriting path: String) -> String? { service.obstacle(toWriting: path) }
 
-    /// Returns the assignments in a unit and its drop-ins, in the order in which systemd reads them.
+    /// Returns the assignments in a unit and its drop-ins, in the order in which systemd reads.
     private static func lines(
         of unit: String,
         in directories: [String]

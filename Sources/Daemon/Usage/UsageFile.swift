@@ -7,8 +7,8 @@ internal import Net
 ///
 /// The text has a header, a line for each vendor (`DAY LATEST-DAY CALLS UNITS UNITS-OF-MONTH
 /// NAME`), and a checksum. Lines with the names `NAME (before)` and `NAME (ahead)` store the
-/// properties `former` and `ahead` of a ``UsageRecord``. Earlier versions of the daemon treat these names as
-/// names of vendors.
+/// properties `former` and `ahead` of a ``UsageRecord``. Earlier versions of the daemon treat these
+/// names as names of vendors.
 ///
 /// If the file is damaged or empty, every budget with `on-exceeded: fallback` counts as exhausted
 /// until ``reset(_:today:)``. If the file cannot be opened, the usage of a vendor with

@@ -52,7 +52,7 @@ final class TCPSession {
 
     private var isCatchingUp = false
 
-    /// Answered misses, rendered replies and cache hits (64 count as 1) in this loop iteration.
+    /// Work in this loop iteration: answered misses, rendered replies, and 1/64 of the cache hits.
     ///
     /// If the sum reaches ``TCPLimits/answersPerTurn``, further queries wait for a later iteration.
     private var answers = 0

@@ -7,7 +7,7 @@ package import Net
 /// A new client is always accepted. If a limit is reached, the client with the most sessions or
 /// octets loses a session. Clients with up to ``TCPLimits/connectionsWithoutRank`` sessions count
 /// as equal. All clients that `allow` excludes share ``TCPLimits/excludedConnections`` sessions, and
-/// lose these sessions before other clients lose any.
+/// lose these sessions before other clients lose a session.
 @ServiceLoop
 package final class TCPSessionTable {
     private var sessions: [ObjectIdentifier: TCPSession] = [:]

@@ -5,8 +5,8 @@ internal import Net
 
 /// Parsed queries of one batch, for one common lookup in the cache.
 ///
-/// The lookup takes the cache lock once, and prefetches all cache entries into the processor's
-/// cache, because memory latency dominates in a large answer cache.
+/// The lookup takes the cache lock once, and prefetches the cache entries of all queries into the
+/// processor's cache, because memory latency dominates in a large answer cache.
 struct PlainQueries {
     static let capacity = 32
 

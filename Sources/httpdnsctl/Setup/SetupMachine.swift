@@ -53,8 +53,7 @@ struct SetupMachine {
             if now != entry.before, now != old[entry.path]?.after { changed.append(entry.path) }
         }
         try removeLeftovers()
-        // A service may not have read the files, although the files are correct. `fault` detects
-        // this.
+        // If the files are correct, but a service has not read the files, `fault` returns a reason.
         if isDone, fault(in: plan) == nil { return .unchanged }
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
         for entry in entries where try tree.state(entry.path) != entry.after {
