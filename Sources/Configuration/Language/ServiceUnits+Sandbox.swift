@@ -94,8 +94,10 @@ extension ServiceUnits {
             guard protectsSystem || hasDynamicUser, !hasUnknownPath else { return nil }
             let paths = writable.values.joined().sorted()
             guard !paths.contains(where: { Self.contains($0, path) }) else { return nil }
-            return "the service may write only to "
-                + (paths.isEmpty ? "no directory" : paths.joined(separator: " and "))
+            return
+                (paths.isEmpty
+                ? "the service may not write to any directory"
+                : "the service may write only to \(paths.joined(separator: " and "))")
                 + " (ProtectSystem=strict)"
         }
 
