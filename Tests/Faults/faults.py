@@ -267,7 +267,7 @@ FAULTS = [
     Fault("killed", "process killed, started after 1 s", world.Server.kill, world.Server.start,
           is_absence=True, lasts=world.RESTART_SECONDS, within=2, vendor_within=5,
           servers=ALL_SERVERS),
-    Fault("killed-held", "the same, with systemd's sockets", world.Server.kill,
+    Fault("killed-held", "process killed, started after 1 s, with systemd's sockets", world.Server.kill,
           world.Server.start, is_absence=True, holds=True, lasts=world.RESTART_SECONDS, within=2,
           vendor_within=5),
 ]
