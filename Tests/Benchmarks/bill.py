@@ -9,8 +9,8 @@ the vendor and a flood of random names.
 
 Each setting has its own daemon and its own emulator of the vendor. The emulator bills by the vendor's published rules,
 independently of the daemon. If all replies arrived, the daemon's count must equal the bill; if replies were lost, the
-bill must be within the daemon's bounds. In a second part, two daemons with one budget get a flood of names that exist,
-and are killed again and again.
+bill must be within the daemon's bounds. In a second part, two daemons share one budget, get a flood of names that
+exist, and are killed again and again.
 """
 import re
 

@@ -79,7 +79,7 @@ class World:
         )
 
     def subject(self, title, text, most, more=""):
-        """Returns a setting with its own emulator."""
+        """Returns a daemon with these settings and its own emulator."""
         number = self.free.pop(0)
         return Subject(self.bench, title, f"""
 {more}
@@ -98,7 +98,7 @@ upstreams: []
         )
 
     def day(self, settings):
-        """Replays the day with all settings at the same time; returns the figures of each."""
+        """Replays the day with all settings at the same time; returns the figures by setting."""
         subjects = [self.subject(title, *values) for title, values in settings.items()]
         hour = self.options.hour
         queries = iter(self.trace.queries)
@@ -132,7 +132,7 @@ upstreams: []
                 clients.forget(subject)
         elif event in ("silent", "status=503", "truncated", "garbage", "reset", "clear"):
             for subject in subjects:
-                # If the emulator resets a connection, nginx returns status 502, which is not billed.
+                # Behind nginx, `reset` is left out: nginx would return status 502, which is not billed.
                 subject.fault("" if event == "clear" or event == "reset" and subject.is_proxied
                               else event)
             return 0
@@ -145,7 +145,7 @@ upstreams: []
         return time.monotonic() - start
 
     def budget(self):
-        """Floods two daemons with one budget, and kills them; returns the units."""
+        """Floods two daemons that share a budget, and kills them in turn; returns the units."""
         emulator = self.emulators[-1]
         settings = f"""
 vendors:
@@ -253,7 +253,7 @@ class Subject:
 
     @staticmethod
     def uncertain(units):
-        """Returns the units that may be billed: requests without a reply, empty answers that no price rule covers."""
+        """Returns the units that the vendor may or may not bill: requests without a reply, empty answers without a price rule."""
         return units["at-most"] - units["at-least"]
 
     def failures(self):

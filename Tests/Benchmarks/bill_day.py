@@ -117,7 +117,7 @@ class Clients:
         self.selector.close()
 
     def send(self, name, kind, is_extra=False):
-        """Sends a query to each daemon, or only to those with programs that query both families."""
+        """Sends a query to each daemon, or only to daemons with programs that query both families."""
         self.number = (self.number + 1) % 65536
         labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
         query = struct.pack(">6H", self.number, 0x100, 1, 0, 0, 0) + labels + b"\0" + struct.pack(

@@ -107,7 +107,7 @@ def find(number):
 
 
 def cost(engine, commands, count=5_000):
-    """Returns the processor time of the commands for one name, in µs; sends each part alone."""
+    """Returns the processor time of the commands for one name, in µs; sends one command at a time."""
     engine.replies(0)
     begin = engine.cpu()
     for number in range(count):

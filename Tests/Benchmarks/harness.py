@@ -21,7 +21,7 @@ FLAGS = ["-c", "release", "--static-swift-stdlib", "--disable-local-rpath"]
 
 
 class Bench:
-    """A temporary directory and all started processes; when this object ends, it removes and stops them."""
+    """A temporary directory and all started processes; at its end, stops the processes and removes the directory."""
 
     def __init__(self, root, options, is_built=False):
         self.root = root
@@ -150,7 +150,7 @@ class Bench:
         return json.loads(done.stdout)
 
     def daemon(self, settings, cpu=None, program=None, accelerate="off", environment=None):
-        """Starts httpdnsd with settings that lack `listen` and `control`.
+        """Starts httpdnsd with `settings`, and adds the options `listen` and `control`.
 
         `program` replaces the command, for example to run httpdnsd under a tool. Kernel acceleration is off by default,
         because the benchmarks measure the daemon.

@@ -14,7 +14,7 @@ SIZES = [1_000, 100_000, 1_000_000]
 # Limit of the authority's processor time per query, in µs; above it, the measured server does not answer from its cache.
 ASKING = 0.2
 
-# Arguments of `load`; True if this case also measures the C floor.
+# For each case: arguments of `load`, and True if the case also measures the C floor.
 VARIANTS = {
     "A with EDNS": (["-e", "-R", "0", "-a"], True),
     "AAAA": (["-t", peers.TYPES["AAAA"], "-R", "0", "-a"], False),
@@ -59,7 +59,7 @@ def run(bench, options):
             **{"CPU µs/q": lambda each: each["cost_us"], "q/s": lambda each: each["rate"]},
         ))
         wrong += sum(each["wrong"] for each in figures.get("httpdnsd", []))
-        # Such a server cannot cache so many names, or does not cache these answers.
+        # A server that still queries the authority cannot cache so many names, or does not cache these answers.
         asking.extend(
             f"{title} ({what})" for title, each in figures.items()
             if tables.median(each, "behind_us") > ASKING

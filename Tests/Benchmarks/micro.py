@@ -5,8 +5,8 @@ Operations run in their own program (`Micro`), twice with different counts; the 
 callgrind also counts the daemon's instructions (all threads): for a cached answer over UDP to clients with one query
 and with 32 queries in flight, for a name that an upstream answers over plain UDP, and from exec to the first answer.
 
-`--check` compares instruction counts with `instructions.json` and fails if one differs by more than 2 % (8 % for a
-miss, 3 % for the start), or if the hot path allocates; `--update` writes that file. The counts depend on the compiler
+`--check` compares instruction counts with `instructions.json` and fails if a count differs by more than 2 % (8 % for
+a miss, 3 % for the start), or if the hot path allocates; `--update` writes that file. The counts depend on the compiler
 and the C library, so the file names their versions.
 """
 import glob
@@ -111,7 +111,7 @@ def run(bench, options):
 
 
 def difference(measure):
-    """Returns the cost of one operation, from two counts."""
+    """Returns the cost of one operation, from two runs with different numbers of operations."""
     few, many = (measure(count) for count in COUNTS)
     return round((many - few) / (COUNTS[1] - COUNTS[0]), 1)
 

@@ -98,10 +98,10 @@ func main() {
     return program
 
 
-# In the namespaces
+# Functions that run in the namespaces.
 
 class World:
-    """Namespaces and programs; the calling process is the machine."""
+    """Namespaces and programs; the calling process runs in the namespaces of the machine."""
 
     def __init__(self, task):
         self.task, self.children = task, []

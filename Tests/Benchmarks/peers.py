@@ -27,7 +27,7 @@ TYPES = {"A": 1, "MX": 15, "TXT": 16, "AAAA": 28, "SRV": 33}
 
 ALL = ["httpdnsd", "floor", "unbound", "dnsdist", "dnsmasq", "smartdns"]
 
-# Cache size in octets, or in answers.
+# Cache size in octets; for servers that limit the number of answers, cache size in answers.
 ROOM, ANSWERS = 256 << 20, 2_500_000
 
 

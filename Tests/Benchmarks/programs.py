@@ -12,7 +12,7 @@ class Failure(Exception):
 
 
 class Program:
-    """A program started here, with its resources, ended by its process ID."""
+    """A started program and its resource use; this object ends the program by its process ID."""
 
     def __init__(self, command, says, cpu=None, environment=None, descriptors=()):
         self.process = subprocess.Popen(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Delay of new names while the only vendor is silent.
 
-The fallback of the route is an upstream over plain UDP. Uncached names are queried at a fixed rate, with a silent vendor and
-`fallback-after`, with a silent vendor and without `fallback-after`, and with a vendor that answers.
+The fallback of the route is an upstream over plain UDP. Uncached names are queried at a fixed rate, in three
+cases: a silent vendor with `fallback-after`, a silent vendor without `fallback-after`, and a vendor that answers.
 """
 import harness
 import tables

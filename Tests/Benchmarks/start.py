@@ -2,8 +2,8 @@
 """Time from exec to the first answer.
 
 The first query is for a name that only the upstream can answer. Two more measurements start httpdnsd with a snapshot of
-100,000 answers, and a silent upstream: the time until the daemon answers a name of the snapshot, and the time until it
-answers a name in its settings.
+100,000 answers, and a silent upstream. They measure the time until the daemon answers a name of the snapshot, and the
+time until the daemon answers a name in its settings.
 """
 import socket
 
@@ -133,7 +133,8 @@ def daemon(bench, port, settings):
 def snapshot(bench, world, options):
     """Makes a daemon resolve names and write a snapshot; returns the file, and the socket of a silent upstream.
 
-    The socket never answers: the daemon would cache a failure. The socket has the address of the upstream that answered
+    The socket is open, but never answers: at a closed port, queries would fail immediately, and the daemon would cache
+    these failures. The socket has the address of the upstream that answered
     the names, because the daemon discards the answers of an upstream that is not in its settings.
     """
     file = f"{bench.directory('snapshot')}/cache.snapshot"

@@ -85,7 +85,7 @@ def markdown(result):
     return tables.table(["", "queries"], [[what, f"{count:,}"] for what, count in result["counts"].items()])
 
 
-# In the namespaces
+# Functions that run in the namespaces.
 
 def inside(task):
     """Measures in this network namespace; prints the counts."""

@@ -436,7 +436,7 @@ def main(root):
     made.add_argument("--unbound", metavar="PROGRAM",
                       help="run this unbound with its module cachedb instead")
     made.add_argument("--replay", type=int, default=0, metavar="QUERIES",
-                      help="only replays queries for names with the popularity of Zipf's law")
+                      help="only replay this number of queries, for names with a Zipf distribution")
     made.add_argument("--rate", type=int, default=500,
                       help="queries per second of --replay (default 500)")
     options = made.parse_args()

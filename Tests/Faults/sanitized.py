@@ -6,7 +6,7 @@ the first, uses kernel acceleration, and ends while queries still arrive. script
 reports. This program checks what must hold at any speed: no wrong answer, every verb succeeds, both runs end without an
 error.
 
-Leaks are evaluated here too. Blocks that remain once or twice belong to the daemon, which does not release its objects
+Leaks are evaluated here too. Leaks of only one or two blocks belong to the daemon, which does not release its objects
 before it exits, and to tables of weak references, which a leak check cannot reach. A real leak occurs with each query,
 connection or reload, and so more than FEW times.
 """

@@ -24,7 +24,7 @@ VENDOR_PORT, UPSTREAM_PORT, PORT = 80, 53, 53
 # Counts of the names: hot names (cached), brief names (with short TTLs) and new names.
 HOT, BRIEF, FRESH = 500, 100, 12000
 
-# From the kill of a process to its restart; the systemd unit waits only 0.5 s (RestartSec=).
+# Seconds from the kill of a process to its restart; the systemd unit waits only 0.5 s (RestartSec=).
 RESTART_SECONDS = 1
 
 SETTINGS = """
@@ -54,7 +54,7 @@ setSecurityPollSuffix('')
 newServer({{address='192.0.2.1:53', healthCheckMode='up'}})
 """
 
-# Settings with which unbound gives stale answers, because these are its most robust settings.
+# Settings with which unbound serves stale answers: its most robust settings.
 UNBOUND = """server:
   serve-expired: yes
   serve-expired-client-timeout: 300

@@ -27,7 +27,9 @@ enum Operation: String, CaseIterable {
 
     case store
 
-    /// Returns a function that repeats the operation; the result prevents removal by the optimizer.
+    /// Returns a function that repeats the operation.
+    ///
+    /// The function returns a result, so that the optimizer does not remove the operation.
     func prepared() -> (Int) -> Int {
         switch self {
         case .parse: parsing(hasEDNS: false)

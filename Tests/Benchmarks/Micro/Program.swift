@@ -3,7 +3,8 @@ import Glibc
 
 /// `micro OPERATION COUNT` repeats an operation and prints the time.
 ///
-/// `scripts/bench micro` subtracts two runs, which excludes the initialization.
+/// `scripts/bench micro` runs this program with two counts. The difference excludes the
+/// initialization.
 @main
 enum Program {
     static func main() {

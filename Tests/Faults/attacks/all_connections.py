@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An upstream with four addresses answers no query over HTTP/1.1, which takes a connection for each query."""
+"""An upstream over HTTP/1.1 with four addresses answers no query, so that each query occupies a connection."""
 import tempfile
 
 import common

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An overloaded upstream over TLS closes connections, as unbound does; one client queries names that it never answers."""
+"""An overloaded upstream over TLS closes connections, as unbound does; one client queries dead names."""
 import asyncio
 import contextlib
 import tempfile

@@ -2,7 +2,7 @@
 """Shared parts of the attacks: a server under attack, its directory, and the command line.
 
 An attack is a module of this directory with `TITLE`, `PROMISE`, `PEERS` and `run(programs, server)`,
-which returns the figure as text and whether the promise holds. A *dead name* is a name with an upstream that never
+which returns the figure as text and whether the promise holds. A *dead name* is a name that the upstream never
 answers.
 """
 import argparse
@@ -180,7 +180,8 @@ def certificate(directory):
 class EncryptedUpstream:
     """A resolver over TLS that answers every name with an address.
 
-    It never answers names below dead.example, and no name while `is_silent` is set. Use it as a context manager.
+    The resolver never answers names below dead.example. While `is_silent` is set, it answers no name. Use it as a context
+    manager.
     """
 
     def __init__(self, directory):
@@ -343,7 +344,7 @@ def answer(message, records, is_truncated=False, ttl=60):
 
 @contextlib.contextmanager
 def upstream(rule, context=None):
-    """Runs an upstream over UDP and TCP in its own process, with a TLS context over UDP and TLS; yields its port.
+    """Runs an upstream over UDP and TCP (with a TLS context: UDP and TLS) in its own process; yields its port.
 
     `rule` maps the first label of a question to (delay in seconds, number of A records), or to None for no reply. More
     than 25 records are sent over TCP. Health probes query the root: their first label is empty, and the reply to them

@@ -16,7 +16,7 @@ LOCAL, LAN, REMOTE = "127.0.0.1", common.CLIENTS[1], common.CLIENTS[2]
 
 
 async def serve(reader, writer):
-    """Answers one connection, except dead names."""
+    """Answers the queries of one connection, except queries for dead names."""
     connection = servers.HTTP2(writer.write)
     with contextlib.suppress(OSError):
         while (octets := await reader.read(65536)) and not writer.is_closing():

@@ -11,7 +11,7 @@ PEERS = ()
 
 
 def answer(stream, begin=lambda: None):
-    """Answers health probes; calls `begin` and sends frames without end after any other query."""
+    """Answers health probes. After any other query, calls `begin` and sends frames without end."""
     connection = servers.HTTP2(stream.sendall)
     while octets := stream.recv(65536):
         for number, query in connection.queries(octets):

@@ -47,7 +47,7 @@ async def serve(reader, writer):
 
 
 async def delay(reader, writer, handshake):
-    """Copies octets half a round trip later; `handshake` is added to octets that arrive immediately."""
+    """Copies octets after half a round trip; the first octets of a connection also wait for `handshake`."""
     loop = asyncio.get_running_loop()
     begin, octets = loop.time(), b"-"
     with contextlib.suppress(OSError):

@@ -106,7 +106,7 @@ def run(programs, server):
             socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.settimeout(5)
         client.connect(("127.0.0.1", daemon.port))
-        # With labels of one octet, the first label may have any odd length.
+        # The rest of the name has labels of one octet, so the name is valid with any odd length of the first label.
         stream = chosen(0x212121212121211F, b"\1" * 58 + b"\0")
         first = [next(stream) for _ in range(KEPT)]
         for name, kind in first:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An upstream over HTTPS or TLS answers a ClientHello with HelloRequests without end (RFC 5246 §7.4.1.1).
 
-This needs no certificate, so an attacker on the path can do it. In a third part, the upstream completes a TLS 1.2
+The attack needs no certificate, so an attacker on the network path can run it. In another part, the upstream completes a TLS 1.2
 handshake, sends one HelloRequest with the first reply, and then empty HTTP/2 frames without end.
 """
 import contextlib

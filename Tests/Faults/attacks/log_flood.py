@@ -33,7 +33,7 @@ def run(programs, server):
                 try:
                     upstream.bind(("127.0.0.1", port))
                 except OSError:
-                    continue  # The socket of a query has this port.
+                    continue  # The port belongs to the socket of a query.
                 upstream.settimeout(0.03)
                 close = time.monotonic() + 0.03
                 with contextlib.suppress(TimeoutError):

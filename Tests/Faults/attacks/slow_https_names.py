@@ -14,7 +14,7 @@ RATE, DELAY = 600, 2.5
 
 
 async def serve(reader, writer):
-    """Answers one connection; a body follows its head after 2 ms, which takes two reads of the daemon."""
+    """Answers one connection; sends each body 2 ms after its head, so that the daemon reads twice."""
     loop = asyncio.get_running_loop()
     connection = servers.HTTP2(writer.write)
 

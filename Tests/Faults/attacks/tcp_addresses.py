@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""1,000 addresses hold all TCP connections, each with a query that is never answered, and connect again if closed."""
+"""1,000 addresses hold all TCP connections, each with a query for a dead name, and replace closed connections."""
 import contextlib
 import subprocess
 import common
@@ -13,7 +13,7 @@ NETWORK = "10.99.0.0/16"
 
 
 def attack(port):
-    """Keeps one connection per address open, with a query for a dead name each second; replaces closed ones."""
+    """Keeps one connection per address open, queries a dead name on each every second, and replaces closed connections."""
     clients = [None] * ADDRESSES
     number = 0
     while True:

@@ -11,7 +11,7 @@ CONNECTIONS, TRIES, SECONDS = 128, 40, 8
 
 
 def attack(port):
-    """Keeps 128 connections per address open, with a query for a dead name on each every second."""
+    """Keeps 128 connections per address open, and queries a dead name on each connection every second."""
     clients, number = [], 0
     while True:
         for source in common.CLIENTS[:2]:
@@ -56,7 +56,7 @@ def run(programs, server):
                     failed += not is_answered(daemon.port, number)
                     common.pause(SECONDS / TRIES)
                     if number >= 7 and failed == number + 1:
-                        # The next tries would also fail, after 2 s each, so this counts all as failed.
+                        # The next tries would also fail, after 2 s each. Without them, all tries count as failed.
                         failed = TRIES
                         break
             alive = daemon.is_alive()

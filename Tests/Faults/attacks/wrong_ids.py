@@ -62,7 +62,7 @@ def run(programs, server):
     answered = sum(rcode == 0 for rcode in rcodes)
     counted = stats.get("foreign-replies")
     figure = f"{answered} of {QUERIES} names answered, {counted} forged replies counted"
-    # Retries and probes may count forged replies twice.
+    # Retries and probes also get forged replies, so the count can be twice as high.
     return figure, answered == QUERIES and counted is not None and 0 < counted <= QUERIES * 8 * 2
 
 
