@@ -8,8 +8,8 @@
 // for new names, and 6 % are garbage. A vendor answers half of the names, an upstream the other half.
 // The address of name number N is 11.18.0.0 + N from the vendor, and 11.19.0.0 + N from the upstream.
 // The first line of output is the due time of the first query in ns of CLOCK_MONOTONIC; the last
-// line is the number of replies that match no query. FILE gets 12 octets per query: due time and duration in us, kind, verdict,
-// RCODE, and 0.
+// line is the number of replies that match no query. FILE gets 12 octets per query: due time and
+// duration in us, kind, verdict, RCODE, and 0.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
