@@ -322,6 +322,27 @@ struct UpstreamHealthTests {
         #expect(harness.asked.count { $0.hasPrefix("one") } == 1)
     }
 
+    @Test
+    @ServiceLoop
+    func `an encrypted server that ignores the first question of a probe is not down`() async throws
+    {
+        let one = ScriptedUpstream("one", in: harness, isProtected: true, own: .silence) { index in
+            index == 1 ? .silence : .answer(10)
+        }
+        one.other = .answer(10)
+        let two = ScriptedUpstream("two", in: harness) { _ in .answer(10) }
+        let group = harness.group(one, two)
+        for index in 0..<10 {
+            let result = try await harness.ask(group)
+            if index != 1 { #expect(result == .success("one"), "\(index)") }
+            await harness.advance(by: .seconds(4))
+        }
+        #expect(!harness.takeAsked().contains("two"))
+        one.other = .silence
+        one.script = { _ in .silence }
+        #expect(try await harness.ask(group) == .success("two"))
+    }
+
     @Test(arguments: [
         (false, [1, 2, 4, 8, 16, 32, 60, 60, 60, 60]), (true, [1, 2, 4, 5, 5, 5, 5, 5, 5, 5]),
     ])

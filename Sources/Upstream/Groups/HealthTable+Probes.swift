@@ -14,7 +14,9 @@ extension Query {
         return Query(question: Question(name: name, type: .a))
     }
 
-    /// Second question of a probe, for servers that refuse to answer ``probe``.
+    /// Second question of a probe, for servers that refuse or ignore ``probe``.
+    ///
+    /// For example, a filter against amplification can drop queries for `. IN NS`.
     static let otherProbe = samples[0]
 
     /// True if the question of this query is one of the questions of probes and samples.
@@ -171,9 +173,10 @@ extension HealthTable {
 
 /// Health probe of one server.
 ///
-/// Over UDP, the probe repeats its query until a reply arrives. Over TCP or TLS, the probe uses an
-/// open connection first. If a client's query got no reply, the probe then also uses a new
-/// connection. The open connection stays in use, because a firewall can refuse new connections
+/// Over UDP, the probe repeats ``Query/probe`` until a reply arrives. Over TCP or TLS, the probe
+/// has two questions (``Query/probe``, then ``Query/otherProbe``), and one answer is enough. The
+/// first query uses an open connection. If a client's query got no reply, the second query uses a
+/// new connection. The open connection stays in use, because a firewall can refuse new connections
 /// while the server answers on the open connection.
 @ServiceLoop
 private final class Probe {
@@ -197,8 +200,11 @@ private final class Probe {
     private var began: Instant
     private var running = 0
 
-    /// Error response to ``Query/probe``; nil if none has arrived.
+    /// First error response; nil if none has arrived.
     private var decline: UpstreamError?
+
+    /// True if the server has been asked ``Query/otherProbe``.
+    private var hasAskedOther = false
 
     init(
         _ server: any Forwarding,
@@ -220,15 +226,17 @@ private final class Probe {
     func begin(until end: Instant, repeatingAfter pause: Duration) {
         began = clocks.now()
         ask(.probe, until: end)
-        let queries = isDatagram ? UpstreamLimits.probeDatagrams : silentSince == nil ? 1 : 2
-        guard queries > 1, completion != nil else { return }
+        guard completion != nil else { return }
+        let last = isDatagram ? UpstreamLimits.probeDatagrams - 1 : 1
+        let earlier = isDatagram ? silentSince ?? began : silentSince
         ServiceLoop.task { [self] in
-            for number in 1..<queries {
+            for number in 1...last {
                 let next = began + pause * number
                 guard next < end else { return }
                 try? await clocks.sleep(next)
                 guard completion != nil, decline == nil else { return }
-                ask(.probe, until: end, number: number, repeating: silentSince ?? began)
+                let query = isDatagram ? Query.probe : .otherProbe
+                ask(query, until: end, number: number, repeating: earlier)
             }
         }
     }
@@ -240,6 +248,7 @@ private final class Probe {
         repeating earlier: Instant? = nil
     ) {
         running += 1
+        if query.question == Query.otherProbe.question { hasAskedOther = true }
         let completion = Completion<Attempt> { [self] in ended($0, number) }
         server.ask(Attempt(query, deadline: end, repeating: earlier, completion))
     }
@@ -257,14 +266,17 @@ private final class Probe {
         case .success:
             winner = number
             complete(nil)
-        case .failure(let error) where isOther: complete(decline ?? error)
-        case .failure(.declined) where decline != nil: break
-        case .failure(.declined(let rcode, let reason)):
+        case .failure(.declined(let rcode, let reason)) where !hasAskedOther:
             decline = .declined(rcode, because: reason)
             ask(
                 .otherProbe,
                 until: max(attempt.deadline, clocks.now() + UpstreamLimits.fairWait)
             )
+        case .failure(.declined(let rcode, let reason)) where decline == nil && running > 0:
+            decline = .declined(rcode, because: reason)
+        case .failure(let error) where decline != nil && isOther: complete(decline ?? error)
+        case .failure(.declined(let rcode, let reason)):
+            complete(decline ?? .declined(rcode, because: reason))
         case .failure(.timedOut) where running > 0: break
         // Ignores this failure, because the query on the open connection may still get a reply.
         case .failure where running > 0 && !isDatagram: break
@@ -272,7 +284,7 @@ private final class Probe {
             // The daemon was too busy, so a reply may wait unread in the socket. The server has not
             // failed.
             complete(.exhausted("the daemon was too busy to read the reply"))
-        case .failure(let error): complete(error)
+        case .failure(let error): complete(decline ?? error)
         }
     }
 
