@@ -209,6 +209,47 @@ struct BatchQueueTests {
         }
     }
 
+    @Test("after a large reply, a client has at most one call in flight, until the limit expires")
+    func largeReplies() throws {
+        var queue = BatchQueue()
+        var shares = CallShares(of: 32)
+        let start = Instant(nanoseconds: 0)
+        for name in ["a", "b"] { queue.add(try question(name), of: network(1)) }
+        queue.add(try question("c"), of: network(2))
+        shares.noteLargeReply(ClientLimits.largeReplyOctetsPerSecond, of: network(1), now: start)
+        #expect(shares.admits(network(1)))
+        shares.begin(network(1))
+        #expect(!shares.admits(network(1)) && shares.admits(network(2)))
+        shares.begin(network(2))
+        shares.begin(network(2))
+        #expect(names(queue.nextBatch(shares, most: 1)) == ["c"])
+        #expect(queue.nextBatch(shares, most: 1) == nil)
+        shares.endLimits(now: start + .milliseconds(999))
+        #expect(!shares.admits(network(1)))
+        shares.endLimits(now: start + .seconds(1))
+        #expect(shares.admits(network(1)))
+        #expect(names(queue.nextBatch(shares, most: 1)) == ["a"])
+    }
+
+    @Test("large replies limit a bounded number of clients, for a bounded time")
+    func manyLargeReplies() {
+        var shares = CallShares(of: 4)
+        let start = Instant(nanoseconds: 0)
+        func isLimited(_ number: UInt32) -> Bool {
+            shares.begin(network(number))
+            defer { shares.end(network(number)) }
+            return !shares.admits(network(number))
+        }
+        shares.noteLargeReply(Int.max / 2, of: network(1), now: start)
+        for number in 2...UInt32(ClientLimits.limitedClients + 1) {
+            shares.noteLargeReply(Int(number) << 10, of: network(number), now: start)
+        }
+        #expect(isLimited(1) && !isLimited(2) && isLimited(3))
+        #expect(isLimited(UInt32(ClientLimits.limitedClients + 1)))
+        shares.endLimits(now: start + ClientLimits.longestCallLimit)
+        #expect(!isLimited(1))
+    }
+
     @Test("if proven clients need calls, all other clients together can use half of the calls")
     func reserve() {
         for (calls, expected) in [(1, 1), (2, 1), (4, 2), (32, 16)] {

@@ -295,7 +295,9 @@ extension BatchQueue {
         while index < turns[group].clients.endIndex {
             let client = turns[group].clients[index]
             let calls = shares.count(of: client.network)
-            if calls < best?.calls ?? .max, FairShare.half.admits(used: calls, free: free) {
+            if calls < best?.calls ?? .max,
+                shares.admits(client.network, used: calls, free: free)
+            {
                 if removeInvalid(of: client) {
                     if calls == 0 { return index }
                     best = (index, calls)

@@ -33,6 +33,15 @@ package struct CallShares: Sendable {
 
     private var counts: [ClientNetwork?: Int] = [:]
 
+    /// Clients with large replies, and the time until which they have at most one call in flight.
+    ///
+    /// On a slow network, large replies to one client delay the replies to other clients so much
+    /// that the fallback would get the names of the other clients.
+    private var limitedUntil: [ClientNetwork: Instant] = [:]
+
+    /// Earliest time in `limitedUntil`.
+    private var firstEnd = Instant(nanoseconds: 0)
+
     /// True if half of the calls is reserved for proven clients and the daemon.
     var isReserved = false
 
@@ -52,10 +61,41 @@ package struct CallShares: Sendable {
 
     @inline(__always)
     func admits(_ client: ClientNetwork?) -> Bool {
-        FairShare.half.admits(
-            used: count(of: client),
-            free: free(isProven: client.isProven)
-        )
+        admits(client, used: count(of: client), free: free(isProven: client.isProven))
+    }
+
+    @inline(__always)
+    func admits(_ client: ClientNetwork?, used: Int, free: Int) -> Bool {
+        FairShare.half.admits(used: used, free: free) && (used == 0 || !isLimited(client))
+    }
+
+    @inline(__always)
+    private func isLimited(_ client: ClientNetwork?) -> Bool {
+        guard !limitedUntil.isEmpty, let client else { return false }
+        return limitedUntil[client] != nil
+    }
+
+    /// Limits a client to one call in flight after a large reply.
+    ///
+    /// - Parameter octets: octets of the reply above ``ClientLimits/usualReplyOctets`` per name.
+    mutating func noteLargeReply(_ octets: Int, of client: ClientNetwork, now: Instant) {
+        endLimits(now: now)
+        if limitedUntil[client] == nil, limitedUntil.count == ClientLimits.limitedClients {
+            let next = limitedUntil.min { $0.value < $1.value }
+            if let next { limitedUntil[next.key] = nil }
+        }
+        let time = Duration.seconds(1) * octets / ClientLimits.largeReplyOctetsPerSecond
+        let end = (limitedUntil[client] ?? now) + time
+        limitedUntil[client] = min(end, now + ClientLimits.longestCallLimit)
+        firstEnd = limitedUntil.values.min() ?? now
+    }
+
+    /// Ends the limits that have expired.
+    @inline(__always)
+    mutating func endLimits(now: Instant) {
+        guard !limitedUntil.isEmpty, firstEnd <= now else { return }
+        limitedUntil = limitedUntil.filter { $0.value > now }
+        firstEnd = limitedUntil.values.min() ?? now
     }
 
     /// Returns true if `client` gets no further call because of its own calls in flight.
@@ -124,6 +164,7 @@ extension VendorClient {
     /// Records that `client` uses the vendor; reserves calls if proven clients use the vendor.
     func note(_ client: ClientNetwork, now: Instant) {
         clients.note(client, now: now)
+        shares.endLimits(now: now)
         shares.isReserved = client.isProven || clients.mustYield(client, now: now)
         queue.isReserved = shares.isReserved
     }

@@ -47,6 +47,18 @@ package enum ClientLimits {
 
     static let longestGrowthPause = Duration.seconds(8)
 
+    /// Octets of a reply that are not counted as a large reply, for each name of the call.
+    static let usualReplyOctets = 4_096
+
+    /// Octets of large replies for which a client has at most one call in flight for one second.
+    static let largeReplyOctetsPerSecond = 64 << 10
+
+    /// Maximum time for which large replies limit the calls of a client.
+    static let longestCallLimit = Duration.seconds(60)
+
+    /// Maximum number of clients whose calls are limited because of large replies.
+    static let limitedClients = 256
+
     /// Maximum time, in addition to `fallback-after`, that a queued name waits for a call.
     static let queuePatience = Duration.milliseconds(400)
 

@@ -294,6 +294,7 @@ extension VendorClient {
         } catch {
             result = .failure(error)
         }
+        if let client = question.client { noteSize(of: sent, to: question.query, client) }
         guard let receipt else { return (result, .zero) }
         let (fate, mayBeBilled, isAuthentic): (PriceModel.Fate, Bool, Bool)
         switch result {
@@ -314,6 +315,23 @@ extension VendorClient {
             by: other
         )
         return (result, units)
+    }
+
+    /// Limits the calls of `client` after a large reply.
+    private func noteSize(
+        of sent: Result<HTTPReply, HTTPError>,
+        to query: VendorQuery?,
+        _ client: ClientNetwork
+    ) {
+        let octets =
+            switch sent {
+            case .success(let reply): reply.body.count
+            // The vendor has probably sent more octets than the limit.
+            case .failure(.bodyTooLarge(let limit)): 4 * limit
+            case .failure: 0
+            }
+        let more = octets - ClientLimits.usualReplyOctets * max(1, query?.names.count ?? 0)
+        if more > 0 { shares.noteLargeReply(more, of: client, now: clocks.now()) }
     }
 
     func send(
