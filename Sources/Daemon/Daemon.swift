@@ -126,7 +126,7 @@ package final class Daemon {
             try listenerManager.takePassed()
             let bound = try listenerManager.bind(components.settings)
             for warning in bound.warnings { logger.warning("\(warning)") }
-            let socket = try firstControlSocket()
+            let socket = firstControlSocket()
             try accelerator.load(components.settings, in: dependencies)
             dropCapabilities()
             // Reads the hosts files before the first query, because their answers have priority.
@@ -251,15 +251,13 @@ package final class Daemon {
         for query in queries { QueryLog.log(query, to: logger) }
     }
 
-    /// Opens the control socket at the start; throws only if another process listens at its path.
+    /// Opens the control socket at the start; logs a failure, and returns nil.
     ///
     /// This function runs before `dropCapabilities`, because only a privileged process can give
     /// the socket to any group.
-    private func firstControlSocket() throws(StartError) -> GroupSocket? {
+    private func firstControlSocket() -> GroupSocket? {
         do throws(SocketError) {
             return try controlSocket()
-        } catch .pathInUse(let path) {
-            throw .controlInUse(.pathInUse(path))
         } catch {
             report(error)
             return nil

@@ -128,6 +128,83 @@ struct ServiceUnitsTests {
         #expect(try warnings(of: required).count == 1)
     }
 
+    @Test("--check names a credential that the installed units do not pass, and reads its file")
+    func credentials() throws {
+        defer { try? FileManager.default.removeItem(at: root) }
+        let token = root.appending(path: "token").path
+        let dropIn = "etc/httpdnsd.service.d/token.conf"
+        var environment = SettingsEnvironment()
+        environment.passesOverCredentials = true
+        environment.serviceUnits = { [root] in
+            ServiceUnits(in: ["lib", "etc"].map { root.appending(path: $0).path })
+        }
+        let text =
+            isp + """
+                vendors:
+                  api: {kind: tencent, id: "1", channel: https, token: {credential: api.token},
+                        budget: {calls-per-day: 100}}
+                routes: [{domains: [.], vendors: [api]}]
+
+                """
+        func messages() throws -> [String] {
+            do {
+                return try settings(of: text, environment: environment).warnings.map(\.description)
+            } catch let error as SettingsErrors {
+                return error.problems.map(\.description)
+            }
+        }
+        try install()
+        for directory in [nil, root.path] {
+            environment.credentialsDirectory = directory
+            try write("123456789\n", to: "api.token")
+            try write("[Service]\nLoadCredential=\n", to: dropIn)
+            expectErrors(
+                try messages(),
+                ["does not pass the credential `api.token` would have no DNS LoadCredential="]
+            )
+        }
+        environment.credentialsDirectory = nil
+        for (line, message) in [
+            ("SetCredential=api.token:x", "is not checked"),
+            ("ImportCredential=api.*", "is not checked"),
+            ("LoadCredential=api.token:\\", "is not checked"),
+            ("LoadCredential=api:/x", "does not pass"),
+        ] {
+            try write("[Service]\n\(line)\n", to: dropIn)
+            expectErrors(try messages(), [message])
+        }
+        try write("[Service]\nLoadCredential=api.token:\(token)\n", to: dropIn)
+        expectErrors(try messages(), ["`vendors.api.token`: \(token) No such file"])
+        try write("123456789\n", to: "token")
+        #expect(try messages().isEmpty)
+    }
+
+    @Test("the directory of the service's settings file is checked, that of a draft is not")
+    func directory() throws {
+        defer { try? FileManager.default.removeItem(at: root) }
+        try install()
+        try write(isp, to: "settings/httpdnsd.yaml")
+        let file = root.appending(path: "settings/httpdnsd.yaml").path
+        for path in [file, root.path] { try #require(chmod(path, 0o755) == 0) }
+        let folder = root.appending(path: "settings").path
+        try #require(chmod(folder, 0o700) == 0)
+        var environment = SettingsEnvironment()
+        environment.passesOverCredentials = true
+        environment.serviceUnits = { [root] in
+            ServiceUnits(in: ["lib", "etc"].map { root.appending(path: $0).path })
+        }
+        #expect(try Settings.load(file: file, environment: environment).warnings.isEmpty)
+        try write(
+            "[Service]\nExecStart=\nExecStart=/usr/sbin/httpdnsd --config \(file)\n",
+            to: "etc/httpdnsd.service.d/config.conf"
+        )
+        let warnings = try Settings.load(file: file, environment: environment).warnings
+        expectErrors(
+            warnings.map(\.description),
+            ["only root can read \(folder): would have no DNS `chmod 755 \(folder)`"]
+        )
+    }
+
     @Test("the service can write only to its own directories, and has its own /tmp")
     func writing() throws {
         defer { try? FileManager.default.removeItem(at: root) }

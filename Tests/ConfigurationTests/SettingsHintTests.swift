@@ -188,7 +188,7 @@ struct SettingsHintTests {
             try settings(of: isp + "cache: {size: \(size)}", environment: environment).warnings
                 .map(\.description)
         }
-        expectErrors(try warnings("32GiB"), ["f:2:15: `cache.size` next start can fail"])
+        expectErrors(try warnings("32GiB"), ["f:2:15: `cache.size` would have no DNS"])
         #expect(try warnings("128MiB").isEmpty)
         #expect(SettingsEnvironment.reload.mayCreateCache(1 << 20))
     }

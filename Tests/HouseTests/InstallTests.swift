@@ -453,11 +453,22 @@ struct UnitTests {
             ("right", "/etc/token cannot be read: Permission denied", false),
             ("right", "cannot listen on 192.0.2.1:53: no permission", false),
             ("right", "cannot listen on 0.0.0.0:53, because this daemon listens on ::1", true),
+            ("right", "no credential; after a restart, this machine would have no DNS", false),
         ]
         for (settings, check, isRestarted) in cases {
             let script = """
-                httpdnsd() { [ "$*" = "--check --config /etc/\(settings)" ]; }
-                httpdnsctl() { echo "\(check)" >&2; [ "\(check)" = ok ]; }
+                httpdnsd() {
+                    if [ "$1" = --print-config ]; then
+                        echo 'control: {socket: /run/other.sock, mode: "0660"}'
+                    else
+                        [ "$*" = "--check --config /etc/\(settings)" ]
+                    fi
+                }
+                httpdnsctl() {
+                    [ "$*" = "--socket /run/other.sock check" ] || return 3
+                    echo "\(check)" >&2
+                    [ "\(check)" = ok ]
+                }
                 deb-systemd-invoke() { echo "$@" >&2; }
                 systemctl() {
                     if [ "$1" = show ]; then

@@ -75,6 +75,20 @@ struct ControlTests {
         #expect(end.errors.contains("cannot open the control socket \(daemon.socket): "))
     }
 
+    @Test("a daemon whose control socket is in use starts, answers, and opens the socket later")
+    func takenSocket() throws {
+        let first = try TestDaemon(unusedUpstream)
+        let second = try TestDaemon(
+            "hosts: {records: {one.example.com: [192.0.2.1]}}\n\(unusedUpstream)",
+            controlledAt: first.socket
+        )
+        #expect(try second.dig("one.example.com", "A").data("A") == ["192.0.2.1"])
+        try first.stop()
+        while try second.control("version").status != 0 { sched_yield() }
+        let end = try second.program.stop()
+        #expect(end.errors.contains("\(first.socket): another process listens there"))
+    }
+
     @Test("version lists the libraries, and stats prints text")
     func version() throws {
         let harness = try ProgramHarness()

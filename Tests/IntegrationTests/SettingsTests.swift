@@ -135,21 +135,6 @@ struct SettingsTests {
         #expect(end.errors.contains("address already in use"), "\(end.errors)")
     }
 
-    @Test("the error for a control socket in use names the socket, and the exit code is 1")
-    func takenControl() throws {
-        let first = try TestDaemon("upstreams: [{name: isp, url: \"udp://192.0.2.53\"}]")
-        let end = try daemon(
-            """
-            listen: ["127.0.0.1:0"]
-            control: {socket: \(first.socket)}
-            upstreams: [{name: isp, url: "udp://192.0.2.53"}]
-            """
-        )
-        #expect(end.status == 1, "\(end.errors)")
-        #expect(end.errors.contains(first.socket), "\(end.errors)")
-        try first.stop()
-    }
-
     @Test(
         "SIGTERM and SIGINT end the daemon without waiting for queries",
         arguments: [SIGTERM, SIGINT]

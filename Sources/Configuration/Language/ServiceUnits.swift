@@ -19,6 +19,11 @@ package struct ServiceUnits {
 
     private let service: Sandbox
 
+    /// Path after `--config` in ExecStart=; nil if the unit has no such path.
+    let settingsFile: String?
+
+    private let credentials: Credentials
+
     /// Reads the units; nil if they are not installed.
     init?(
         in directories: [String] = Self.directories,
@@ -27,6 +32,11 @@ package struct ServiceUnits {
         let service = Self.lines(of: "httpdnsd.service", in: directories)
         guard !service.isEmpty else { return nil }
         self.service = Sandbox(service)
+        credentials = Credentials(service)
+        let command = service.last { $0.key == "ExecStart" && !$0.value.isEmpty }?.value ?? ""
+        let words = command.split { $0 == " " || $0 == "=" }
+        let option = words.firstIndex(of: "--config")
+        settingsFile = option.flatMap { words.dropFirst($0 + 1).first }.map(String.init)
         unprivilegedPort = Self.text(ports).flatMap { UInt16($0.prefix(while: \.isNumber)) } ?? 1024
         for socket in Self.sockets {
             var addresses: [String: Set<SocketAddress>] = [:]
@@ -56,6 +66,9 @@ package struct ServiceUnits {
 
     /// True if the service has the capabilities that are required to load the BPF program.
     var canAccelerate: Bool { service.has(["CAP_BPF", "CAP_NET_ADMIN"]) }
+
+    /// Returns the source of the credential with this name.
+    func credential(_ name: String) -> Credentials.Source { credentials.source(of: name) }
 
     /// Returns the reason why the service cannot keep or share a file at a path; nil if it can.
     func obstacle(toWriting path: String) -> String? { service.obstacle(toWriting: path) }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Control
 import DNSWire
 import Net
 
@@ -73,8 +74,8 @@ extension Settings {
         reading.warn(
             place,
             "httpdnsd.service cannot listen on \(address): it has no permission for this port, and "
-                + "\(ServiceUnits.socket(for: address)) does not contain the address; after a "
-                + "restart, this machine would have no DNS",
+                + "\(ServiceUnits.socket(for: address)) does not contain the address; "
+                + SettingsComplaint.outage,
             hint: ServiceUnits.advice(for: address) + "; or use another port"
         )
     }

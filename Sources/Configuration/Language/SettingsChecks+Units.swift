@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Control
 
 extension Settings {
     /// Warns of settings that need more permissions than the installed units grant.
@@ -8,7 +9,7 @@ extension Settings {
             reading.warn(
                 reading.place(of: "accelerate.loopback"),
                 "httpdnsd.service does not have the capabilities for `accelerate.loopback: "
-                    + "required`: after a restart, this machine would have no DNS",
+                    + "required`: \(SettingsComplaint.outage)",
                 hint: "install httpdnsd-accelerate.conf as the comments in this file describe, or "
                     + "use `auto`"
             )

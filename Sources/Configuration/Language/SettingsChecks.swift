@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Control
 import DNSWire
 import Net
 
@@ -118,8 +119,8 @@ extension Settings {
         guard reading.environment.mayCreateCache(cache.size) else {
             return reading.warn(
                 reading.place(of: "cache.size"),
-                "the system refuses the address space for a cache of this `cache.size`: the next "
-                    + "start can fail",
+                "the system refuses the address space for a cache of this `cache.size`; "
+                    + SettingsComplaint.outage,
                 hint: "reduce the size, or raise the limit (vm.overcommit_memory, LimitAS=)"
             )
         }
@@ -176,8 +177,13 @@ extension Settings {
         guard reading.has("hosts.files") else { return }
         for (index, path) in hosts.files.enumerated() {
             let place = reading.place(of: "hosts.files[\(index)]")
-            if reading.environment.mayExist(path) {
-                reading.warnIfOnlyForRoot(path, at: place)
+            if reading.environment.isDirectory(path) {
+                reading.warn(
+                    place,
+                    "`hosts.files`: \(path) is a directory, not a file; the daemon ignores it"
+                )
+            } else if reading.environment.mayExist(path) {
+                reading.warnIfOnlyForRoot(path, at: place, isRequired: false)
             } else {
                 reading.warn(
                     place,

@@ -141,7 +141,8 @@ struct SecretError: Error, Hashable {
     var message: String
     var hint: String?
 
-    /// True if the secret is a credential and systemd passed no credentials.
+    /// True if the secret is a credential, systemd passed no credentials, and this process may not
+    /// read the file of the credential.
     var isUnavailable = false
 
     /// True if the message depends on the content or length of the file.
@@ -171,17 +172,27 @@ extension SettingsEnvironment {
             }
             path = credentialsDirectory + "/" + name
         }
+        return try secret(in: path, from: source)
+    }
 
+    /// Reads a secret from the file at `path`.
+    func secret(
+        in path: String,
+        from source: SecretSetting.Source
+    ) throws(SecretError) -> SecretSetting {
+        let isCredential = if case .credential = source { true } else { false }
         var octets: [UInt8]
         do throws(FileError) {
             let file = try RegularFile(path)
             // systemd protects the directory of credentials, so their mode is not checked.
-            if case .file = source, file.mode & 0o007 != 0 { throw FileError.openToTheWorld }
+            if !isCredential, file.mode & 0o007 != 0 { throw FileError.openToTheWorld }
             octets = try file.read(atMost: Self.maximumSecretOctets)
         } catch {
             throw SecretError(
                 message: "\(path) \(error.reason)",
                 hint: error == .openToTheWorld ? "run `chmod o= \(path)`" : nil,
+                isUnavailable: isCredential && credentialsDirectory == nil
+                    && error == .system(EACCES),
                 describesContent: error == .tooLong(limit: Self.maximumSecretOctets)
             )
         }

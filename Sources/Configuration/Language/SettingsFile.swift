@@ -37,6 +37,15 @@ struct SettingsFile: Sendable {
         content = .failure(Unreadable(reason: "the directory \(failure.reason)"))
     }
 
+    private init(danglingLink directory: String) {
+        name = directory
+        let hint =
+            "create the directory, for example by mounting its file system, or remove the link"
+        content = .failure(
+            Unreadable(reason: "the link points to a missing directory", hint: hint)
+        )
+    }
+
     fileprivate struct Unreadable: Error {
         var reason: String
         var hint: String?
@@ -82,8 +91,10 @@ extension SettingsFile {
         do throws(FileError) {
             names = try Self.names(in: directory, endingIn: [suffix, wrongSuffix])
         } catch {
-            if error == .system(ENOENT) { return [] }
-            return [SettingsFile(directory: directory, failure: error)]
+            guard error == .system(ENOENT) else {
+                return [SettingsFile(directory: directory, failure: error)]
+            }
+            return isLink(directory) ? [SettingsFile(danglingLink: directory)] : []
         }
         var read = earlier
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { name in
@@ -94,6 +105,12 @@ extension SettingsFile {
             read += file.size
             return file
         }
+    }
+
+    private static func isLink(_ path: String) -> Bool {
+        var octet: CChar = 0
+        // SAFETY: readlink(2) reads a C string that lives during the call, and writes one octet.
+        return unsafe readlink(path, &octet, 1) >= 0
     }
 
     /// Returns the names in a directory that end in one of the suffixes, without hidden files.
@@ -134,8 +151,17 @@ extension SettingsFile.Unreadable {
                 hint: "write each route on one line, and cover more names with one pattern"
             )
         case .system(EACCES):
-            self.init(reason: "the file \(error.reason)", hint: "run `chmod 644 \(path)` as root")
+            let closed = Self.closedDirectory(of: path)
+            let command = closed.map { "chmod 755 \($0)" } ?? "chmod 644 \(path)"
+            self.init(reason: "the file \(error.reason)", hint: "run `\(command)` as root")
         default: self.init(reason: "the file \(error.reason)")
         }
+    }
+    /// Returns the first directory of a path that this process may not search; nil for none.
+    private static func closedDirectory(of path: String) -> String? {
+        path.indices.lazy.filter { path[$0] == "/" && $0 != path.startIndex }
+            .map { String(path[..<$0]) }
+            // SAFETY: access(2) reads a C string that lives during the call.
+            .first { unsafe access($0, X_OK) != 0 }
     }
 }

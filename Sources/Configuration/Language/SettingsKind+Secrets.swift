@@ -22,33 +22,10 @@ extension SettingsKind where Value == SecretSetting {
                 guard let source = source(node, key, expected, &reading) else { return nil }
                 do throws(SecretError) {
                     let secret = try reading.environment.secret(from: source)
-                    if case .file(let path) = source {
-                        reading.warnIfOnlyForRoot(
-                            path,
-                            at: node.place,
-                            hint: "use {credential: NAME}, and LoadCredential=NAME:\(path) in a "
-                                + "drop-in of the unit"
-                        )
-                    }
+                    reading.checkAccess(to: source, of: key, at: node.place)
                     return secret
                 } catch {
-                    guard error.isUnavailable, reading.environment.passesOverCredentials else {
-                        let message = "`\(key.shown)`: \(error.message)"
-                        reading.report(
-                            node.place,
-                            message,
-                            hint: error.hint,
-                            describesSecret: error.describesContent
-                        )
-                        return nil
-                    }
-                    reading.warn(
-                        node.place,
-                        "`\(key.shown)` is not checked: $CREDENTIALS_DIRECTORY is not set",
-                        hint: "if the credential is a file in /etc/httpdnsd, run `sudo env"
-                            + " CREDENTIALS_DIRECTORY=/etc/httpdnsd httpdnsd --check`"
-                    )
-                    return nil
+                    return reading.secret(from: source, of: key, at: node.place, despite: error)
                 }
             },
             write: { secret in
@@ -112,6 +89,81 @@ extension SettingsKind where Value == SecretSetting {
             return nil
         }
         return .credential(text)
+    }
+}
+
+extension SettingsReading {
+    /// Warns if the service, which runs as its own user, has no access to a secret.
+    fileprivate mutating func checkAccess(
+        to source: SecretSetting.Source,
+        of key: SettingsKey,
+        at place: YAMLPlace
+    ) {
+        switch source {
+        case .file(let path):
+            warnIfOnlyForRoot(
+                path,
+                at: place,
+                hint: "use {credential: NAME}, and LoadCredential=NAME:\(path) in a drop-in of "
+                    + "the unit"
+            )
+        case .credential(let name):
+            guard environment.serviceUnits()?.credential(name) == .some(.none) else { return }
+            warn(
+                place,
+                "`\(key.shown)`: httpdnsd.service does not pass the credential `\(name)`; "
+                    + SettingsComplaint.outage,
+                hint: "run `systemctl edit httpdnsd` and add, below [Service], LoadCredential="
+                    + "\(name):/etc/httpdnsd/\(name)"
+            )
+        }
+    }
+
+    /// Reports why a secret cannot be read.
+    ///
+    /// Without $CREDENTIALS_DIRECTORY, `--check` reads the file of a credential, if the units of the
+    /// service name this file, and if this process has permission.
+    ///
+    /// - Returns: the secret, if the file could be read; otherwise nil.
+    fileprivate mutating func secret(
+        from source: SecretSetting.Source,
+        of key: SettingsKey,
+        at place: YAMLPlace,
+        despite error: SecretError
+    ) -> SecretSetting? {
+        var error = error
+        if error.isUnavailable, environment.passesOverCredentials,
+            case .credential(let name) = source
+        {
+            switch environment.serviceUnits()?.credential(name) {
+            case .some(.none):
+                checkAccess(to: source, of: key, at: place)
+                return nil
+            case .file(let path)?:
+                do throws(SecretError) {
+                    return try environment.secret(in: path, from: source)
+                } catch let fault {
+                    error = fault
+                }
+            case .other?, nil: break
+            }
+        }
+        if error.isUnavailable, environment.passesOverCredentials {
+            warn(
+                place,
+                "`\(key.shown)` is not checked: $CREDENTIALS_DIRECTORY is not set",
+                hint: "if the credential is a file in /etc/httpdnsd, run `sudo env"
+                    + " CREDENTIALS_DIRECTORY=/etc/httpdnsd httpdnsd --check`"
+            )
+        } else {
+            report(
+                place,
+                "`\(key.shown)`: \(error.message)",
+                hint: error.hint,
+                describesSecret: error.describesContent
+            )
+        }
+        return nil
     }
 }
 

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Control
 internal import Net
 
 extension SettingsReading {
     /// Warns that the service cannot read a file or directory, although `--check` as root can.
     ///
     /// - Parameters:
+    ///   - isRequired: true if the service does not start without the file.
     ///   - exempt: directory that is not checked; the directories above it are not checked either.
     ///   - hint: hint of the warning; if nil, the hint is to change the mode of the file or
     ///     directory.
     mutating func warnIfOnlyForRoot(
         _ path: String,
         at place: YAMLPlace,
+        isRequired: Bool = true,
         exempt: String? = nil,
         hint: String? = nil
     ) {
@@ -22,7 +25,7 @@ extension SettingsReading {
         warn(
             place,
             "only root can read \(closed.path): httpdnsd.service, which runs as its own user, "
-                + "cannot read \(what)",
+                + "cannot read \(what)" + (isRequired ? "; \(SettingsComplaint.outage)" : ""),
             hint: hint ?? command
         )
     }

@@ -129,8 +129,9 @@ extension Settings {
 
     /// Warns if only root can read a settings file, or the directory of the drop-ins.
     ///
-    /// The directory of the first file is not checked: root can check a draft in any directory. The
-    /// directory of the drop-ins is checked only once, together with the first file.
+    /// The directory of the first file is checked only if this is the file of the service, because
+    /// root can check a draft in any directory. The directory of the drop-ins is checked only once,
+    /// together with the first file.
     private func checkAccess(
         to path: String,
         _ index: Int,
@@ -139,7 +140,9 @@ extension Settings {
     ) {
         let place = YAMLPlace(file: index, line: 0, column: 0)
         let dropIns = first + SettingsFile.directorySuffix
-        let folder = first.lastIndex(of: "/").map { String(first[...$0]) } ?? "."
+        let isInstalled = reading.environment.serviceUnits()?.settingsFile == first
+        let folder =
+            isInstalled ? nil : first.lastIndex(of: "/").map { String(first[...$0]) } ?? "."
         let (paths, directory) = index == 0 ? ([path, dropIns], folder) : ([path], dropIns)
         for path in paths { reading.warnIfOnlyForRoot(path, at: place, exempt: directory) }
     }

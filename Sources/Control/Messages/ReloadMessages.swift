@@ -30,6 +30,11 @@ package struct SettingsComplaint: Codable, Sendable, Hashable, CustomStringConve
     /// Proposed correction, such as "did you mean `listen`?".
     package var hint: String?
 
+    /// End of a warning about settings with which the service would not start.
+    ///
+    /// Scripts that install the daemon look for this text, and then do not restart the service.
+    package static let outage = "after a restart, this machine would have no DNS"
+
     /// True if the message or hint depends on the content of a secret file; never sent.
     package var describesSecret = false
 

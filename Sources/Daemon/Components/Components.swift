@@ -165,9 +165,6 @@ package enum StartError: Error, CustomStringConvertible {
 
     case passed(SocketError)
 
-    /// Another process, probably another daemon, listens at the control socket.
-    case controlInUse(SocketError)
-
     case metrics(MetricsListenError)
 
     /// A hosts file cannot be read, and a reload changes `hosts`.
@@ -208,7 +205,7 @@ package enum StartError: Error, CustomStringConvertible {
         case .listenBeside, .passedElsewhere, .passed, .metrics, .hosts, .acceleration,
             .accelerationAtStart, .vendor, .upstream, .fleet:
             78
-        case .controlInUse, .stopping, .workers, .system, .cache, .library, .openSSL: 1
+        case .stopping, .workers, .system, .cache, .library, .openSSL: 1
         }
     }
 
@@ -244,7 +241,6 @@ package enum StartError: Error, CustomStringConvertible {
                 + " for this service; to replace them, "
                 + ServiceUnits.advice(for: address, replaces: true)
         case .passed(let error): "\(error); check the unit httpdnsd.socket"
-        case .controlInUse(let error): "cannot open the control socket \(error)"
         case .metrics(let error): "\(error)"
         case .hosts(let fault):
             "cannot change `hosts`: \(fault); correct the file, for example its permissions, or "

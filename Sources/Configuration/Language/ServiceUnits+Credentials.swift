@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension ServiceUnits {
+    /// Credentials that systemd passes to the service; see systemd.exec(5).
+    struct Credentials {
+        enum Source: Hashable {
+            /// The unit passes no credential with this name.
+            case none
+
+            /// systemd reads the credential from a file.
+            case file(String)
+
+            /// The unit passes the credential in another way, or the source is not known.
+            case other
+        }
+
+        /// Path of each credential of LoadCredential=; nil for a relative path or no path.
+        private var files: [String: String?] = [:]
+
+        /// Names of the credentials of other settings.
+        private var others: Set<String> = []
+
+        /// True if the unit passes credentials whose names are not known.
+        private var hasUnknown = false
+
+        /// Reads the assignments of a unit; an empty assignment clears the list of a setting.
+        init(_ lines: [(key: String, value: String)]) {
+            for (key, value) in lines {
+                let name = String(value.prefix { $0 != ":" })
+                switch key {
+                case "LoadCredential":
+                    guard !value.isEmpty else {
+                        files = [:]
+                        continue
+                    }
+                    let path = String(value.dropFirst(name.count + 1))
+                    files[name] = .some(path.hasPrefix("/") ? path : nil)
+                case "LoadCredentialEncrypted", "SetCredential", "SetCredentialEncrypted":
+                    if value.isEmpty { others = [] } else { others.insert(name) }
+                case "ImportCredential": hasUnknown = !value.isEmpty
+                default: continue
+                }
+                // Specifiers, quotes and continuation lines are not interpreted.
+                if value.contains(where: { "%\"'\\".contains($0) }) { hasUnknown = true }
+            }
+        }
+
+        func source(of name: String) -> Source {
+            if case .some(let path) = files[name] { return path.map { .file($0) } ?? .other }
+            // If the path of a credential `ID` is a directory, each file in this directory is a
+            // credential `ID_FILE`.
+            let mayBeInDirectory = files.keys.contains { name.hasPrefix($0 + "_") }
+            return hasUnknown || mayBeInDirectory || others.contains(name) ? .other : .none
+        }
+    }
+}
