@@ -233,6 +233,18 @@ struct SetupMachineTests {
         #expect(try root.tree.state("/etc/resolv.conf") == before)
     }
 
+    @Test("if no server of the network is known, a revert says that it added public resolvers")
+    func publicServers() throws {
+        let root = try Self.root("dangling")
+        #expect(try root.apply() == .applied)
+        #expect(
+            try root.liveRevert() == [
+                "no server of the network is known: added the public resolvers 223.5.5.5 and "
+                    + "223.6.6.6 to /etc/resolv.conf; replace them with the servers of your network"
+            ]
+        )
+    }
+
     @Test("setup resolves symbolic links inside the root directory")
     func inside() throws {
         let root = try Self.root("network manager")

@@ -78,7 +78,8 @@ extension SetupMachine {
     /// - If a DHCP client wrote the original, resolv.conf gets the servers of the present leases,
     ///   because the original has the servers of an old lease.
     /// - If resolv.conf has no nameserver except the daemon, or is a link to a file that no program
-    ///   maintains, resolv.conf gets the last known servers of the network.
+    ///   maintains, resolv.conf gets the last known servers of the network; if no server is known
+    ///   and the original is not usable, resolv.conf gets public resolvers.
     ///
     /// - Returns: a note about the servers that were written; nil if no servers were written, or
     ///   only servers of present leases.
@@ -126,6 +127,11 @@ extension SetupMachine {
         let servers = known.last.isEmpty && isLost ? KnownServers.public : known.last
         guard !servers.isEmpty else { return nil }
         try write(servers, to: target, isDefault: now.kind != .link || target == nil)
+        guard !known.last.isEmpty else {
+            return "no server of the network is known: added the public resolvers "
+                + "\(servers.joined(separator: " and ")) to \(Paths.resolvConf); replace them with "
+                + "the servers of your network"
+        }
         return
             "\(Paths.resolvConf) had no nameserver besides the daemon: added the last known "
             + "servers of the network (\(servers.joined(separator: ", ")))"
