@@ -245,6 +245,22 @@ struct SetupMachineTests {
         )
     }
 
+    @Test(
+        "a revert warns if the original resolv.conf names only the daemon",
+        arguments: [("127.0.0.1", true), ("::1", true), ("127.0.0.2", false)]
+    )
+    func onlyDaemon(_ address: String, _ warns: Bool) throws {
+        let root = try FakeRoot()
+        let file = "nameserver \(address)\n"
+        try root.write(file, to: "/etc/resolv.conf")
+        #expect(try root.apply() == .applied)
+        let notes = try root.liveRevert()
+        #expect(notes.count == (warns ? 1 : 0), "\(notes)")
+        let note = "/etc/resolv.conf names only the daemon (\(address)), as before the setup: "
+        #expect(notes.allSatisfy { $0.hasPrefix(note) }, "\(notes)")
+        #expect(root.tree.text("/etc/resolv.conf") == file)
+    }
+
     @Test("setup resolves symbolic links inside the root directory")
     func inside() throws {
         let root = try Self.root("network manager")

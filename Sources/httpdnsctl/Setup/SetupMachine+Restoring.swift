@@ -137,6 +137,19 @@ extension SetupMachine {
             + "servers of the network (\(servers.joined(separator: ", ")))"
     }
 
+    /// Returns a note if, after a revert, resolv.conf has no nameserver except the daemon.
+    func noteOnOwnServers(_ journal: SetupJournal) throws(Failure) -> String? {
+        let now = try tree.state(Paths.resolvConf)
+        let servers = ResolvConfText(now.text).nameservers
+        guard now.kind == .file, !servers.isEmpty, journal.ownServers.isSuperset(of: servers) else {
+            return nil
+        }
+        return "\(Paths.resolvConf) names only the daemon (\(servers.joined(separator: ", "))), as "
+            + "before the setup: after the removal of the daemon, this machine will have no DNS "
+            + "unless another DNS server replaces the daemon; write the servers of your network to "
+            + "this file"
+    }
+
     /// Returns the file to which resolv.conf leads; nil if no program maintains this file.
     ///
     /// If no program maintained the file at the time of the setup, the file needs only to exist.

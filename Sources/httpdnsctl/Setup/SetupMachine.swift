@@ -244,6 +244,7 @@ struct SetupMachine {
             try keepCopies(of: reversal.copies)
             notes += try restore(journal)
             if let note = try completeNameservers(known, from: servers) { notes.append(note) }
+            if let note = try noteOnOwnServers(known) { notes.append(note) }
             try finish(journal)
         }
         return (reversal.isDefault ? .defaultsRestored : .reverted, notes)
