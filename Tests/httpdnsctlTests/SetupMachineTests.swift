@@ -261,6 +261,28 @@ struct SetupMachineTests {
         #expect(root.tree.text("/etc/resolv.conf") == file)
     }
 
+    @Test(
+        "setup changes nothing if the setup journal would be too large to read",
+        arguments: [(900, "x", true), (150, "\u{1}", true), (60, "\u{1}", false)]
+    )
+    func largeOriginal(_ kibibytes: Int, _ character: String, _ isTooLarge: Bool) throws {
+        let root = try FakeRoot()
+        let file = "nameserver 192.0.2.1\n#" + String(repeating: character, count: kibibytes << 10)
+        try root.write(file + "\n", to: "/etc/resolv.conf")
+        let before = try root.image()
+        if isTooLarge {
+            let failure = #expect(throws: Failure.self) { try root.apply() }
+            let message = failure?.message ?? ""
+            #expect(message.contains("larger than 512 KiB"), "\(message)")
+            #expect(message.contains("/etc/resolv.conf (\(kibibytes) KiB)"), "\(message)")
+        } else {
+            #expect(try root.apply() == .applied)
+            #expect(try root.apply() == .unchanged)
+            #expect(try root.revert() == .reverted)
+        }
+        #expect(try root.image() == before)
+    }
+
     @Test("setup resolves symbolic links inside the root directory")
     func inside() throws {
         let root = try Self.root("network manager")

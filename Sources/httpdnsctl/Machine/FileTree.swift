@@ -125,7 +125,7 @@ struct FileTree: Sendable {
         let (octets, error) = readAll(descriptor, limit: Self.maximumOctets)
         guard error == 0 else { throw Self.fault("read", path, error) }
         guard octets.count <= Self.maximumOctets else {
-            throw Failure(message: "\(path) is too large")
+            throw Failure(message: "\(path) is larger than \(Self.maximumOctets >> 10) KiB")
         }
         return octets
     }

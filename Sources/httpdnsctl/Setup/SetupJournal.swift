@@ -83,15 +83,35 @@ struct SetupJournal: Codable, Equatable, Sendable {
     }
 
     func write(to tree: FileTree) throws(Failure) {
-        let octets: [UInt8]
+        var state = FileState(kind: .file, octets: try encoded(), mode: 0o600)
+        (state.user, state.group) = FileState.owner
+        try tree.put(state, at: Self.path)
+    }
+
+    /// Maximum size of the journal of a new setup, in octets.
+    ///
+    /// ``read(from:ignoringDamage:)`` accepts twice this size, so that a later setup can add files.
+    private static let maximumOctets = FileTree.maximumOctets / 2
+
+    /// - Throws: if the journal is larger than `maximumOctets`, which includes the JSON escapes.
+    func checkSize() throws(Failure) {
+        guard try encoded().count > Self.maximumOctets else { return }
+        let largest = entries.max { $0.before.octets.count < $1.before.octets.count }
+        let size = (largest?.before.octets.count ?? 0) >> 10
+        throw Failure(
+            message: "cannot save the original files: the setup journal would be larger than "
+                + "\(Self.maximumOctets >> 10) KiB; the largest file is \(largest?.path ?? "") "
+                + "(\(size) KiB); nothing was changed",
+            hint: "shorten \(largest?.path ?? ""), then run the command again"
+        )
+    }
+
+    private func encoded() throws(Failure) -> [UInt8] {
         do {
-            octets = try JSONText.encode(self, indented: true)
+            return try JSONText.encode(self, indented: true) + [0x0A]
         } catch {
             throw Failure(message: "cannot encode the setup journal as JSON: \(error)")
         }
-        var state = FileState(kind: .file, octets: octets + [0x0A], mode: 0o600)
-        (state.user, state.group) = FileState.owner
-        try tree.put(state, at: Self.path)
     }
 
     subscript(path: String) -> Entry? { entries.first { $0.path == path } }

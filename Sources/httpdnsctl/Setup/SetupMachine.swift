@@ -60,6 +60,7 @@ struct SetupMachine {
             try checkWritable(entry.path)
         }
         try checkWritable(SetupJournal.path)
+        try journal.checkSize()
 
         let made = try tree.makeDirectories(for: SetupJournal.path)
         return try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
