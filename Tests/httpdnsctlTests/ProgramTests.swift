@@ -6,6 +6,9 @@ import Testing
 @testable import Control
 @testable import httpdnsctl
 
+private let httpdnsctl = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    .deletingLastPathComponent().appendingPathComponent("httpdnsctl").path
+
 @Suite("Program httpdnsctl")
 struct ProgramTests {
     func daemon() throws -> ScriptedDaemon {
@@ -185,6 +188,25 @@ struct ProgramTests {
         run = try await runControl("--socket", daemon.path, "check", file + ".missing")
         #expect(run.status == 1)
         #expect(run.errors.contains("No such file"))
+    }
+
+    @Test("`check FILE` refuses a pipe, a device and a directory, but accepts standard input")
+    func checkOther() async throws {
+        let daemon = try daemon()
+        defer { daemon.stop() }
+        let folder = try temporaryFolder()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try #require(mkfifo(folder + "/pipe", 0o600) == 0)
+        for file in [folder + "/pipe", folder, "/dev/null"] {
+            // The time limit ends a program that waits for a writer of the pipe.
+            let command = [httpdnsctl, "--socket", daemon.path, "check", file]
+            let outcome = try #require(Subprocess.run(command, within: .seconds(10)))
+            #expect(outcome.status == 1, "\(file)")
+            let message = "httpdnsctl: \(file) is not a regular file\nhint: "
+            #expect(outcome.output.hasPrefix(message), "\(outcome.output)")
+        }
+        let run = try await runControl("--socket", daemon.path, "check", "/dev/stdin")
+        #expect(run.errors.hasSuffix("httpdnsctl: the settings have errors\n"), "\(run.errors)")
     }
 
     @Test("every verb exits with 0 and prints its rendered reply")

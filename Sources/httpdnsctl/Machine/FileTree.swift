@@ -52,6 +52,11 @@ struct FileTree: Sendable {
         return "/" + done.joined(separator: "/")
     }
 
+    /// Returns an absolute path; a relative `path` begins in the working directory of the program.
+    static func absolute(_ path: String) -> String {
+        path.hasPrefix("/") ? path : (FileTree().readLink("/proc/self/cwd") ?? "") + "/" + path
+    }
+
     /// Returns the path for system calls, with all links resolved except in the last component.
     func place(_ path: String) throws(Failure) -> String {
         root + (try resolve(path, followsLast: false))

@@ -79,8 +79,18 @@ struct CheckVerb: Verb {
     }
 
     private static func text(of file: String) throws(Failure) -> String {
+        // Standard input, and the pipe of a process substitution such as `<(command)`, are open.
+        let isOpen =
+            file == "/dev/stdin" || file.hasPrefix("/dev/fd/") || file.hasPrefix("/proc/self/fd/")
+        let status = FileTree().status(FileTree.absolute(file), follows: true)
+        guard isOpen || status.map({ $0.st_mode & S_IFMT == S_IFREG }) ?? true else {
+            throw Failure(
+                message: "\(file) is not a regular file",
+                hint: "give a settings file, or /dev/stdin to check the output of a command"
+            )
+        }
         // SAFETY: open(2) reads a C string that lives during the call.
-        let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
+        let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC | (isOpen ? 0 : O_NONBLOCK))
         guard descriptor >= 0 else { throw Failure(message: "\(file): \(systemMessage(errno))") }
         defer { close(descriptor) }
         let (octets, error) = readAll(descriptor, limit: ControlLimits.callOctets)
