@@ -9,6 +9,11 @@ import Testing
 private let httpdnsctl = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent().appendingPathComponent("httpdnsctl").path
 
+/// Runs httpdnsctl in the directory `folder`.
+func runControl(in folder: String, _ arguments: String...) async throws -> ProgramRun {
+    try await run("/bin/sh", ["-c", "cd \"$0\" && exec \"$@\"", folder, httpdnsctl] + arguments)
+}
+
 @Suite("Program httpdnsctl")
 struct ProgramTests {
     func daemon() throws -> ScriptedDaemon {
@@ -436,6 +441,14 @@ struct ProgramTests {
         let wrong = try await runControl("--socket", file, "status")
         #expect(wrong.status == 3)
         #expect(wrong.errors.contains("\(file) is not a socket\nhint: "))
+        let relative = try await runControl(in: folder, "--socket", "file", "status")
+        #expect(relative.errors.contains(": file is not a socket\nhint: "), "\(relative.errors)")
+        let directory = try await runControl("--socket", folder, "status")
+        #expect(directory.status == 3)
+        #expect(
+            directory.errors.contains(": \(folder) is a directory, not a socket\nhint: "),
+            "\(directory.errors)"
+        )
 
         let dead = folder + "/dead.sock"
         close(try unixSocket(dead) { bind($0, $1, $2) == 0 })

@@ -3,7 +3,8 @@ import Glibc
 
 enum Unreachable {
     static func connecting(to path: String, error: Int32) -> Failure {
-        switch error {
+        let kind = status(path).map { $0.st_mode & S_IFMT } ?? S_IFSOCK
+        return switch error {
         case ENOENT, ENOTDIR:
             failure(
                 "there is no socket \(path)",
@@ -11,9 +12,9 @@ enum Unreachable {
                     + "control.socket of the settings; if the socket file was removed, "
                     + "systemctl restart httpdnsd"
             )
-        case ECONNREFUSED where isRegularFile(path):
+        case ECONNREFUSED where kind != S_IFSOCK:
             failure(
-                "\(path) is not a socket",
+                "\(path) is " + (kind == S_IFDIR ? "a directory, not a socket" : "not a socket"),
                 hint: "--socket PATH must be the control.socket of the settings"
             )
         case ECONNREFUSED:
@@ -55,8 +56,8 @@ enum Unreachable {
         )
     }
 
-    private static func isRegularFile(_ path: String) -> Bool {
-        FileTree().status(path, follows: true).map { $0.st_mode & S_IFMT == S_IFREG } ?? false
+    private static func status(_ path: String) -> stat? {
+        FileTree().status(FileTree.absolute(path), follows: true)
     }
 
     private static func failure(_ message: String, hint: String?) -> Failure {
