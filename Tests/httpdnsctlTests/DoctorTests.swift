@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
+import Glibc
 import TestWorld
 import Testing
 
@@ -188,6 +189,34 @@ struct DoctorTests {
         #expect(start.duration(to: .now) < .seconds(20))
         #expect(Subprocess.run(["sh", "-c", "exit 3"], within: .seconds(10))?.status == 3)
         #expect(Subprocess.run(["no-such-program"], within: .seconds(10)) == nil)
+    }
+
+    @Test("doctor finds a control socket with a relative path")
+    func relativeSocket() async throws {
+        let daemon = try ScriptedDaemon { _ in .results(Samples.status) }
+        defer { daemon.stop() }
+        let name = try #require(daemon.path.split(separator: "/").last)
+        let folder = String(daemon.path.dropLast(name.count))
+        let run = try await runControl(in: folder, "--socket", String(name), "doctor", "--json")
+        #expect(run.output.contains("\(daemon.path) is accessible to "), "\(run.output)")
+    }
+
+    @Test("no text advises a user to join the group root")
+    func groupRoot() throws {
+        var machine = Fixture.healthy
+        machine.socket?.group = 0
+        machine.socket?.groupName = "root"
+        machine.socket?.isWritable = false
+        let finding = try #require(Check.controlSocket.findings(machine).first)
+        #expect(finding.state == .warning)
+        // Only the group ID of the file is relevant here; everywhere, this file has the group root.
+        let failure = Unreachable.connecting(to: "/etc/passwd", error: EACCES)
+        for advice in [finding.fix, failure.hint] {
+            let advice = try #require(advice)
+            #expect(advice.hasPrefix("use sudo"))
+            #expect(!advice.contains("aG root") && !advice.contains("join the group that owns"))
+            #expect(advice.contains("groupadd --system httpdns"))
+        }
     }
 
     @Test("if the daemon does not run, doctor exits with 4")

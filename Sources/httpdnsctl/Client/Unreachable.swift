@@ -2,8 +2,17 @@
 import Glibc
 
 enum Unreachable {
+    /// Advice for a user without access to a socket with the group root.
+    ///
+    /// The daemon keeps its own group for the socket if the group `httpdns` does not exist. No user
+    /// should join the group root.
+    static let adviceOnGroupRoot =
+        "use sudo; for access without sudo: groupadd --system httpdns && usermod -aG httpdns USER "
+        + "&& systemctl restart httpdnsd, then log in again"
+
     static func connecting(to path: String, error: Int32) -> Failure {
-        let kind = status(path).map { $0.st_mode & S_IFMT } ?? S_IFSOCK
+        let status = FileTree().status(FileTree.absolute(path), follows: true)
+        let kind = status.map { $0.st_mode & S_IFMT } ?? S_IFSOCK
         return switch error {
         case ENOENT, ENOTDIR:
             failure(
@@ -25,7 +34,9 @@ enum Unreachable {
         case EACCES, EPERM:
             failure(
                 "permission denied: \(path)",
-                hint: "use sudo, or join the group that owns the socket (ls -l \(path))"
+                hint: status?.st_gid == 0
+                    ? adviceOnGroupRoot
+                    : "use sudo, or join the group that owns the socket (ls -l \(path))"
             )
         case EAGAIN:
             failure(
@@ -54,10 +65,6 @@ enum Unreachable {
             "no reply on \(path) within \(timeout.components.seconds) s",
             hint: "the daemon hangs or is overloaded: journalctl -u httpdnsd"
         )
-    }
-
-    private static func status(_ path: String) -> stat? {
-        FileTree().status(FileTree.absolute(path), follows: true)
     }
 
     private static func failure(_ message: String, hint: String?) -> Failure {

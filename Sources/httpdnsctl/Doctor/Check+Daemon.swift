@@ -107,7 +107,9 @@ extension Check {
         guard socket.isWritable else {
             return .warning(
                 "\(who), but not to you",
-                fix: "use sudo, or usermod -aG \(socket.groupName) USER and log in again"
+                fix: socket.group == 0
+                    ? Unreachable.adviceOnGroupRoot
+                    : "use sudo, or usermod -aG \(socket.groupName) USER and log in again"
             )
         }
         return .ok(who)

@@ -37,8 +37,8 @@ struct Gatherer {
         machine.nscd = tree.text("/etc/nscd.conf")
         for path in Self.containerFiles { machine.containerFiles[path] = tree.text(path) }
         machine.certificateStores = certificateStores()
-        machine.socketPath = client.socket
-        machine.socket = access(client.socket)
+        machine.socketPath = FileTree.absolute(client.socket)
+        machine.socket = access(machine.socketPath)
         machine.isLive = tree.isThisMachine
         if machine.isLive {
             progress("querying the daemon")
