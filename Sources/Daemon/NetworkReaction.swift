@@ -84,7 +84,7 @@ final class NetworkReaction {
         network.onChange = { [weak self] in self?.resolversChanged($0, $1) }
         network.onPortal = { [weak self] in self?.portalChanged($0) }
         if components.settings.portal == .off { network.endPortal() }
-        // A reload also reads again the files that list the DNS servers of the network.
+        // A reload also rereads the files that list the DNS servers of the network.
         resolvers?.changed()
     }
 
@@ -207,7 +207,7 @@ final class NetworkReaction {
                 }
             }
         } catch {
-            logger.debug("options of router advertisements will not be used: \(error), ignoring")
+            logger.debug("options of router advertisements will not be used: \(error)")
         }
     }
 

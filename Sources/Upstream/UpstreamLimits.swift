@@ -51,11 +51,11 @@ package enum UpstreamLimits {
 
     // MARK: - Health
 
-    /// Minimum timeout of a probe, and minimum time without a reply until an attempt causes a
-    /// probe.
+    /// Minimum timeout of a probe.
     ///
-    /// Exception: if the configured timeout of the server is shorter, attempts with this timeout
-    /// also cause a probe. A connection that gets no data for `fairWait` is possibly broken.
+    /// An attempt that the deadline of its query ends before `fairWait` causes no probe. But if the
+    /// configured timeout of the server is shorter than `fairWait`, an attempt that ends at this
+    /// timeout causes a probe. A connection that gets no data for `fairWait` is possibly broken.
     static let fairWait: Duration = .milliseconds(500)
 
     /// Timeout of a probe of an encrypted server that has not answered yet.
@@ -113,7 +113,7 @@ package enum UpstreamLimits {
     /// equal.
     static let refusedSampleSpacing: Duration = .milliseconds(250)
 
-    /// Minimum time for the reply to a sample.
+    /// Minimum timeout of a sample.
     static let sampleWait: Duration = .seconds(1)
 
     /// Time without samples after which earlier samples no longer count.

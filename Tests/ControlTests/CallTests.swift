@@ -182,7 +182,7 @@ struct CallTests {
         }
     }
 
-    @Test("`Top` needs a known list and 1 to 1024 entries")
+    @Test("`Top` rejects an unknown list, and a count outside 1 to 1024")
     func topSelection() throws {
         let standard = try TopRequest(kind: "cost").selection()
         #expect(standard == (.cost, 10))

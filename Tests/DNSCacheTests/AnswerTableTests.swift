@@ -43,12 +43,12 @@ struct AnswerTableTests {
     @Test(
         arguments: [
             ("immediately", 0, 60), ("before the first second is over", 999, 60),
-            ("after it", 1_000, 59),
-            ("in the last millisecond", 59_999, 1), ("when its time has passed", 60_000, nil),
+            ("after the first second", 1_000, 59),
+            ("in the last millisecond", 59_999, 1), ("when the TTL has passed", 60_000, nil),
             ("long after", 10_000_000, nil),
         ] as [(String, UInt64, UInt32?)]
     )
-    func `TTLs count down to zero, and the entry ends with its last millisecond`(
+    func `TTLs count down to 1, and the entry expires when its TTL has passed`(
         _ label: String,
         _ age: UInt64,
         _ ttl: UInt32?
@@ -194,7 +194,7 @@ struct AnswerTableTests {
     }
 
     @Test(arguments: [RCode.nxDomain, .noError, .servFail])
-    func `a cached denial is answered with its proof`(_ rcode: RCode) throws {
+    func `a cached denial is returned with its SOA record`(_ rcode: RCode) throws {
         var table = Self.table()
         _ = table.insert(try .denial("no.example.com", rcode, ttl: 30), now: 0)
         #expect(table.numbers.negativeEntries == (rcode == .servFail ? 0 : 1))
@@ -240,7 +240,7 @@ struct AnswerTableTests {
     }
 
     @Test
-    func `an answer beyond the client's limit is truncated, but cached whole`() throws {
+    func `an answer above the client's size limit is truncated, but cached completely`() throws {
         var table = Self.table()
         _ = table.insert(try .addresses("www.example.com", Array(0..<60)), now: 0)
         let asked = Asked(name: "www.example.com")
@@ -265,7 +265,7 @@ struct AnswerTableTests {
     }
 
     @Test
-    func `an answer larger than half the ring is not stored`() throws {
+    func `an answer larger than half of the ring buffer is not stored`() throws {
         var table = AnswerTable(limit: 64 << 10, seed: 1)
         let large = try CachedAnswer.addresses("www.example.com", Array(0..<2_000))
         let isStored = table.insert(large, now: 0)

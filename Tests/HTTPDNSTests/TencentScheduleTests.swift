@@ -44,7 +44,7 @@ struct TencentScheduleTests {
     }
 
     @Test(
-        "the TTL is 1 min to 1 day, in minutes with a fraction",
+        "the TTL is a number of minutes from 1 to 1440, possibly with a fraction",
         arguments: [
             ("|ttl:1", 60), ("|ttl:3.5", 210), ("|ttl:1440", 86_400), ("", 3600),
             ("|ttl:1441", nil), ("|ttl:0", nil), ("|ttl:-5", nil), ("|ttl:1e3", nil),

@@ -74,7 +74,7 @@ package final class Simulation: HTTPTransport {
 
     private var drops = 0
 
-    /// Keys in `sleepers` of the requests that wait for a reply.
+    /// Requests that wait for a reply; each element is a key in `sleepers`.
     private var replies: Set<Int> = []
 
     private var activity = 0

@@ -199,10 +199,10 @@ struct UpstreamGroupTests {
         #expect(group.health.health(of: dot).isFit)
     }
 
-    // MARK: - Spare servers
+    // MARK: - Servers outside a VPN
 
-    /// Returns a group with the servers of a VPN, and a spare server for names that all servers of
-    /// the VPN decline.
+    /// Returns a group with the servers of a VPN, and a server outside the VPN (`spare`) for names
+    /// that all servers of the VPN decline.
     @ServiceLoop
     private func group(
         _ vpn: ScriptedUpstream...,
@@ -215,9 +215,9 @@ struct UpstreamGroupTests {
 
     @Test(arguments: [UpstreamError.declined(.refused), .declined(.servFail), .declined(.noError)])
     @ServiceLoop
-    func `names that a VPN declines go to the spare server`(_ failure: UpstreamError)
-        async throws
-    {
+    func `names that all servers of a VPN decline go to a server outside the VPN`(
+        _ failure: UpstreamError
+    ) async throws {
         let (group, _) = group(
             ScriptedUpstream("one", in: harness) { _ in .fail(failure, 10) },
             ScriptedUpstream("two", in: harness) { _ in .fail(failure, 10) },
@@ -254,7 +254,7 @@ struct UpstreamGroupTests {
 
     @Test(arguments: [UpstreamError.timedOut, .unreachable("no route"), .broken("lost")])
     @ServiceLoop
-    func `a name goes to a spare server only if all servers of the VPN decline`(
+    func `a name leaves the VPN only if all servers of the VPN decline the name`(
         _ failure: UpstreamError
     ) async throws {
         let (group, _) = group(
@@ -271,7 +271,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `the removal of a VPN's server is no reason to query a spare server`() async throws {
+    func `if a server of a VPN is removed, its queries do not leave the VPN`() async throws {
         let spare = ScriptedUpstream("lan", in: harness) { _ in .answer(1) }
         let new = ScriptedUpstream("new", in: harness) { _ in .answer(1) }
         let withdrawn = ScriptedUpstream("one", in: harness) { _ in .fail(.withdrawn, 10) }

@@ -193,7 +193,7 @@ extension Decision {
         }
         let result =
             if !asks {
-                "not queried now (if needed, in this order):"
+                "not queried now (order for later queries):"
             } else {
                 payee != nil
                     ? "queried in this order"
@@ -226,7 +226,7 @@ extension Decision {
             } else if !plan.upstreams.contains(where: \.isUsed) {
                 "no upstream is queried: if no other source answers, SERVFAIL"
             } else if !asks {
-                "not queried now (if needed, in this order):"
+                "not queried now (order for later queries):"
             } else {
                 plan.vendors.isEmpty
                     ? "queried in this order" : "queried in this order if no vendor has addresses"

@@ -30,9 +30,10 @@ package struct RouteNames: Sendable {
         index(place).flatMap { routes[$0].domains.first }.map { "\($0)" } ?? ""
     }
 
-    /// Returns, by old place, the new place of a moved route, or a remark for a removed route.
+    /// Returns the places that changed, with the old place as the key.
     ///
-    /// The first domain identifies a route.
+    /// The value is the new place of a moved route, or a remark for a removed route. Two routes
+    /// with the same first domain count as the same route.
     package func changes(to new: RouteNames) -> [String: String] {
         let places = Dictionary(
             new.routes.enumerated().lazy.map { ($1.domains.first, UInt32($0)) },

@@ -3,7 +3,7 @@ internal import DNSCache
 internal import Net
 internal import Resolver
 
-/// Calls that the daemon avoided without a lookup at a `VendorClient`, counted by vendor.
+/// Calls that the daemon avoided before the query reached a `VendorClient`, counted by vendor.
 struct SparedCalls {
     private(set) var cached: [String: UInt64] = [:]
     private(set) var merged: [String: UInt64] = [:]

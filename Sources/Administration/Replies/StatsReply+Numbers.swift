@@ -56,7 +56,8 @@ extension CacheStats {
 extension VendorStats {
     /// Creates the counters of a vendor.
     ///
-    /// - Parameter spared: calls that the daemon avoided without a lookup at the vendor client.
+    /// - Parameter spared: avoided calls that `statistics` does not count, because the queries did
+    ///   not reach the vendor client.
     init(name: String, _ statistics: VendorStatistics, spared: SparedCalls, routes: RouteNames) {
         var reply = Self(name: name)
         reply.protected = statistics.isProtected

@@ -74,8 +74,9 @@ extension VendorStatus {
             if let problem = rest?.error {
                 "vendor \(name): not called, because the budget cannot be checked: \(problem)"
             } else {
-                "vendor \(name): \(budget?.title ?? "budget") spent: not called until the day or "
-                    + "the month (UTC) ends, or until `vendors.\(name).budget` is raised"
+                "vendor \(name): \(budget?.title ?? "budget") spent; no calls until the day or "
+                    + "month (UTC) of this budget ends, or until you raise "
+                    + "`vendors.\(name).budget`"
             }
         case nil where state == .up: nil
         case nil where state == .degraded:

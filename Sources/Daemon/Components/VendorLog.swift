@@ -75,7 +75,7 @@ final class VendorLog {
         case .budgetSpent(let rule):
             let consequence =
                 switch rule.onExceeded {
-                case .fallback: "not called until the day or the month (UTC) ends"
+                case .fallback: "no calls until the day or month (UTC) of this budget ends"
                 case .warn: "calling the vendor anyway"
                 }
             logger.warning(

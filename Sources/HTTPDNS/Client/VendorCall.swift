@@ -108,8 +108,10 @@ final class VendorCall {
     /// to connect. If all are failures to connect, this is the latest failure.
     var saturation: VendorError?
 
-    /// True if a request failed, but neither by a failure to connect, nor with an error that a
-    /// limit of concurrent calls can cause.
+    /// True if a request failed with an error that a limit of concurrent calls cannot cause.
+    ///
+    /// Two errors do not count: a failed TLS handshake, and a closed idle connection after which
+    /// the request is sent again.
     var hasOtherFailure = false
 
     var wasAnswered = false

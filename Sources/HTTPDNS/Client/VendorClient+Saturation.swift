@@ -53,7 +53,7 @@ extension VendorClient {
         return others >= error.callsOfSaturation
     }
 
-    /// Removes and returns the names of a failed call that are retried after another call ends.
+    /// Removes from a failed call, and returns, the names to retry when another call ends.
     ///
     /// Returns no names in two cases:
     ///
@@ -61,7 +61,7 @@ extension VendorClient {
     /// - Another request of the call failed for a different reason: each retry could then be
     ///   billed.
     ///
-    /// Never returns a name that the next vendor gets (``PendingLookup/hasNext``).
+    /// Never returns a name that then goes to the next vendor (``PendingLookup/hasNext``).
     ///
     /// If a limit is the likely cause, also reduces `shares.limit` to the number of other calls in
     /// flight. Exceptions:

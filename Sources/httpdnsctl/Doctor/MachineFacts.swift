@@ -22,7 +22,7 @@ struct MachineFacts: Sendable {
     var resolver = ResolverFacts()
     var journal: SetupJournal?
 
-    /// Files that `setup apply` wrote, without their original content in the setup journal.
+    /// Files that `setup apply` changed, but for which the setup journal has no original content.
     var lostOriginals: [String] = []
 
     var changedFiles: [String] = []

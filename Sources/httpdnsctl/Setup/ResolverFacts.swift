@@ -20,7 +20,7 @@ struct ResolverFacts: Sendable {
 
     var files: [String: FileState] = [:]
 
-    /// Files that `setup apply` wrote, without their original content in the setup journal.
+    /// Files that `setup apply` changed, but for which the setup journal has no original content.
     var lost: [String] = []
 
     /// Settings of systemd-resolved; they include the drop-in of setup only if `seesSetup` is true.

@@ -123,7 +123,9 @@ struct SetupVerb: Verb {
 
     private static func notes(on status: Result<StatusReply, Failure>) -> [String] {
         guard let status = try? status.get() else { return [] }
-        let vendors = status.vendors.map { "\($0.name) (\($0.kind), for its routes)" }
+        let vendors = status.vendors.map { vendor in
+            "\(vendor.name) (\(vendor.kind), for the domains of its routes)"
+        }
         let upstreams = status.upstreams.map { upstream in
             "\(upstream.name) (\(upstream.url)\(upstream.protected ? "" : ", not encrypted"))"
         }
