@@ -61,9 +61,10 @@ def markdown(result):
         faults.setdefault(row["title"], {})[row["server"]] = row
     return "\n\n".join([
         f"{result['rate']:,.0f} queries a second; faults last {result['seconds']:g} s, unless the "
-        f"table says otherwise. httpdnsd: {number(lost)} lost queries, {number(wrong)} wrong replies, "
-        f"{number(late)} late replies for cached names; recovery within "
-        f"{longest(figures, 'recovered_s')} s, of the vendor within "
+        f"table says otherwise. httpdnsd, all faults together: {number(lost)} queries without a "
+        f"reply, {number(wrong)} wrong replies, {number(late)} replies for cached names after more "
+        f"than 100 ms. After the end of each fault, all queries succeeded again within "
+        f"{longest(figures, 'recovered_s')} s, and the vendor answered again within "
         f"{longest(figures, 'vendor_back_s')} s. "
         f"{tables.place(result['machine'], ('swift', 'unbound', 'dnsmasq'))}",
         tables.table(
