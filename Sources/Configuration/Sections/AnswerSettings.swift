@@ -54,9 +54,9 @@ extension AnswerSettings {
         },
         .option("a", \.a, .choice()) {
             """
-            Answers to A queries. `suppress` answers A queries with NODATA, for networks without \
-            IPv4 in which programs need no IPv4 address. Names in `hosts` keep their IPv4 \
-            addresses. Cannot be combined with `aaaa: suppress`.
+            Answers to A queries. `suppress` answers A queries with NODATA. Use this value in \
+            networks without IPv4, if no program needs an IPv4 address. Names in `hosts` keep \
+            their IPv4 addresses. Cannot be combined with `aaaa: suppress`.
             """
         },
         .option("aaaa", \.aaaa, .choice()) {

@@ -136,8 +136,8 @@ extension FleetSettings {
         },
         .option("group", \.group, .name(of: "`auto` or the name of a group")) {
             """
-            Machines that share answers. `auto`: machines for which the vendor's replies have a \
-            client address in the same /24 (IPv4) or /48 (IPv6); nothing is shared before the \
+            Machines that share answers. `auto`: machines whose client addresses in the vendor's \
+            replies are in the same /24 (IPv4) or /48 (IPv6). A machine shares nothing before the \
             first reply. Any other name is a group that you choose: give the same name to machines \
             in the same network. For vendors that report no client address (kind json), choose a \
             name.
@@ -168,10 +168,11 @@ extension FleetSettings {
             """
             `own`: each machine can spend the whole `budget` of a vendor. `shared`: all machines \
             with the same vendor name and account share one budget; each machine claims parts of \
-            this budget in advance. A machine that loses the Redis server can spend its claims, \
-            and the unclaimed part of the budget divided by the last known number of machines. \
-            Such a machine can always spend at least the whole budget divided by this number. A \
-            machine that has never reached the Redis server can spend the whole budget.
+            this budget in advance. While a machine cannot reach the Redis server, the machine can \
+            spend its claims and an equal part of the unclaimed budget: the unclaimed budget \
+            divided by the last known number of machines. In total, the machine can spend at least \
+            the whole budget divided by this number. A machine that has never reached the Redis \
+            server can spend the whole budget.
             """
         }
     )

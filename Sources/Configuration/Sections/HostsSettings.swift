@@ -23,11 +23,12 @@ extension HostsSettings {
             .list("absolute paths", of: .path(), count: SettingsLimits.hostsFiles)
         ) {
             """
-            Files in the format of hosts(5), up to 8 MiB each, and 16 MiB, 200,000 names and \
-            400,000 addresses in total. If the files exceed a total, the daemon reads the smallest \
-            file first and ignores further names, and `status` shows the problem. The daemon reads \
-            changed files again, and ignores invalid lines with a warning. A missing file counts \
-            as empty. [] reads no file.
+            Files in the format of hosts(5). Each file can have up to 8 MiB. All files together \
+            can have up to 16 MiB, 200,000 names and 400,000 addresses. If all files together \
+            exceed a limit, the daemon reads the files in the order of their size, smallest first, \
+            and ignores names and addresses beyond the limit; `status` shows the problem. The \
+            daemon reads changed files again, and ignores invalid lines with a warning. A missing \
+            file counts as empty. [] reads no file.
             """
         },
         .option("records", \.records, .hostRecords) {

@@ -133,11 +133,12 @@ extension RouteSettings: SettingsEntry {
         .option("fallback-after", \.fallbackAfter, .fallbackDelay) {
             """
             Maximum time that a query for an uncached name waits for a vendor. After this time, \
-            the next vendor of the route also gets the name (another billed call). After the last \
-            vendor, the upstreams answer, with a TTL of at most 30 s. A later answer of a vendor \
-            replaces the answer of the upstreams in the cache. If only the vendor is encrypted, and \
-            the call needs a new connection, the time begins when the connection is open (at most \
-            600 ms later). `off` waits for the vendors, up to 3 s. No effect with `fallback: none`.
+            the daemon also calls the next vendor of the route (another billed call). If no vendor \
+            is left, the upstreams answer, with a TTL of at most 30 s. A later answer of a vendor \
+            replaces the answer of the upstreams in the cache. If the vendor is encrypted, but the \
+            next vendor and the upstreams are not, and the call needs a new connection, the time \
+            begins when the connection is open (at most 600 ms later). `off` waits for the \
+            vendors, up to 3 s. No effect with `fallback: none`.
             """
         },
         .option(

@@ -232,8 +232,9 @@ extension Settings {
             """
             DNS resolvers for all queries that no vendor answers, in order of preference. The \
             example has the public DNS over HTTPS resolvers of Tencent and Alibaba: replace these \
-            resolvers by resolvers that you trust. If a machine can boot with a wrong clock, also \
-            add a plain DNS upstream (`udp://`), because certificates can then not be verified.
+            resolvers by resolvers that you trust. While the clock of a machine is wrong, the \
+            daemon cannot verify certificates. So if a machine can boot with a wrong clock, also \
+            add a plain DNS upstream (`udp://`).
             """
         },
         .section("fleet", \.fleet, FleetSettings.table, fresh: FleetSettings(), isExample: true) {
@@ -246,14 +247,15 @@ extension Settings {
         },
         .option("nat64", \.nat64, .nat64) {
             """
-            Prefix of the NAT64 (RFC 6052) through which the daemon reaches vendors and upstreams \
-            with IPv4 addresses, while only IPv6 works. `auto` uses the prefix that a router \
-            announces (RFC 8781, if the kernel processes the advertisements). If no router \
-            announces a prefix, the daemon queries the DNS servers of the network, then the \
-            upstreams, for the prefix (RFC 7050): after each change of the network, and when the \
-            TTL of the prefix ends. `off` uses no prefix. For `rebinding` and `private-answers`, \
-            an IPv6 address under the prefix counts as the IPv4 address that it contains; for \
-            these two options, a configured prefix applies even while IPv4 works.
+            Prefix of the NAT64 (RFC 6052). While only IPv6 works, the daemon uses this prefix to \
+            reach vendors and upstreams that have IPv4 addresses. `auto` uses the prefix that a \
+            router announces (RFC 8781, if the kernel processes the advertisements). If no router \
+            announces a prefix, the daemon queries the DNS servers of the network, and then the \
+            upstreams, for the prefix (RFC 7050). The daemon repeats these queries after each \
+            change of the network, and when the TTL of the prefix ends. `off` uses no prefix. For \
+            `rebinding` and `private-answers`, an IPv6 address under the prefix counts as the IPv4 \
+            address that it contains; for these two options, a configured prefix applies even \
+            while IPv4 works.
             """
         },
         .option("dns64", \.dns64, .choice()) {

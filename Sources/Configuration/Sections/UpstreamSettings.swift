@@ -96,10 +96,10 @@ extension UpstreamSettings: SettingsEntry {
             effect without a reload. The daemon queries the servers of `from` after all other \
             upstreams, and never for a route with `fallback: none`: such a route uses only \
             configured servers. Routing domains of a link (`~corp.example`) and search domains of \
-            a VPN become routes to the servers of the link. A route in the settings for the same \
-            name has precedence if this route is at least as specific as the domain of the link, \
-            or has `fallback: none`. For 5 s after the link goes down, the daemon queries no \
-            server for names in the domains of the link.
+            a VPN become routes to the servers of the link. If a route in the settings also \
+            matches a name, this route has precedence in two cases: its domain is at least as \
+            specific as the domain of the link, or the route has `fallback: none`. For 5 s after \
+            the link goes down, the daemon queries no server for names in the domains of the link.
             """
         },
         .option(
@@ -126,12 +126,12 @@ extension UpstreamSettings: SettingsEntry {
         },
         .option("validates", \.validates, .boolean, example: true) {
             """
-            Passes on the AD flag of the upstream (the upstream has validated the answer) to \
-            clients that set AD or DO in their query. Programs such as ssh and postfix trust keys \
-            in the DNS because of AD alone. Enable this option only for an upstream that you \
-            trust, over https:// or tls://, or over plain DNS on this machine. Stale answers and \
-            modified answers never have AD. TTLs of validated answers are not raised to \
-            `minimum-ttl` or `negative-ttl`.
+            Passes on the AD flag of the upstream to clients that set AD or DO in their query. AD \
+            means that the upstream has validated the answer. Programs such as ssh and postfix \
+            trust keys in the DNS only because AD is set. Enable this option only for an upstream \
+            that you trust, over https:// or tls://, or over plain DNS on this machine. Stale \
+            answers and modified answers never have AD. TTLs of validated answers are not raised \
+            to `minimum-ttl` or `negative-ttl`.
             """
         },
         .option("timeout", \.timeout, .duration(SettingsLimits.timeout)) {

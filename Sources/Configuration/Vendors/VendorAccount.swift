@@ -195,9 +195,9 @@ extension VendorSettings {
             Batching of up to \(names) names of a client into one call. `waiting`: a call has \
             several names only if these names had to wait because of `concurrent-calls`. \
             `together`: a call also has several names if a client queries these names at the same \
-            time. If one name of a call is slow, or if the vendor rejects one name, all names of \
-            the call wait or fail, also for other clients. So allow batching only if you trust all \
-            clients.
+            time. All names of a call wait for the slowest name. If the vendor rejects one name, \
+            the call fails for all its names. This also affects other clients that query one of \
+            these names. So allow batching only if you trust all clients.
             """
         }
     }

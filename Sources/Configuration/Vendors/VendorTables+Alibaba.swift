@@ -90,7 +90,7 @@ extension AlibabaSettings {
                     _ = try Alibaba(account: "0", secret: secret)
                 }
             },
-            standard: "none: calls are not signed, which the account must permit",
+            standard: "none: calls are not signed, and the account must permit unsigned calls",
             example: .example("alibaba.secret")
         ) {
             "Key that signs calls, in hexadecimal digits as shown in the console."
@@ -120,8 +120,9 @@ extension AlibabaSettings {
         VendorSettings.scheme(
             \.alibaba.scheme,
             """
-            Over plain http, answers can be forged, except with `encryption: gcm`. Even then, an \
-            attacker on the path can replay an older reply for the same name.
+            Over plain http, an attacker on the network path can forge answers. With `encryption: \
+            gcm`, the attacker cannot forge answers, but can replay an older reply for the same \
+            name.
             """
         ),
         .option(
@@ -156,9 +157,8 @@ extension AlibabaSettings {
             answered a probe (a billed call), this server is called before the servers in the \
             option `servers`. The daemon ignores a server of the list if its address is of another \
             kind (loopback, private or public) than the address of the server that sent the list. \
-            Over http, the daemon also ignores a server of the list if its port is neither the \
-            default port nor the port of the server that sent the list. The request is signed if \
-            `secret` is set.
+            Over http, the daemon uses a server of the list only if its port is the default port, \
+            or the port of the server that sent the list. The request is signed if `secret` is set.
             """
         },
         .option("sdns", \.alibaba.sdns, .sdns) {
@@ -170,9 +170,10 @@ extension AlibabaSettings {
         VendorSettings.batching(5),
         .section("billing", \.billing, billingTable, fresh: BillingSettings()) {
             """
-            Access key of a RAM user that may only read the counts of EMAS HTTPDNS. With this key, \
-            `httpdnsctl bill` also shows the vendor's count; the key has no other use. Requests go \
-            to httpdns-api.aliyuncs.com over https, at most one per minute. This option was not \
+            Access key of a RAM user with one permission: to read Alibaba's counts of EMAS HTTPDNS \
+            resolutions. With this key, `httpdnsctl bill` also shows Alibaba's count of the \
+            current month. The daemon uses the key only for this purpose. Requests go to \
+            httpdns-api.aliyuncs.com over https, at most one per minute. This option was not \
             tested with a real account.
             """
         },

@@ -135,8 +135,8 @@ extension VendorSettings {
         .option("ca-file", \.client.certificateFile, .certificates, example: "/etc/httpdnsd/ca.pem")
         {
             """
-            PEM file of trusted CA certificates, instead of the system's. A changed file takes \
-            effect without a reload, after the next new connection.
+            PEM file of trusted CA certificates, instead of the system's. If the file changes, the \
+            daemon uses the new certificates for new connections, without a reload.
             """
         },
         .option("http", \.client.version, .httpVersion) {
@@ -158,10 +158,10 @@ extension VendorSettings {
             .integer(SettingsLimits.concurrentCalls)
         ) {
             """
-            Maximum number of calls in flight; further names wait. If the value of a vendor \
-            exceeds the default, the values of all vendors together can be at most 128. One client \
-            can use half of the calls that the other clients currently leave free. Set a value \
-            below the vendor's limit of concurrent calls or connections.
+            Maximum number of calls in flight; further names wait. If at least one vendor has a \
+            value above the default, the sum of the values of all vendors can be at most 128. One \
+            client can use at most half of the calls that other clients do not use at this time. \
+            Set a value below the vendor's limit of concurrent calls or connections.
             """
         },
         .option(
@@ -180,10 +180,11 @@ extension VendorSettings {
         },
         .option("families", \.client.families, .choice()) {
             """
-            Address families that a call requests. `auto`: A and AAAA if both families together \
-            cost the same as one family, or if the machine has IPv6 and clients recently queried \
-            both families of the name; otherwise, only the queried family. `both`: always A and \
-            AAAA. `v4` and `v6` mean the same: only the queried family, whether A or AAAA.
+            Address families that a call requests. `auto` requests A and AAAA in two cases: both \
+            families together cost the same as one family, or the machine has IPv6 and clients \
+            recently queried both families of the name. In other cases, `auto` requests only the \
+            queried family. `both`: always A and AAAA. `v4` and `v6` mean the same: only the \
+            queried family, whether A or AAAA.
             """
         },
         .section("budget", \.client.budget, budgetTable, fresh: Budget.Rule()) {
@@ -233,19 +234,20 @@ extension VendorSettings {
             """
             Maximum number of calls per UTC day. Above this number, the next vendor or the \
             fallback answers. Calls that did not reach the vendor do not count. Calls that the \
-            vendor refused count only without TLS, because an attacker can then forge the refusal. \
-            If several clients (IPv4 addresses or IPv6 /56) used the vendor within 24h, one client \
-            can use three quarters of the calls that the other clients did not use. A part of the \
-            calls is reserved for clients with addresses that cannot be forged: this machine, and \
-            clients over TCP or with a DNS cookie. This part is a quarter of the budget, and \
-            decreases to 0 at the end of the day. Nothing is reserved if no client with such an \
-            address used the vendor within 24h.
+            vendor refused over TLS do not count. Refused calls without TLS count, because an \
+            attacker can forge the refusal. If several clients (IPv4 addresses or IPv6 /56) used \
+            the vendor within 24h, one client can use at most three quarters of the calls that the \
+            other clients leave unused. A part of the calls is reserved for clients with addresses \
+            that cannot be forged: this machine, and clients over TCP or with a DNS cookie. This \
+            part is a quarter of the budget, and decreases to 0 at the end of the day. Nothing is \
+            reserved if no client with such an address used the vendor within 24h.
             """
         },
         .option("units-per-day", \.unitsPerDay, .integer(SettingsLimits.units), example: 500_000) {
             """
-            Maximum number of billed units per UTC day, at least the units of one name. If the \
-            daemon does not know whether a call is billed, the units of this call count, too.
+            Maximum number of billed units per UTC day; not less than the units that one name \
+            costs. If the daemon does not know whether a call is billed, the units of this call \
+            count, too.
             """
         },
         .option(
