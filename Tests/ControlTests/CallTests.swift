@@ -90,7 +90,7 @@ struct CallTests {
         }
     }
 
-    @Test("a message is one JSON object with sorted keys and a NUL")
+    @Test("a message is one JSON object with sorted keys, followed by a NUL")
     func writing() throws {
         let call = try Call("a.B", arguments: LookupRequest(name: "a\0/b", type: nil))
         let expected = #"{"method":"a.B","parameters":{"name":"a\u0000/b"}}"#
@@ -160,7 +160,7 @@ struct CallTests {
         }
     }
 
-    @Test("a flush request has exactly one scope")
+    @Test("a flush request without a scope, or with two scopes, is rejected")
     func scope() throws {
         let scopes: [FlushRequest.Scope] = [
             .all, .name("a", type: nil), .name("a", type: "A"), .tree("a"), .negative,

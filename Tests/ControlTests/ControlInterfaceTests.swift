@@ -30,7 +30,7 @@ struct InterfaceTests {
         }
     }
 
-    @Test("the description declares every field; names with a hyphen are in a comment")
+    @Test("the description declares each field; a field name with a hyphen is only in a comment")
     func complete() throws {
         let values = try MessageFormatTests.replies.map { try JSONText.encode($0) }
         let sent = try values.reduce(into: Set<String>()) { result, octets in
@@ -87,7 +87,7 @@ struct InterfaceTests {
         try read("method M() -> (a: ?A) type A (a: int)")
     }
 
-    @Test("the full name of a method is parsed as this method")
+    @Test("`Method(fullName:)` accepts only the full name of a method")
     func methodNames() {
         for method in ControlInterface.Method.allCases {
             #expect(ControlInterface.Method(fullName: method.fullName) == method)

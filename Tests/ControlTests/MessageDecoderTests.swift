@@ -84,7 +84,7 @@ struct MessageDecoderTests {
         #expect(throws: ProtocolError.self) { try decoder.next() }
     }
 
-    @Test("messages end at the NULs of the stream, for any division into reads")
+    @Test("the decoder ends a message at each NUL, for reads of any size")
     func oracle() throws {
         var dice = Dice(state: 0x9E37_79B9_7F4A_7C15)
         for _ in 0..<300 {

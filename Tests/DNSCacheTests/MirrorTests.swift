@@ -89,7 +89,7 @@ struct MirrorTests {
         #expect(mirror.copies == [www: 61_000])
     }
 
-    @Test("failures, rotated answers, and answers with an EDE or 17 records are not copied")
+    @Test("failures, rotated answers, and answers with an EDE or more than 16 TTLs are not copied")
     func refused() throws {
         store(.failure("failed.example.com", ttl: 10))
         var explained = try CachedAnswer.denial("explained.example.com")
@@ -179,7 +179,7 @@ struct MirrorTests {
         #expect(mirror.copies.count == Int(cache.numbers.entries))
     }
 
-    @Test("hits on a copy count as hits on the copied entry, and for the entry's server")
+    @Test("hits on a copy count for the copied entry, and for the server of this entry")
     func counted() throws {
         store(try .addresses("www.example.com", server: 3))
         try ask("www.example.com", times: 2)
@@ -197,7 +197,7 @@ struct MirrorTests {
     }
 
     @Test(
-        "if the kernel has no space for a copy, the cache retries after the next collection of hits"
+        "if the kernel has no space for a copy, the cache retries after it has collected the hits"
     )
     func roomAgain() throws {
         mirror.room = 0

@@ -51,7 +51,7 @@ struct ReplayTests {
         where !name.hasSuffix(".md") { #expect(names.contains(name), "\(kind)/\(name)") }
     }
 
-    @Test("the seeds have less than 1 MiB")
+    @Test("all seeds together have less than 1 MiB")
     func size() throws {
         let octets = try FuzzTarget.all.flatMap { try Self.inputs("Seeds", $0) }
             .reduce(0) { $0 + $1.1.count }

@@ -21,7 +21,9 @@ struct ControlHandlerTests {
         try ScenarioHarness(try Files.scenario("cache-hits-cost-no-call.rpl"))
     }
 
-    @Test("a check of settings with an invalid secret does not reveal the content of its file")
+    @Test(
+        "a check of settings with an invalid secret does not reveal the content of the secret file"
+    )
     @ServiceLoop
     func hiddenSecret() async throws {
         let folder = try TemporaryFolder()
@@ -209,7 +211,7 @@ struct ControlHandlerTests {
         #expect(try await harness.operator.status().problems == [])
     }
 
-    @Test("while learned servers may use TLS, `status` keeps a certificate problem after a reload")
+    @Test("while learned servers may use TLS, a reload does not clear certificate problems")
     @ServiceLoop
     func learnedServers() async throws {
         let harness = try ScenarioHarness(
@@ -224,7 +226,7 @@ struct ControlHandlerTests {
         #expect(problems.contains { $0.hasPrefix("certificates: ") }, "\(problems)")
     }
 
-    @Test("a reload that a stopping daemon cancels is an error of the call, not of the settings")
+    @Test("if a stopping daemon cancels a reload, the call fails and reports no settings problem")
     @ServiceLoop
     func cancelledReload() async throws {
         // The daemon of a harness has no workers, like a daemon that is stopping.
