@@ -55,7 +55,7 @@ struct AbandonedCallTests {
         #expect(occupied(client) == [0, 0, 0, 0, 0, 0])
     }
 
-    @Test("expired calls of one client do not use up the calls for other clients")
+    @Test("calls for one client's expired names leave half of the calls to other clients")
     @ServiceLoop
     func shares() async throws {
         world.script = { request in
@@ -133,7 +133,7 @@ struct AbandonedCallTests {
         #expect(reply.duration < .milliseconds(250))
     }
 
-    @Test("the daemon detects a silent vendor even if expired calls use up `concurrent-calls`")
+    @Test("a silent vendor is detected even if calls for expired names use up `concurrent-calls`")
     @ServiceLoop
     func silence() async throws {
         world.servers([:])

@@ -152,7 +152,7 @@ struct BatchQueueTests {
     }
 
     @Test(
-        "clients with equally many calls keep their order while clients with fewer calls go first"
+        "clients with equally many calls keep their turns while clients with fewer calls go first"
     )
     func keptTurns() throws {
         var queue = BatchQueue()
@@ -209,7 +209,7 @@ struct BatchQueueTests {
         }
     }
 
-    @Test("after a large reply, a client has at most one call in flight, until the limit expires")
+    @Test("after a large reply, a client may have only one call in flight for a limited time")
     func largeReplies() throws {
         var queue = BatchQueue()
         var shares = CallShares(of: 32)
@@ -231,7 +231,7 @@ struct BatchQueueTests {
         #expect(names(queue.nextBatch(shares, most: 1)) == ["a"])
     }
 
-    @Test("large replies limit a bounded number of clients, for a bounded time")
+    @Test("large replies limit at most 256 clients at the same time, each for at most 1 min")
     func manyLargeReplies() {
         var shares = CallShares(of: 4)
         let start = Instant(nanoseconds: 0)

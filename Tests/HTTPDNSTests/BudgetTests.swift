@@ -268,7 +268,7 @@ struct BudgetCountTests {
         #expect(spendAll(&budget, units: 5, at: midnight + 16 * day) == 4)
     }
 
-    @Test("if the clock is set back, the budget does not start again")
+    @Test("if the clock is set back, the budget is not renewed")
     func setBack() {
         var budget = budget(Budget.Rule(callsPerDay: 1))
         #expect(budget.spend(units: 1, wallSeconds: midnight) != nil)
@@ -284,7 +284,9 @@ struct BudgetCountTests {
         #expect(Budget.secondsLeft(wallSeconds: -1) == 1)
     }
 
-    @Test("a spent monthly limit starts again with the next month")
+    @Test(
+        "a spent monthly limit lasts until the next month, and a spent daily limit until midnight"
+    )
     func monthEnd() {
         var monthly = budget(Budget.Rule(callsPerDay: 10, unitsPerMonth: 20), cheapest: 5)
         #expect(monthly.secondsSpent(wallSeconds: midnight) == day)
@@ -310,7 +312,7 @@ struct BudgetCountTests {
         #expect(budget.spend(units: 1, wallSeconds: midnight) == nil)
     }
 
-    @Test("if a wrong clock returns to the day of the counts, the budget does not start again")
+    @Test("if the clock jumps to a wrong day and back, the budget is not renewed")
     func returningClock() {
         for wrong in [0, midnight - 1, midnight + 10_000 * day] {
             let store = UsageMemory()
@@ -332,7 +334,7 @@ struct BudgetCountTests {
         }
     }
 
-    @Test("the counts of the day survive a wrong clock at the start and its correction")
+    @Test("if the clock is ahead and then corrected, the counts of the day contain all calls")
     func wrongClockAtStart() {
         for wrong in [midnight + day, midnight + 20 * day, midnight + 400 * day] {
             var budget = ownBudget(Budget.Rule(callsPerDay: 10, unitsPerMonth: 100))
@@ -350,7 +352,7 @@ struct BudgetCountTests {
     }
 
     @Test(
-        "if the clock is behind at each boot, the budget does not start again",
+        "if the clock is behind at each boot, the budget is not renewed",
         arguments: [1, 100],
         [0, 3]
     )
@@ -378,9 +380,7 @@ struct BudgetCountTests {
         #expect(budget.usage(wallSeconds: midnight + 3 * day)?.unitsThisMonth == UInt64(total))
     }
 
-    @Test(
-        "if the clock was ahead once, and is behind at each boot, the budget does not start again"
-    )
+    @Test("if the clock was ahead once, and is behind at each boot, the budget is not renewed")
     func clockAheadAndBehind() {
         var budget = ownBudget(Budget.Rule(callsPerDay: 10))
         var total = spendAll(&budget, at: midnight)
@@ -394,7 +394,7 @@ struct BudgetCountTests {
     }
 
     @Test(
-        "if the clock was ahead at first, then behind at each boot, no boot starts a new budget",
+        "if the clock was ahead at first, then behind at each boot, no boot renews the budget",
         arguments: [
             ([1_000], -100), ([0, 1_000], -100), ([-100, 1_000], -100), ([1], -1), ([0, 1], -1),
             ([0, 1, 0, 1], -1),
@@ -428,7 +428,7 @@ struct BudgetCountTests {
         Budget(rule, vendor: "v", cheapest: 1, store: UsageMemory())
     }
 
-    @Test("if the clock jumps between two days, each day has one budget")
+    @Test("if the clock jumps between two days, the budget of each day is spent only once")
     func jumpingClock() {
         var budget = ownBudget(Budget.Rule(callsPerDay: 10))
         var total = spendAll(&budget, at: midnight)
@@ -539,7 +539,7 @@ struct BudgetCountTests {
         }
     }
 
-    @Test("after a reload, a late call of the replaced vendor client leaves no reservation")
+    @Test("after a reload, a late request of the old vendor client reserves only its own cost")
     func releasedReservation() throws {
         let rule = Budget.Rule(callsPerDay: 100_000, unitsPerMonth: 10_000_000)
         var old = budget(rule)
@@ -555,7 +555,9 @@ struct BudgetCountTests {
         #expect(other.usage(wallSeconds: midnight)?.unitsThisMonth == 2)
     }
 
-    @Test("after a crash, the stored count is too high by at most 0.1 % of the limit, or 10 units")
+    @Test(
+        "after a crash, the count is at most 0.1 % of the limit too high (no limit: 10 units)"
+    )
     func crash() {
         for (rule, block) in [
             (Budget.Rule(unitsPerDay: 500_000), 500), (Budget.Rule(unitsPerDay: 100), 0),
@@ -578,7 +580,9 @@ struct BudgetCountTests {
         }
     }
 
-    @Test("without a limit, a reservation is a tenth of the units of the previous second")
+    @Test(
+        "without a limit, a reservation has a tenth of the last second's units, at least 10 units"
+    )
     func busy() throws {
         let store = UsageMemory()
         var budget = Budget(nil, vendor: "v", cheapest: 1, store: store)

@@ -107,7 +107,7 @@ struct ClientShareTests {
         #expect(client.statistics.queued == 498 || client.statistics.queued == 499)
     }
 
-    @Test("a queued name of a client that has used up its calls fails at its deadline")
+    @Test("if a client has used up its calls, its queued names fail at their deadlines")
     @ServiceLoop
     func deadline() async throws {
         deadNames()
@@ -132,7 +132,7 @@ struct ClientShareTests {
     }
 
     @Test(
-        "a failure is not crowded if the client has used up its calls, and others have few calls",
+        "`isCrowded` is false if the client has used up its calls and other clients have few calls",
         arguments: [[2], [2, 3], [nil], [nil, nil, nil, 2]] as [[UInt32?]]
     )
     @ServiceLoop
@@ -148,9 +148,7 @@ struct ClientShareTests {
         #expect(failure == VendorFailure(reason: .clientBusy))
     }
 
-    @Test(
-        "a failure counts as crowded if all other clients together have more calls than the client"
-    )
+    @Test("`isCrowded` is true if all other clients together have more calls than the client")
     @ServiceLoop
     func manyCallsOfOthers() async throws {
         deadNames()
@@ -243,9 +241,7 @@ struct ClientShareTests {
         for one in try begin("n", 30, of: 1, client) { _ = try await world.value(of: one).get() }
     }
 
-    @Test(
-        "a queued name of a client that has spent its budget is sent if another client waits for it"
-    )
+    @Test("if client A has spent its budget, A's queued name is sent only if client B waits for it")
     @ServiceLoop
     func spentWhileQueued() async throws {
         world.script = { request in

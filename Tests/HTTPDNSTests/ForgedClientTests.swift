@@ -26,7 +26,9 @@ struct ForgedClientTests {
         return answered
     }
 
-    @Test("proven clients have a reservation: a quarter of the budget for the rest of the day")
+    @Test(
+        "the reserve of proven clients decreases from a quarter of the budget to 0 during the day"
+    )
     @ServiceLoop
     func budget() async throws {
         world.servers([:])
@@ -44,7 +46,7 @@ struct ForgedClientTests {
         #expect(try await flood(client, 200, 2) == 4)
     }
 
-    @Test("proven clients have a reservation: a quarter of the budget for the rest of the month")
+    @Test("the reserve of proven clients decreases from a quarter of the budget during the month")
     @ServiceLoop
     func month() {
         var budget = Budget(
@@ -68,7 +70,7 @@ struct ForgedClientTests {
         }
     }
 
-    @Test("a client that is not proven leaves a part of budget and rate to proven clients")
+    @Test("an unproven client may spend three quarters of the budget that is not reserved")
     @ServiceLoop
     func oneUnproven() async throws {
         world.servers([:])
@@ -90,7 +92,7 @@ struct ForgedClientTests {
         #expect(try await spend(client, of: unproven(2)) > 0)
     }
 
-    @Test("a proven client with many names leaves a part of budget and rate to unproven clients")
+    @Test("a proven client with many names cannot use the reserve of unproven clients")
     @ServiceLoop
     func manyProven() async throws {
         world.servers([:])
@@ -134,7 +136,7 @@ struct ForgedClientTests {
         #expect(try await flood(client, 200) == 100)
     }
 
-    @Test("clients that are not proven get 3/4 of each burst, but the whole rate on average")
+    @Test("unproven clients get 3/4 of `calls-per-second` in one burst, but all of it on average")
     @ServiceLoop
     func rate() async throws {
         world.servers([:])

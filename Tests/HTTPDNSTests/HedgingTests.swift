@@ -36,7 +36,7 @@ struct HedgingTests {
     }
 
     @Test(
-        "after three probes, a faster server becomes current; then calls are not hedged",
+        "a faster server becomes current after three probes; later calls are not hedged",
         arguments: [800, 1_200, 1_500, 1_900]
     )
     func slowCurrent(milliseconds: Int) async throws {
@@ -54,7 +54,7 @@ struct HedgingTests {
         #expect(client.statistics.servers[0].isCurrent)
     }
 
-    @Test("if all servers are slow, 16 calls are hedged, and then at most one call in 20")
+    @Test("if all servers are slow, at most 16 calls are hedged at first, and later one call in 20")
     func allSlow() async throws {
         answer(after: [400, 400])
         let client = try world.client()
@@ -105,9 +105,7 @@ struct HedgingTests {
         #expect(try await extraRequests(client, 100) == 0)
     }
 
-    @Test(
-        "a client's slow names change neither the current server nor other clients' hedged requests"
-    )
+    @Test("a client's slow names change neither the current server nor hedging for other clients")
     func slowNames() async throws {
         world.script = { request in
             let isSlow = digit(request) == 1 && namesAsked(request)[0].hasPrefix("n")
@@ -127,7 +125,7 @@ struct HedgingTests {
     }
 
     @Test(
-        "a client's calls avoid a server that answers probes, but not the client's names",
+        "if a server answers probes but not a client's names, this client's calls avoid the server",
         arguments: ["silent", "slow", "invalid", "403", "429"]
     )
     func probesOnly(fault: String) async throws {
@@ -210,7 +208,7 @@ struct HedgingTests {
         }
     }
 
-    @Test("a server that is sometimes late is used before a server that never answers names")
+    @Test("a server that is sometimes late is used before a server that answers only probes")
     func sometimesLate() async throws {
         world.script = { request in
             let name = namesAsked(request)[0]

@@ -51,7 +51,7 @@ struct PriceModelTests {
         #expect(units(model, .answered([answer(0, v4: unusable)])) == [UnitRange(3), .zero])
     }
 
-    @Test("if the price page does not mention empty answers, they count only in the upper bound")
+    @Test("if the price page does not mention empty answers, their cost is 0 to `weight` units")
     func silentPage() {
         let ofNames = PriceModel(.name, weight: 5)
         let answers = [answer(0, v4: full), answer(1, v4: AddressSet.none)]
@@ -83,7 +83,7 @@ struct PriceModelTests {
         #expect(PriceModel.unknown.maximum(isEmpty: true) == 1)
     }
 
-    @Test("a request without a reply counts in the upper bound; a refused request does not")
+    @Test("a request without a reply costs 0 to all of its units; a refused request costs 0 units")
     func fates() {
         let model = PriceModel(.family, weight: 8, emptyIsFree: true)
         let unknown = UnitRange(atLeast: 0, atMost: 16)
@@ -145,7 +145,7 @@ struct FamilyChoiceTests {
         #expect(try families(PriceModel(.request), .v6) == .v6)
     }
 
-    @Test("for a vendor that bills families, the units for AAAA are also counted separately")
+    @Test("`unitsForV6` counts the units of AAAA only if the vendor bills families")
     @ServiceLoop
     func unitsForV6() async throws {
         world.servers([:])
@@ -159,7 +159,7 @@ struct FamilyChoiceTests {
         }
     }
 
-    @Test("the demand for a family is forgotten after an hour")
+    @Test("the queried families of a name are stored for an hour, or until the table is full")
     func memory() throws {
         var demand = FamilyDemand(limit: 2)
         let start = Instant(nanoseconds: 0)
