@@ -116,7 +116,7 @@ struct BreakerExplorationTests {
         #expect(state.breaker.admits(at: until) == waiting.isEmpty)
     }
 
-    @Test("breaker of a server: eight events in any order break no invariant")
+    @Test("the breaker of a server keeps its invariants under eight events in any order")
     func server() {
         #expect(explore(from: Server(), ServerEvent.self, follow) > 1_000)
     }
@@ -199,7 +199,7 @@ struct BreakerExplorationTests {
         if !state.underWay.contains(true) { #expect(gate.refusal(now: until) == nil) }
     }
 
-    @Test("breaker of an account: eight events in any order break no invariant")
+    @Test("the breaker of an account keeps its invariants under eight events in any order")
     func account() {
         #expect(explore(from: Account(), AccountEvent.self, follow) > 1_000)
     }

@@ -8,7 +8,7 @@ import Testing
 struct BreakerTests {
     private let epoch = Instant(nanoseconds: 0)
 
-    @Test("without Retry-After, the pause after each 429 doubles from 1 s to 1 min until an answer")
+    @Test("without Retry-After, each 429 doubles the pause, from 1 s to 1 min; an answer resets it")
     func doubling() {
         var breaker = Breaker()
         var now = epoch

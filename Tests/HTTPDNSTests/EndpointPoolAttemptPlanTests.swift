@@ -67,7 +67,7 @@ struct EndpointPoolAttemptPlanTests {
         #expect(course.failed(0, .server, now: epoch + .milliseconds(200)) != nil)
     }
 
-    @Test("a request may end after the deadline, but not after the timeout of the first request")
+    @Test("each request may last until the first request's timeout, even after the deadline")
     func ends() {
         var course = course(within: .milliseconds(500))
         let end = epoch + .seconds(2)
@@ -163,7 +163,7 @@ struct EndpointPoolAttemptPlanTests {
         return state
     }
 
-    @Test("the plan: eight events in any order break no invariant")
+    @Test("a plan keeps its invariants under eight events in any order")
     func explore() {
         var start = State(course: course())
         apply(start.course.begin(now: epoch), to: &start)

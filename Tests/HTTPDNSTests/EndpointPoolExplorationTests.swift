@@ -329,7 +329,7 @@ struct EndpointPoolExplorationTests {
         }
     }
 
-    @Test("server selection: seven events in any order break no invariant")
+    @Test("server selection keeps its invariants under seven events in any order")
     func explore() {
         let start = State(
             pool: EndpointPool(servers: Self.servers, failuresBeforeSwitch: Self.limit)

@@ -251,7 +251,9 @@ struct EndpointPoolTests {
         }
     }
 
-    @Test("if a scheduled server fails a probe, a configured server is current, and a check is due")
+    @Test(
+        "a configured server replaces a failed scheduled server, until a scheduled server answers"
+    )
     func deadScheduled() throws {
         var pool = try pool(2)
         try pool.schedule(scheduled(7, 8), now: now)

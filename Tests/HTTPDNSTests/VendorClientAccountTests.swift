@@ -119,7 +119,7 @@ struct VendorClientAccountTests {
         guard case .refused = client.statistics.state else { throw Unexpected(what: "open") }
     }
 
-    @Test("if one server refuses the account and another returns 429, the vendor counts as refused")
+    @Test("if one server refuses the account and another returns 429, the state is `refused`")
     @ServiceLoop
     func refusedAndLimited() async throws {
         var limited = HTTPReply(status: 429, body: [])
@@ -137,7 +137,7 @@ struct VendorClientAccountTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("with a wrong key, at most three calls and one probe of each server are sent in 5 min")
+    @Test("with a wrong key, one call and one probe of each server are sent in 5 min")
     @ServiceLoop
     func wrongKey() async throws {
         world.script = { [self] _ in refusal() }

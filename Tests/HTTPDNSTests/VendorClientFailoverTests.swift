@@ -65,7 +65,9 @@ struct VendorClientFailoverTests {
         #expect(world.times == [0, 300, 300])
     }
 
-    @Test("no attempt exceeds its timeout or the deadline, and three of five servers get the call")
+    @Test(
+        "an attempt ends at its timeout or at the call's deadline; a call tries only three servers"
+    )
     @ServiceLoop
     func deadline() async throws {
         let client = try world.client(servers: 5)
@@ -76,7 +78,9 @@ struct VendorClientFailoverTests {
         #expect(failure.reason == .transport(.timedOut(reused: false)))
     }
 
-    @Test("if all servers fail, each server was tried once, and the last error is the reason")
+    @Test(
+        "if all servers fail, each server gets one attempt, and the call fails with the last error"
+    )
     @ServiceLoop
     func allFail() async throws {
         world.script = { .fail(digit($0) == 1 ? .connect("refused") : .tls("expired")) }
@@ -149,7 +153,7 @@ struct VendorClientFailoverTests {
         #expect(client.pool.isCurrentSuspected == (rest == 500))
     }
 
-    @Test("a timeout after a short configured `timeout` counts as a failure")
+    @Test("if `timeout` is 100 ms, a timeout after 100 ms counts as a failure")
     @ServiceLoop
     func shortTimeout() async throws {
         let client = try world.client { $0.timeout = .milliseconds(100) }

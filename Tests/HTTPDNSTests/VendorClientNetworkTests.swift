@@ -182,7 +182,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.calls == 2)
     }
 
-    @Test("a refusal that came from a captive portal ends with a network change")
+    @Test("a network change ends the pause after a refusal that came from a captive portal")
     @ServiceLoop
     func portal() async throws {
         world.script = { _ in .reply(HTTPReply(status: 403, body: [])) }
@@ -194,7 +194,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("the scheduling service is called at start; scheduled servers come first after a probe")
+    @Test("at the start, scheduled servers are fetched and probed; calls then use them first")
     @ServiceLoop
     func scheduled() async throws {
         serve("192.0.2.5 192.0.2.6")
@@ -230,7 +230,7 @@ struct VendorClientNetworkTests {
 
     private func isListed(_ request: HTTPRequest) -> Bool { request.server.host.count == 11 }
 
-    @Test("if all scheduled servers are silent, no name is delayed, and each name gets one call")
+    @Test("if scheduled servers never answer, lookups are not delayed, and need one request each")
     @ServiceLoop
     func silentList() async throws {
         let client = try await longList { isListed($0) ? .silence() : nil }
@@ -245,7 +245,7 @@ struct VendorClientNetworkTests {
     }
 
     @Test(
-        "for 3 s after all scheduled servers become silent, lookups take one hedging delay longer",
+        "if all scheduled servers become silent, lookups are up to 300 ms slower, for at most 3 s",
         arguments: [50, 1_000]
     )
     @ServiceLoop
@@ -345,7 +345,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshes == 3)
     }
 
-    @Test("after a TLS failure, all requests use the other API variant")
+    @Test("after a TLS failure, all requests use the vendor that `alternative(after:)` returns")
     @ServiceLoop
     func otherWay() async throws {
         world.script = { request in
@@ -452,7 +452,9 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("after each failure of the scheduling service, the pause doubles from 1 min to 1 h")
+    @Test(
+        "the pause after failures of the scheduling service begins at 1 min, and doubles up to 1 h"
+    )
     func backOff() {
         let epoch = Instant(nanoseconds: 0)
         var schedule = AddressSchedule()
@@ -470,7 +472,7 @@ struct VendorClientNetworkTests {
         #expect(pauses == [1, 2, 4, 8, 16, 32, 60, 60])
     }
 
-    @Test("an answer of the scheduling service to a request before a network change is dropped")
+    @Test("a reply of the scheduling service is dropped if the network changed after the request")
     func stale() {
         let epoch = Instant(nanoseconds: 0)
         var schedule = AddressSchedule()

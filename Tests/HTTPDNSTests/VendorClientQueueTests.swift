@@ -25,7 +25,7 @@ struct VendorClientQueueTests {
         }
     }
 
-    @Test("one iteration of the service loop fails a limited number of queued names")
+    @Test("in one iteration of the service loop, only a limited number of queued names fail")
     @ServiceLoop
     func refusals() async throws {
         let world = Simulation()
@@ -92,7 +92,7 @@ struct VendorClientQueueTests {
         #expect(client.shares.count == 0 && client.pending.isEmpty)
     }
 
-    @Test("a name gets no call if the vendor usually needs more time than the name has left")
+    @Test("a queued name gets no call if the vendor usually answers only after the name's deadline")
     @ServiceLoop
     func tooLate() async throws {
         let world = Simulation()

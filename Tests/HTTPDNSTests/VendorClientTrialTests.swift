@@ -47,7 +47,7 @@ struct VendorClientTrialTests {
         #expect(world.sent.count <= 12, "\(world.sent.count) requests in 10 s")
     }
 
-    @Test("after a pause, a 429 for one name starts no new pause while other names are answered")
+    @Test("once a pause has ended, a 429 for only one name starts no new pause")
     @ServiceLoop
     func rateLimitedNames() async throws {
         world.script = { _ in Self.tooMany() }
@@ -127,16 +127,14 @@ struct VendorClientTrialTests {
         #expect(try await queueTime() == nil)
     }
 
-    @Test(
-        "a name that is queued behind an unanswered name goes to an encrypted upstream after 800 ms"
-    )
+    @Test("after 800 ms behind an unanswered name, a queued name is sent to an encrypted upstream")
     @ServiceLoop
     func queuedNameOfProtected() async throws {
         deadNames(.silence())
         #expect(try await queueTime(isProtected: true) == .milliseconds(800))
     }
 
-    @Test("a name that is queued for a vendor without encryption goes to an upstream after 800 ms")
+    @Test("after 800 ms in the queue of an unencrypted vendor, a name is sent to an upstream")
     @ServiceLoop
     func queuedNameOfPlain() async throws {
         deadNames(.silence())
@@ -144,7 +142,7 @@ struct VendorClientTrialTests {
         #expect(try await queueTime(vendor: vendor) == .milliseconds(800))
     }
 
-    @Test("a name that is queued for a silent vendor goes to an upstream")
+    @Test("a name in the queue of a silent vendor is sent to an upstream after a failed probe")
     @ServiceLoop
     func queuedSilence() async throws {
         world.script = { _ in .silence() }
@@ -153,7 +151,7 @@ struct VendorClientTrialTests {
         #expect(time == .milliseconds(1_400))
     }
 
-    @Test("a queued name does not go to a plain upstream while a probe is in flight")
+    @Test("a queued name is not sent to a plain upstream while a probe is in flight")
     @ServiceLoop
     func queuedSlowness() async throws {
         world.script = {
@@ -234,7 +232,7 @@ struct VendorClientTrialTests {
         }
     }
 
-    @Test("a name stays queued even if the client of the call in flight has spent its budget")
+    @Test("a queued name gets its call even if the client of the call in flight has no budget left")
     @ServiceLoop
     func queuedBehindSpentClient() async throws {
         deadNames(.silence())
@@ -254,7 +252,7 @@ struct VendorClientTrialTests {
         #expect(!world.trials.isEmpty, "the daemon is charged for probes")
     }
 
-    @Test("if a vendor has just replied and is then silent, a queued name goes to an upstream")
+    @Test("if a vendor becomes silent just after a reply, a queued name is sent to an upstream")
     @ServiceLoop
     func queuedSilenceAfterReply() async throws {
         deadNames(.silence())
