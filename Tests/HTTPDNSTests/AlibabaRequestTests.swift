@@ -178,7 +178,7 @@ struct AlibabaRequestTests {
         )
     }
 
-    @Test("v1 requests have one of four paths, and sign only the names")
+    @Test("the path of a v1 request is `d` or `resolve` (batch), with the prefix `sign_` if signed")
     func v1Paths() throws {
         let one = try lookup("a.example.com", families: .v6)
         let two = try lookup("a.example.com", "b.example.com", families: .v4)

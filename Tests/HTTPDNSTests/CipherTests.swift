@@ -61,7 +61,7 @@ struct CipherTests {
         #expect(try cipher.seal([UInt8](plain.utf8), vector: []).hexadecimal == sealed)
     }
 
-    @Test("each cipher has its IV length")
+    @Test("AES has an IV of 16 octets, and DES has no IV")
     func vectorLength() {
         #expect(aes.vectorOctets == 16)
         #expect(des.vectorOctets == 0)
@@ -140,7 +140,7 @@ struct CipherTests {
         #expect(ERR_peek_error() == 0)
     }
 
-    @Test("the random generator returns the requested number of octets, which differ each time")
+    @Test("the random generator returns the requested number of octets; two results differ")
     func entropy() throws {
         let first = try Entropy.system.octets(16)
         #expect(first.count == 16)

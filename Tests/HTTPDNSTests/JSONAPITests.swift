@@ -136,7 +136,7 @@ struct JSONAPITests {
         }
     }
 
-    @Test("the codec has the properties of a public resolver")
+    @Test("a call has one name and one family, is not billed, and uses the port of the URL")
     func facts() throws {
         let facts = try DNSJSON(url: "https://dns.google:8443/resolve").facts
         #expect(facts.kind == "json" && facts.maximumNames == 1)

@@ -221,7 +221,7 @@ struct Base64Tests {
         #expect(Base64.decode(text.utf8) == [UInt8](plain.utf8))
     }
 
-    @Test("all 64 characters have their value")
+    @Test("the 64 characters have the values 0 to 63")
     func alphabet() {
         let text = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
         let octets = Base64.decode(text.utf8) ?? []

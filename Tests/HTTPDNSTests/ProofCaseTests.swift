@@ -53,7 +53,7 @@ struct ProofCaseTests {
         }
     }
 
-    @Test("an unexpected certificate error or non-HTTP reply is a difference")
+    @Test("an unexpected certificate error, or a reply that is not HTTP, disproves an assumption")
     func transport() throws {
         let (tls, broken) = (
             VendorError.transport(.tls("no match")), VendorError.transport(.broken("no HTTP"))
@@ -64,9 +64,7 @@ struct ProofCaseTests {
         #expect(try verdict(.readable, .failure(broken), hasReply: false) == false)
     }
 
-    @Test(
-        "an unexpected refusal, or an answer instead of an expected refusal, is a difference"
-    )
+    @Test("an unexpected refusal, or an answer instead of a refusal, disproves an assumption")
     func refusal() throws {
         let refused = VendorError.serverStatus(403, code: nil)
         #expect(try verdict(.refusal, .failure(refused), hasReply: true) == true)

@@ -112,7 +112,7 @@ struct SkewTests {
         #expect(repair(0, vendor: .min, ours: 0) == .refused(.min))
     }
 
-    @Test("a clock offset is stored only after the vendor has accepted a request with it")
+    @Test("an offset with which the vendor accepted a request is stored, and counted as a repair")
     func kept() {
         var skew = ClockSkew()
         #expect(skew.offset == nil)

@@ -53,7 +53,7 @@ struct TencentBodyTests {
         }
     }
 
-    @Test("hexadecimal digits of either case and line ends are accepted")
+    @Test("upper-case hexadecimal digits, and spaces and line ends after the text, are accepted")
     func forgivingHexadecimal() throws {
         let text = try TencentVectors.reply("S5")
         let question = try lookup("cloud.tencent.com", families: .v4)

@@ -58,7 +58,7 @@ struct TencentForgeryTests {
         }
     }
 
-    @Test("a reply with chosen blocks around a block of unknown text is rejected")
+    @Test("a reply with an unknown block between two blocks that an attacker chose is rejected")
     func chosenBlocks() throws {
         let heard = try Heard("known.example.com.:192.0.2.1,60-0|192.0.2.9")
         let vendor = try sealedTencent(.aes)
@@ -75,7 +75,7 @@ struct TencentForgeryTests {
         #expect(throws: VendorError.self) { try vendor.answers(to: question, in: ok(body)) }
     }
 
-    @Test("a forged first block does not change the servers")
+    @Test("a list of scheduled servers with a forged first block is rejected")
     func conf() throws {
         let heard = try Heard("log:0|domain:0|ip:119.29.29.98;119.28.28.98|ttl:60")
         let vendor = try sealedTencent(.aes)
@@ -104,7 +104,7 @@ struct TencentForgeryTests {
         }
     }
 
-    @Test("each kind of vendor reports if it detects forged replies")
+    @Test("a vendor is protected only if it uses TLS or AES-GCM")
     func protection() throws {
         let key = Secret(TencentVectors.aesKey)
         #expect(try plainTencent().facts.isProtected)
