@@ -197,6 +197,38 @@ struct HostileTests {
         }
     }
 
+    @Test("a slow reader that pipelines queries with large answers gets all answers")
+    func slowReader() throws {
+        let server = try TestUpstream()
+        let daemon = try TestDaemon(
+            "upstreams: [{name: one, url: \"udp://127.0.0.1:\(server.port)\"}]"
+        )
+        #expect(try daemon.dig("big.example.org", "TXT").answers.count == TestUpstream.big.count)
+        let client = try Socket(.stream, receiving: 8 << 10, to: daemon.port)
+        let count = 10_000
+        let sender = Thread {
+            for batch in 0..<100 {
+                let queries = (0..<count / 100).map { number in
+                    RawMessage.query(
+                        "big.example.org",
+                        type: 16,
+                        id: UInt16(batch * count / 100 + number)
+                    )
+                }
+                guard (try? client.sendFramed(queries)) != nil else { return }
+            }
+            client.finishSending()
+        }
+        sender.start()
+        var octets = 0
+        while case let piece = try client.receive(upTo: 3_000), !piece.isEmpty {
+            octets += piece.count
+        }
+        #expect(octets > count * TestUpstream.big.count * 240)
+        #expect(try daemon.dig("localhost", "A", "+tcp").data("A") == ["127.0.0.1"])
+        try daemon.stop()
+    }
+
     @Test("the daemon survives clients that reset connections with pending answers")
     func resets() throws {
         try survives { daemon in

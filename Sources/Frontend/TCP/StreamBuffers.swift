@@ -31,6 +31,14 @@ struct StreamInput {
         (start, end) = (0, rest.count)
     }
 
+    /// True if the buffer has a complete message that is not in the batch.
+    var hasMessage: Bool {
+        end - start >= 2 && end - start - 2 >= Int(octets[start]) << 8 | Int(octets[start + 1])
+    }
+
+    /// Reads at most ``TCPLimits/readOctets``; ``hasMessage`` must be false.
+    ///
+    /// Without a complete message, the buffer has space for the octets of a read.
     @ServiceLoop
     mutating func read(from stream: StreamConnection) throws(SocketError) -> Int? {
         if start > 0 {

@@ -35,6 +35,10 @@ package final class TCPBatch {
 
     func end() -> [UInt8] { input.takeRest() }
 
+    /// True if a complete message has not been answered.
+    var hasMessage: Bool { input.hasMessage }
+
+    /// Reads the next octets; ``hasMessage`` must be false.
     func read(from stream: StreamConnection) throws(SocketError) -> Int? {
         try input.read(from: stream)
     }

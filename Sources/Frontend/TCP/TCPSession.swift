@@ -179,7 +179,10 @@ final class TCPSession {
         var isDrained = false
         for turn in 0... {
             hits += answer(messages, from: clientContext, now)
-            isHeld = !isTaking || !rest.isEmpty || turn == TCPLimits.reads && !isDrained
+            // If `answer` stopped because of unsent replies, it may have sent some of them since.
+            isHeld =
+                !isTaking || !rest.isEmpty || messages.hasMessage
+                || turn == TCPLimits.reads && !isDrained
             guard !isHeld, !isDrained else { break }
             isDrained = !read(messages, toEnd: toEnd)
         }

@@ -44,6 +44,14 @@ final class Socket: Sendable {
         try check("connect", Self.with(port) { connect(descriptor, $0, $1) })
     }
 
+    /// - Parameter buffer: size of the receive buffer in octets; the kernel doubles it.
+    convenience init(_ kind: Kind, receiving buffer: Int32, to port: UInt16) throws {
+        try self.init(kind)
+        var buffer = buffer
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &buffer, socklen_t(MemoryLayout<Int32>.size))
+        try check("connect", Self.with(port) { connect(descriptor, $0, $1) })
+    }
+
     init(unixPath path: String) throws {
         title = "Unix stream"
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
