@@ -74,10 +74,11 @@ extension AnswerSettings {
         },
         .option("probe", \.probe, .probes) {
             """
-            Names to which `order: fastest` applies, each with a TCP port (default 443) for the \
-            measurement, for example [{domain: example.com, port: 8443}]. Write a domain as in \
-            `domains` of a route; if several entries cover a name, the first entry applies. []: \
-            all names of routes with vendors, at port 443.
+            Names to which `order: fastest` applies, each with the TCP port to which the connect \
+            time is measured (default 443), for example [{domain: example.com, port: 8443}]. Write \
+            a domain as in `domains` of a route; if several entries cover a name, the first entry \
+            applies. With [], `order: fastest` applies to all names of routes with vendors; the \
+            port is 443.
             """
         }
     )

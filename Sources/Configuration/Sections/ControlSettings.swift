@@ -33,11 +33,11 @@ extension ControlSettings {
         .option("mode", \.mode, .mode) {
             """
             Permissions of the socket. A user with write permission can reload the settings, flush \
-            the cache and pause vendors. If all users have this permission ("0666"), then only \
-            root, the user of the daemon and users with `group` as their primary group can make \
-            changes, see the settings, or list the names that clients queried. All users can then \
-            see if a certain name is in the cache, and see the URLs of the upstreams; the path of a \
-            URL can be an access token.
+            the cache and pause vendors. With "0666", all users have write permission, but the \
+            daemon restricts them: only root, the user of the daemon and users with `group` as \
+            their primary group can make changes, see the settings, or list the names that clients \
+            queried. All other users can see if a certain name is in the cache, and see the URLs \
+            of the upstreams; the path of a URL can be an access token.
             """
         },
         .option("group", \.group, .group) {

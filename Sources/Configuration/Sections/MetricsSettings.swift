@@ -46,8 +46,8 @@ extension MetricsSettings {
             optional port, the path of a Unix socket, or a list of these. [] serves no metrics. \
             Every client that can connect can read the counters, which contain no query names and \
             no client addresses. The labels of the counters contain the URLs of the upstreams. If \
-            the path of a URL is an access token, use only a Unix socket, which other users cannot \
-            open.
+            the path of a URL is an access token, use only a Unix socket, and do not let all users \
+            open this socket (`mode`).
             """
         },
         .option("mode", \.mode, .mode) {

@@ -287,9 +287,9 @@ extension Settings {
         },
         .section("rebinding", \.rebinding, RebindingSettings.table) {
             """
-            Protection against DNS rebinding: with a public name that resolves to a private \
-            address, a web page can reach devices in your network. These options apply to answers \
-            of upstreams; for answers of vendors, see `private-answers` of a route.
+            Protection against DNS rebinding, an attack in which a web page reaches devices in \
+            your network through a public name that resolves to a private address. These options \
+            apply to answers of upstreams; for answers of vendors, see `private-answers` of a route.
             """
         },
         .section("control", \.control, ControlSettings.table) {
