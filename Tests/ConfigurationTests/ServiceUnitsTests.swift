@@ -48,7 +48,7 @@ struct ServiceUnitsTests {
         }
     }
 
-    @Test("the installed units pass 127.0.0.1:53 and [::1]:53, and no other port below 1024")
+    @Test("with the installed units, only 127.0.0.1:53 and [::1]:53 may have a port below 1024")
     func installed() throws {
         defer { try? FileManager.default.removeItem(at: root) }
         #expect(try warnings("192.0.2.1:53").isEmpty, "the units are not installed")
@@ -128,7 +128,7 @@ struct ServiceUnitsTests {
         #expect(try warnings(of: required).count == 1)
     }
 
-    @Test("--check names a credential that the installed units do not pass, and reads its file")
+    @Test("--check reports a credential that the unit does not pass, and a missing credential file")
     func credentials() throws {
         defer { try? FileManager.default.removeItem(at: root) }
         let token = root.appending(path: "token").path
@@ -179,7 +179,7 @@ struct ServiceUnitsTests {
         #expect(try messages().isEmpty)
     }
 
-    @Test("the directory of the service's settings file is checked, that of a draft is not")
+    @Test("--check tests the directory of a settings file only if the service reads this file")
     func directory() throws {
         defer { try? FileManager.default.removeItem(at: root) }
         try install()

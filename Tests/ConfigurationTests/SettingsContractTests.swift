@@ -150,7 +150,7 @@ struct SettingsContractTests {
         #expect(loaded == expected)
     }
 
-    @Test("options that only confirm a fixed behavior are accepted")
+    @Test("a value that does not change the behavior of the daemon is accepted")
     func harmless() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("1", to: "token")

@@ -238,7 +238,7 @@ struct SettingsDifferenceTests {
         #expect(try settings("log: {level: debug}\n").takingEffect(after: old).needsRestart == [])
     }
 
-    @Test("the list of a vendor's secrets has every secret of its settings")
+    @Test("the list of an account's secrets contains every secret option of the account")
     func allSecrets() throws {
         for kind in VendorKind.allCases {
             let account = VendorSettings.Account(kind).any

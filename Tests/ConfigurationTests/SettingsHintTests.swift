@@ -103,7 +103,7 @@ struct SettingsHintTests {
         "  \(name): {kind: alibaba, account: 1, price: {per-10000: 1, weight: 1, currency: \(currency)}}\n"
     }
 
-    @Test("an IPv6 address that looks like address and port causes a warning, unless it is local")
+    @Test("an IPv6 address like fd00::1:53 causes a warning unless this machine has the address")
     func ambiguousAddress() throws {
         let text = isp + "listen: [\"fd00::1:53\"]\nallow: [\"fd00::/8\"]"
         let warnings = try settings(of: text).warnings.map(\.description)
@@ -193,7 +193,7 @@ struct SettingsHintTests {
         #expect(SettingsEnvironment.reload.mayCreateCache(1 << 20))
     }
 
-    @Test("more workers than the common limit of all addresses (128) cause a warning")
+    @Test("a warning is reported if all listen addresses together would have more than 128 workers")
     func workers() throws {
         let warnings = { (text: String) throws in
             try settings(of: isp + text).warnings.map(\.description)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The manual and printed settings are valid settings")
 struct SettingsManualTests {
-    @Test("the manual is a settings file with the defaults and two upstreams")
+    @Test("the manual, read as a settings file, gives the default settings and two upstreams")
     func defaults() throws {
         let loaded = try settings(of: SettingsManual.text)
         #expect(loaded.warnings == [])
@@ -22,7 +22,7 @@ struct SettingsManualTests {
         #expect(loaded == expected)
     }
 
-    @Test("config/httpdnsd.yaml is the printed manual")
+    @Test("config/httpdnsd.yaml is the output of `httpdnsd --print-config`")
     func file() throws {
         let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
         let octets = try RegularFile("/\(root)/config/httpdnsd.yaml").read(atMost: 1 << 20)
@@ -32,7 +32,7 @@ struct SettingsManualTests {
         )
     }
 
-    @Test("the options in httpdnsd.yaml(5) are generated")
+    @Test("httpdnsd.yaml(5) contains the output of `httpdnsd --print-manual`")
     func page() throws {
         let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
         let octets = try RegularFile("/\(root)/man/httpdnsd.yaml.5").read(atMost: 1 << 20)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The schema agrees with the reader")
 struct SettingsSchemaTests {
-    @Test("config/httpdnsd.schema.json is generated")
+    @Test("config/httpdnsd.schema.json is the output of `httpdnsd --print-schema`")
     func file() throws {
         #expect(
             try String(contentsOfFile: SchemaJudge.file, encoding: .utf8) == SettingsSchema.text,

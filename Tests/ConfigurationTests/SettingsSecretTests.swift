@@ -26,7 +26,7 @@ struct SettingsSecretTests {
         #expect(secret.source == .file(file))
     }
 
-    @Test("a credential is read from systemd's directory")
+    @Test("a credential is read from $CREDENTIALS_DIRECTORY")
     func credential() throws {
         let folder = try TemporaryFolder()
         // Mode 0644 is accepted, because systemd protects the directory of credentials.

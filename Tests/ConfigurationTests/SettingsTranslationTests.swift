@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Settings of NAT64 and DNS64 (RFC 6147, RFC 8880)")
 struct SettingsTranslationTests {
-    @Test("by default, the daemon discovers the prefix, and uses DNS64 for names with vendors")
+    @Test("the defaults are prefix discovery (`nat64: auto`) and `dns64: vendors`")
     func defaults() throws {
         let loaded = try settings(of: isp)
         #expect(loaded.nat64 == .automatic)
@@ -29,7 +29,7 @@ struct SettingsTranslationTests {
         #expect("\(prefix)" == text)
     }
 
-    @Test("`nat64` and `dns64` accept the words of the manual")
+    @Test("`nat64` accepts `auto` and `off`, and `dns64` accepts `all` and `off`")
     func words() throws {
         #expect(try settings(of: isp + "nat64: auto").nat64 == .automatic)
         #expect(try settings(of: isp + "nat64: off").nat64 == .off)

@@ -154,7 +154,10 @@ struct SettingsUpstreamTests {
         #expect(other.timeout == .milliseconds(700))
     }
 
-    @Test("an error has its position and a hint", arguments: Self.mistakes)
+    @Test(
+        "the error for an invalid upstream contains the position and a hint",
+        arguments: Self.mistakes
+    )
     func checkMistakes(_ bad: BadText) { expectErrors(problems(in: bad.text), bad.errors) }
 
     private static let mistakes: [BadText] = [

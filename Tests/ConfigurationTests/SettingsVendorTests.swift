@@ -38,7 +38,7 @@ struct SettingsVendorTests {
         }
     }
 
-    @Test("`billing` (the key for Alibaba's count of calls) has two parts, and is only for Alibaba")
+    @Test("`billing` requires both parts of the access key, and the vendor kind `alibaba`")
     func billing() throws {
         let key = "billing: {access-key-id: $number, access-key-secret: $words}"
         #expect(
@@ -60,7 +60,7 @@ struct SettingsVendorTests {
     }
 
     @Test(
-        "hints name the settings that cost less",
+        "each cost hint names cheaper settings and their disadvantage",
         arguments: [
             ("kind: alibaba, account: 1", ["scheme: http, encryption: gcm"]),
             (
@@ -307,7 +307,7 @@ struct SettingsVendorTests {
         expectErrors(messages(vendor + "{a: \(long), b: \(long)}"), ["`sdns` 1000"])
     }
 
-    @Test("Tencent's international region requires `channel: des`; with `conf`, also `servers`")
+    @Test("Tencent's international region requires `channel: des`, and `servers` if `conf` is on")
     func regions() {
         let abroad = "kind: tencent, region: international, id: 1"
         expectErrors(messages(abroad + ", channel: aes, key: $short"), ["aes `channel` `des`"])
@@ -338,7 +338,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("in a vendor without `kind`, only an option that no kind has is a further error")
+    @Test("without a valid `kind`, an option is an error only if no vendor kind has this option")
     func undecided() {
         expectErrors(messages("token: $number, url: 1"), ["`vendors.v.kind` missing"])
         expectErrors(
@@ -425,7 +425,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("a JSON API requires a URL; its account must be complete")
+    @Test("a JSON API requires a valid `url`; `account` requires `access-key-id` and `secret`")
     func json() throws {
         let servers = "servers: [192.0.2.1]"
         for url in ["dns.example", "ftp://dns.example/", "https://u@dns.example/", "https://a/#f"] {
