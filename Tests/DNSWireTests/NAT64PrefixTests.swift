@@ -43,7 +43,7 @@ struct NAT64PrefixTests {
     }
 
     @Test(
-        "a private address that is embedded under the prefix is found at any offset of the data",
+        "the search of data for an embedded private IPv4 address finds the address at any offset",
         arguments: ["2001:db8:64::/96", "2001:db8::/32", "2001:db8:122:344::/64"]
     )
     func embedded(_ text: String) throws {
@@ -101,7 +101,7 @@ struct NAT64PrefixTests {
         #expect(try #require(IPAddress("10.0.0.1")).reach(through: [prefix]) == .local)
     }
 
-    @Test("a reserved octet or suffix that is not zero does not hide a private IPv4 address")
+    @Test("an address that embeds a private IPv4 address is local even if reserved bits are not 0")
     func scopeWithSuffix() throws {
         let prefix = try Self.prefix("2001:db8:122:344::/64")
         for text in ["2001:db8:122:344:1c0:a801:100::", "2001:db8:122:344:c0:a801:100:1"] {
@@ -122,7 +122,7 @@ struct NAT64PrefixTests {
         #expect(NAT64Prefix(discoveredIn: [addresses[1]]) == prefix)
     }
 
-    @Test("a prefix that embeds both well-known addresses precedes a prefix that matches by chance")
+    @Test("discovery selects the prefix that embeds both well-known addresses, not a chance match")
     func ambiguity() throws {
         // The prefix itself contains the octets of 192.0.0.170.
         let prefix = try Self.prefix("2001:db8:c000:aa::/96")
@@ -144,7 +144,7 @@ struct NAT64PrefixTests {
     }
 
     @Test(
-        "AAAA records without a well-known address, or with a local prefix, result in no prefix",
+        "discovery ignores an AAAA record without a well-known address or with a local prefix",
         arguments: ["2001:db8::1", "::ffff:192.0.0.170", "::192.0.0.170", "fe80::192.0.0.170"]
     )
     func nothing(_ text: String) throws {

@@ -54,7 +54,7 @@ struct FleetValueTests {
     }
 
     @Test(
-        "the age of a value is rounded up and never negative; the TTL is the lowest of its families"
+        "the age is rounded up and never negative; the TTL is the lower of the A and AAAA TTLs"
     )
     func age() throws {
         let value = try Self.value()
@@ -65,7 +65,7 @@ struct FleetValueTests {
     }
 
     @Test(
-        "a value or flush is unreadable if calculations with its time could overflow",
+        "a value or a flush with a negative or very large time is rejected as unreadable",
         arguments: [.min, .min + 1, -1, 1 << 62, .max] as [Int64]
     )
     func time(_ time: Int64) throws {
@@ -116,7 +116,7 @@ struct FleetValueTests {
         #expect(text.hasPrefix("httpdnsd:{") && text.hasSuffix("}:v") && !text.contains("example"))
     }
 
-    @Test("a flush covers answers fetched before the flush; a full list may cover further answers")
+    @Test("a flush applies to older answers; a full list of flushes also applies to other names")
     func flushes() throws {
         let (name, other) = (try Name("www.example.com"), try Name("www.example.org"))
         var list = FlushList()
@@ -160,7 +160,7 @@ struct FleetValueTests {
         #expect(try FleetFlush(octets: flush.octets) == flush)
     }
 
-    @Test("a soft flush of all names on this machine does not hide a hard flush in Redis")
+    @Test("after a soft flush of all names, this machine still applies hard flushes from Redis")
     func storedFlushes() throws {
         let name = FleetFlush(.name(try Name("www.example.com")), isSoft: false, at: 100)
         let soft = FleetFlush(.name(try Name("www.example.org")), isSoft: true, at: 110)
@@ -188,7 +188,7 @@ struct FleetValueTests {
         #expect(added([name, soft, hard], isFull: true).isEmpty)
     }
 
-    @Test("the Redis clock may go back by 60 s in total, or to the clock of this machine")
+    @Test("the Redis clock may go back by at most 60 s in total, or further if the clock was ahead")
     func clock() throws {
         let wall: Int64 = 1_700_000_000
         func clock(_ offset: Int64) throws -> EngineClock {

@@ -266,10 +266,10 @@ struct LeaseExplorationTests {
         return known.count
     }
 
-    @Test("while Redis works, one call serves all machines, and a failed call allows one more call")
+    @Test("while Redis works, all machines share one call, plus one call for each failed call")
     func undisturbed() throws { #expect(try explore(World.Event.undisturbed) > 500) }
 
-    @Test("with slow Redis or a slow vendor, each client gets one answer, and no lease is left")
+    @Test("if Redis or a vendor is slow, each client gets one answer, and the lease is released")
     func late() throws {
         #expect(try explore(World.Event.undisturbed + [.timeout, .waitEnd]) > 10_000)
     }

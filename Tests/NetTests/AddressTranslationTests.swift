@@ -62,7 +62,7 @@ struct AddressTranslationTests {
         #expect(routes.translation.address(for: server).isIPv6)
     }
 
-    @Test("a network stack is named after the address families that work")
+    @Test("the working address families determine the network stack: dual, IPv4, IPv6 or none")
     func stacks() {
         #expect(NetworkStack(hasIPv4: true, hasIPv6: true) == .dual)
         #expect(NetworkStack(hasIPv4: true, hasIPv6: false) == .v4)

@@ -242,7 +242,7 @@ struct LinkResolversTests {
     }
 
     @Test(
-        "DefaultRoute decides if a link gets names outside all routing domains; `~.` gets all names"
+        "DefaultRoute=false limits a link to its routing domains; `~.` sends all names to a link"
     )
     func defaultRoute() {
         let manager = Self.resolved(
@@ -439,7 +439,7 @@ struct LinkResolversTests {
         #expect(links(LinkResolvers.maximumDomains + 1).map(\.takesAll) == [true])
     }
 
-    @Test("servers that get only routing domains do not replace the servers in /etc/resolv.conf")
+    @Test("a link with only routing domains does not replace the servers in /etc/resolv.conf")
     func lastSource() throws {
         let vpn = LinkResolvers(
             .resolvconf,
@@ -453,7 +453,7 @@ struct LinkResolversTests {
         #expect(all.map(\.source) == [.resolvconf, .file])
     }
 
-    @Test("the administrator's servers have priority over servers of the network, not of VPNs")
+    @Test("servers that the administrator set replace the servers of the network, but not of VPNs")
     func chosen() throws {
         let links = [
             LinkResolvers(.resolved, link: "", servers: [try Self.server("127.0.0.1")]),
@@ -517,7 +517,7 @@ struct LinkResolversTests {
         #expect(try Self.server(text).address.isOwn)
     }
 
-    @Test("a link uses only its first source; down links and own addresses are ignored")
+    @Test("a link uses the first source of its settings; down links and local servers are ignored")
     func merged() throws {
         func link(_ source: LinkResolvers.Source, _ name: String, _ server: String) throws
             -> LinkResolvers
@@ -558,7 +558,7 @@ struct LinkResolversTests {
     }
 
     @Test(
-        "global or TLS servers of systemd-resolved replace the servers of ordinary links",
+        "a global or TLS server of systemd-resolved replaces servers of other sources, except VPNs",
         arguments: [("", nil, true), ("eth2", "dns.example", true), ("eth2", nil, false)]
     )
     func exclusive(_ link: String, _ tls: String?, _ isExclusive: Bool) throws {

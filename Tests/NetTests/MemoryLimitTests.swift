@@ -9,7 +9,7 @@ struct MemoryLimitTests {
     private static let unit = MemoryLimit.ofUnit
 
     @Test(
-        "the limit is memory.max of the cgroup; if unreadable, a service has the unit's limit",
+        "the limit is memory.max; if this file is unreadable, a service uses the unit's limit",
         arguments: [
             ("0::/a.slice/b.service\n", "629145600\n", false, 629_145_600),
             ("0::/a.slice/b.service\n", "max\n", true, nil),
@@ -27,7 +27,7 @@ struct MemoryLimitTests {
         #expect(limit == expected)
     }
 
-    @Test("the assumed limit is the limit of the unit")
+    @Test("the constant for the unit's limit equals `MemoryMax=` in httpdnsd.service")
     func unitFile() throws {
         let root = URL(filePath: #filePath).appending(path: "../../..").standardized
         let unit = try String(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Net
 
-@Suite("A service for DNS settings that does not reply or has ended", .timeLimit(.minutes(15)))
+@Suite("systemd-resolved or NetworkManager does not reply or has ended", .timeLimit(.minutes(15)))
 struct ResolvedStateTests {
     /// Reply with one server, on the interface with index 2.
     private static let manager: BusValue = .table([

@@ -19,7 +19,7 @@ struct SharedFileTests {
         return String(decoding: content, as: Unicode.UTF8.self)
     }
 
-    @Test("a new file has its initial content, which a second object does not write again")
+    @Test("a new file gets the initial content; a second object keeps the content of the file")
     func initial() throws {
         let file = SharedFile(path, initial: Array("first".utf8))
         #expect(try content(of: file) == "first")

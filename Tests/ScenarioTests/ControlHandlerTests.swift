@@ -285,7 +285,10 @@ struct ControlHandlerTests {
         }
     }
 
-    @Test("a `watch` or `dump` stream does not keep a replaced resolver", arguments: [true, false])
+    @Test(
+        "an open `watch` or `dump` stream does not delay the release of a replaced resolver",
+        arguments: [true, false]
+    )
     @ServiceLoop
     func streams(isWatch: Bool) async throws {
         let harness = try harness()

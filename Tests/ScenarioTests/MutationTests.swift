@@ -10,7 +10,7 @@ private struct Mutant {
     var change: String
 }
 
-@Suite("A scenario with a wrong expectation fails, and the error names its line")
+@Suite("A scenario with a wrong expectation fails, and the error names the line of the expectation")
 struct MutationTests {
     private static func fault(_ scenario: Scenario) async -> ScenarioError? {
         let task = ServiceLoop.throwingTask { try await Player.play(scenario) }
@@ -24,7 +24,7 @@ struct MutationTests {
 
     private static let sample = "vendor-call-answers-both-families.rpl"
 
-    @Test("the error of a failed check has line, step, time, expected value and actual value")
+    @Test("the error for a failed check shows line, step, time, expected value and actual value")
     func report() async throws {
         var scenario = try Files.scenario(Self.sample)
         let index = try #require(
@@ -52,7 +52,7 @@ struct MutationTests {
         #expect(fault.description.contains("STEP 1: unchecked answer"))
     }
 
-    @Test("a scenario fails if the daemon queries a server for which no range exists")
+    @Test("a scenario fails if the daemon queries a server for which the scenario has no RANGE")
     func unplayed() async throws {
         var scenario = try Files.scenario(Self.sample)
         scenario.ranges = []
@@ -70,7 +70,10 @@ struct MutationTests {
         #expect("\(try #require(error))".contains("\(Self.sample):"))
     }
 
-    @Test("each scenario fails after a change of any of its checks", arguments: Files.scenarios)
+    @Test(
+        "if one check of a scenario is changed, the scenario fails at this check",
+        arguments: Files.scenarios
+    )
     func mutants(_ name: String) async throws {
         let scenario = try Files.scenario(name)
         // Skips a scenario that already fails without a change, because `ScenarioTests` reports it.
