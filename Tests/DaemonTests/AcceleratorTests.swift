@@ -20,7 +20,7 @@ struct AcceleratorTests {
     }
 
     @Test(
-        "a reload to `required` is refused if acceleration failed, and warns if it was off",
+        "a reload to `required` is an error after failed acceleration, and a warning after `off`",
         arguments: [AccelerateSettings.Loopback.auto, .off]
     )
     @ServiceLoop

@@ -66,7 +66,7 @@ struct UsageFileTests {
         return UsageFile.octets(["a": record])
     }
 
-    @Test("an older daemon reads a line with the counts of another day as the line of a vendor")
+    @Test("lines with the counts of other days have the format of vendor lines, for older daemons")
     func otherDays() throws {
         var record = UsageRecord(day: today)
         record.add(UsageAmount(calls: 8, units: 9))
@@ -133,7 +133,7 @@ struct UsageFileTests {
         #expect(FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("the daemon does not use a file of another version, and the error suggests no reset")
+    @Test("the daemon refuses a file of another version, and the error does not suggest `--reset`")
     func otherVersion() throws {
         let file = try file()
         _ = add(5, of: "a", to: file)
@@ -178,7 +178,7 @@ struct UsageFileTests {
     }
 
     @Test(
-        "without a directory, counts stay in memory; with `on-exceeded: fallback`, they are unknown"
+        "without a directory, counts stay in memory, but are unknown with `on-exceeded: fallback`"
     )
     func unavailable() throws {
         let file = UsageFile(directory: "/dev/null/httpdnsd")
@@ -212,7 +212,7 @@ struct UsageFileTests {
         #expect(use("b", today) == 10)
     }
 
-    @Test("if the text is too long for a file, the text omits the records with the earliest days")
+    @Test("if the file would be too large, the records with the earliest days are omitted")
     func tooMany() throws {
         let records = Dictionary(
             uniqueKeysWithValues: (0..<4_000).map { number in

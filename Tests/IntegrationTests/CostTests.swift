@@ -113,7 +113,7 @@ struct CostTests {
         try daemon.stop()
     }
 
-    @Test("a hit, or the other family's query after an empty answer, counts as a saved call")
+    @Test("a hit, and the AAAA query after an empty A answer, count as saved calls")
     func avoided() throws {
         let harness = try ProgramHarness()
         for _ in 0..<3 { _ = try harness.daemon.dig("www.example.com", "A") }

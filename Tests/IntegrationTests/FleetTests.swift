@@ -64,7 +64,7 @@ struct FleetTests {
         try fleet.stop()
     }
 
-    @Test("`status` counts machines; other secrets, other groups and `share: off` prevent sharing")
+    @Test("different secrets or groups, or `share: off`, prevent sharing; `status` counts machines")
     func separated() throws {
         let redis = try TestRedis()
         let fleet = try FleetHarness(

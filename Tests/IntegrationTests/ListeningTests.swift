@@ -172,7 +172,7 @@ struct ListeningTests {
     }
 
     @Test(
-        "the daemon serves a link-local address when its interface is created, and created again",
+        "the daemon serves a link-local address after each creation of the address's interface",
         .needs(.unshare, .ip)
     )
     func laterInterface() throws {

@@ -224,7 +224,7 @@ private final class ScriptedBus: Sendable {
 struct NetworkResolverTests {
     private static let settings = "upstreams: [{name: network, from: network}]"
 
-    @Test("names of a VPN go only to its servers, and to no server for 5 s after the VPN goes down")
+    @Test("VPN names are queried only at the VPN servers; for 5 s after the VPN ends, nowhere")
     func routing() throws {
         let links = try TwoLinks()
         let bus = try ScriptedBus(.resolved, in: links.machine, links.scratch)
@@ -309,7 +309,7 @@ struct NetworkResolverTests {
         #expect(queries.astray.isEmpty)
     }
 
-    @Test("after NetworkManager stops, names of an active VPN still go to the VPN's server")
+    @Test("after NetworkManager stops, names of an active VPN are still queried at its server")
     func endOfNetworkManager() throws {
         let links = try TwoLinks()
         let bus = try ScriptedBus(.networkManager, in: links.machine, links.scratch)

@@ -86,7 +86,7 @@ struct PeerTests {
         }
     }
 
-    @Test("httpdnsd and Unbound give the same answers to random queries, with known exceptions")
+    @Test("httpdnsd and Unbound give equal answers to random queries, except known differences")
     func same() throws {
         let seed = Self.number("DIFFERENTIAL_SEED", else: 1)
         let count = Self.number("DIFFERENTIAL_QUERIES", else: 1_500)

@@ -44,7 +44,7 @@ struct PrivilegeTests {
         try daemon.stop()
     }
 
-    @Test("a socket keeps the daemon's group if the daemon is not in the configured group")
+    @Test("a socket works even if the daemon cannot give the socket to the configured group")
     func foreignGroup() throws {
         let scratch = try Scratch()
         let socket = scratch.file("metrics")
@@ -73,7 +73,7 @@ struct PrivilegeTests {
         try daemon.stop()
     }
 
-    @Test("a daemon that starts with fewer capabilities logs no warning")
+    @Test("a daemon that starts without capabilities does not log `cannot drop capabilities`")
     func less() throws {
         let daemon = try TestDaemon(unusedUpstream, under: ["setpriv", "--bounding-set", "-all"])
         let held = try Self.capabilities(of: daemon.program.pid)

@@ -322,7 +322,7 @@ struct ReadmeTests {
         #expect(try machine.run("kill $(httpdnsctl --json status | jq .pid)").status == 0)
     }
 
-    @Test("the commands of \"Development\" exist, and the clone passes lint")
+    @Test("the commands of \"Development\" exist, and a clone of the repository passes lint")
     func working() throws {
         let machine = try Machine()
         let clone = "\(machine.scratch.path)/clone"

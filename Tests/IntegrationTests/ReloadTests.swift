@@ -205,7 +205,7 @@ struct ReloadTests {
         try daemon.stop()
     }
 
-    @Test("a reload adds and removes listen addresses; unchanged addresses keep their clients")
+    @Test("a reload adds and removes listen addresses, and keeps connections to other addresses")
     func listeners() throws {
         let one = try Self.upstream("198.51.100.1")
         let settings = "upstreams: [{name: isp, url: \"udp://127.0.0.1:\(one.port)\"}]"

@@ -61,7 +61,7 @@ struct ServiceAddressTests {
     }
 
     @Test(
-        "the daemon calls the servers that Alibaba's ss lists; with a secret, it signs the request",
+        "the daemon calls the servers that Alibaba's /ss lists, and signs its request to /ss",
         .needs(.curl, .dig)
     )
     func schedule() throws {
@@ -124,7 +124,7 @@ struct CertificateNameTests {
     }
 
     @Test(
-        "the daemon accepts either certificate name if the settings select none",
+        "without `tls-name`, the daemon accepts a certificate with either name",
         arguments: ["DNS:resolvers.httpdns.aliyuncs.com", "IP:203.107.1.1"]
     )
     func either(name: String) throws {

@@ -103,7 +103,7 @@ struct SettingsFilesTests {
         try daemon.stop()
     }
 
-    @Test("--print-schema prints the schema in config/")
+    @Test("--print-schema prints the content of config/httpdnsd.schema.json")
     func schema() throws {
         let end = try run(Product.daemon, ["--print-schema"])
         #expect(end.status == 0)

@@ -59,7 +59,7 @@ struct SettingsTests {
         #expect(end.errors.contains("cannot read the arguments, because /proc is not mounted"))
     }
 
-    @Test("--print-config without a file prints the manual in config/")
+    @Test("--print-config without a file prints the content of config/httpdnsd.yaml")
     func manual() throws {
         let end = try run(Product.daemon, ["--print-config"])
         let file = URL(filePath: #filePath).deletingLastPathComponent()
