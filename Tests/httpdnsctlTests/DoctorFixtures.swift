@@ -254,7 +254,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
                 $0.vendors[0].rest = VendorRest(by: .operator)
             }
         },
-        Fixture("no address for any name", .vendors, .warning, "no address for any of 21 names") {
+        Fixture("no address for any name", .vendors, .warning, "no address for 21 lookups") {
             $0.emptyVendors = ["tencent": 21]
         },
         Fixture("no client-subnet", .clientAddress, .ok, "sees this machine as 203.0.113.9") {
@@ -373,7 +373,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         Fixture("daemon down", .answers, .skipped, "listeners are unknown") {
             $0.daemon = down
         },
-        Fixture("refused", .answers, .failure, "refuses this machine") {
+        Fixture("refused", .answers, .failure, "refuses queries of this machine") {
             $0.answers[0].outcome = .answer(.refused, [])
         },
         Fixture("no TCP", .answers, .failure, "over tcp: Connection refused") {
@@ -385,7 +385,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         Fixture("another server", .resolvConf, .failure, "programs use 192.0.2.1") {
             $0.resolver.text = "nameserver 192.0.2.1\n"
         },
-        Fixture("another port", .resolvConf, .failure, "add port 53 of 127.0.0.1 to `listen`") {
+        Fixture("another port", .resolvConf, .failure, "add 127.0.0.1:53 to `listen`") {
             $0.daemon = status {
                 $0.listeners = [
                     ListenerStatus(address: "127.0.0.1:5353", transport: "udp", origin: "settings")
@@ -427,11 +427,11 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         Fixture("resolved requires TLS", .resolvConf, .failure, "use 127.0.0.53") {
             resolved(&$0, "DNSOverTLS = yes\n")
         },
-        Fixture("a link with all names", .resolvConf, .failure, "servers of eth0 (domain ~.)") {
+        Fixture("a link with all names", .resolvConf, .failure, "of eth0 (routing domain ~.)") {
             resolved(&$0)
             $0.resolver.greedyLinks = ["eth0"]
         },
-        Fixture("nss-resolve, a link with all names", .nsswitch, .failure, "of wg0 (domain ~.)") {
+        Fixture("nss-resolve, a link with all names", .nsswitch, .failure, "(routing domain ~.)") {
             resolved(&$0)
             $0.resolver.greedyLinks = ["wg0"]
             $0.nsswitch = "hosts: files resolve [!UNAVAIL=return] dns\n"

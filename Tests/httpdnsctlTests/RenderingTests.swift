@@ -33,7 +33,7 @@ struct RenderingTests {
 
                 UPSTREAM                         STATE     QUERIES  ANSWERED  FAILED  LATENCY  URL                             REMARKS
                 isp                              up             99        98       1   1.2 ms  udp://192.0.2.53 (unprotected)  last error: refused, 1 h 6 min ago
-                dot                              degraded    1,005     1,000       5  12.0 ms  tls://dns.example (validates)
+                dot                              degraded    1,005     1,000       5  12.0 ms  tls://dns.example (validates DNSSEC)
                     connections: 6 opened, 998 reuses
                   tls://dns.example (192.0.2.1)  up          1,000     1,000       0  11.5 ms  tls
                   tls://dns.example (192.0.2.2)  backoff         4         0       4        -  tls                             last error: timed out; next attempt in 7 s
@@ -70,7 +70,7 @@ struct RenderingTests {
         status.vendors[0].refusedClockSkewSeconds = -500
         #expect(
             StatusText.render(status, plain)
-                .contains("clock 8 min 20 s behind this machine, not corrected; check NTP")
+                .contains("clock 8 min 20 s behind this machine: too much to correct, check NTP")
         )
     }
 
@@ -117,7 +117,7 @@ struct RenderingTests {
     func stats() {
         #expect(
             StatsText.render(Samples.stats, plain) == """
-                counted for 1 min, since the start or `stats --reset`
+                counted for 1 min: since the daemon's start, or since `stats --reset`
 
                 QUERIES                 COUNT   SHARE
                 total                   1,000
@@ -147,7 +147,7 @@ struct RenderingTests {
                     calls avoided 927: 890 cached, 30 paired, 7 merged
                     connections: 4 opened, 57 reuses
                     budget: 1,000 of 1,000 calls today (100.0 %), 4 calls not made; the day ends in 1 h
-                    units: 290 to 300 counted, 1,200 today, 45,000 this month (0.18 CNY)
+                    units: 290 to 300 since the start or reset, 1,200 today, 45,000 this month (0.18 CNY)
 
                 BILLED   CALLS  NAMES   SHARE  ROUTE
                 tencent     58     60          all
@@ -227,7 +227,7 @@ struct RenderingTests {
         later.vendors[0].calls += 3
         #expect(
             RatesText.render(from: Samples.stats, to: later, seconds: 2, plain) == """
-                in 2.0 s
+                changes in 2.0 s
                 COUNTER             CHANGE  PER SECOND
                 queries                500     250.0/s
                 queries from cache     500     250.0/s
@@ -259,7 +259,7 @@ struct RenderingTests {
     @Test("stats --watch reports that nothing changed")
     func quiet() {
         let text = RatesText.render(from: Samples.stats, to: Samples.stats, seconds: 1, plain)
-        #expect(text.hasPrefix("in 1.0 s\nno changes\nnow: "))
+        #expect(text.hasPrefix("changes in 1.0 s\nno changes\nnow: "))
     }
 
     @Test("lookup shows the records of each entry")

@@ -68,7 +68,7 @@ final class HostsFiles {
             let watch = FileWatch(path) { alarm.bring(forward: Clock.now + Self.settling) }
             watches.append(watch)
             if let fault = watch.fault {
-                logger.warning("hosts: cannot watch \(path): \(fault), reading it every 10 s")
+                logger.warning("hosts: cannot watch \(path): \(fault); polling every 10 s")
             }
         }
         await read()

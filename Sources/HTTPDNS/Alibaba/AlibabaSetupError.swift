@@ -22,15 +22,17 @@ package enum AlibabaSetupError: Error, Hashable {
 extension AlibabaSetupError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .account: "the account must be letters and digits, as the console shows it"
-        case .secret: "the secret must be hexadecimal digits, as the console shows it"
+        case .account:
+            "the account must have only letters and digits; copy it from the vendor's console"
+        case .secret:
+            "the secret must have only hexadecimal digits; copy it from the vendor's console"
         case .aesKey: "encryption needs an AES key of 32 hexadecimal digits"
         case .encryptionOfV1: "only calls of the API v2 can be encrypted"
         case .tlsName: "the TLS name is neither a host name nor an IP address"
         case .parameter(let name):
             "the parameter \(name) has characters other than letters, digits, - and _"
         case .parameters:
-            "the parameters have more than \(VendorLimits.maximumParameters) octets together"
+            "the parameters are longer than \(VendorLimits.maximumParameters) octets in total"
         case .cipher(.keyLength(let expected, let found)):
             "the AES key must have \(expected * 2) hexadecimal digits, not \(found * 2)"
         case .cipher(let error): error.description

@@ -142,6 +142,6 @@ extension Budget.Rule: CustomStringConvertible {
         if let callsPerDay { limits.append("daily budget of \(callsPerDay) calls") }
         if let unitsPerDay { limits.append("daily budget of \(unitsPerDay) units") }
         if let unitsPerMonth { limits.append("monthly budget of \(unitsPerMonth) units") }
-        return limits.joined(separator: ", ") + (isShared ? " of the fleet" : "")
+        return (isShared ? "shared " : "") + limits.joined(separator: " or ")
     }
 }

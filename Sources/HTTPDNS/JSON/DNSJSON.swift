@@ -178,7 +178,10 @@ extension DNSJSONSetupError: CustomStringConvertible {
         switch self {
         case .url: "the URL must be like https://dns.example/resolve, without user or fragment"
         case .account:
-            "the account and its key must be letters and digits, as the console shows them"
+            """
+            the account and its key must have only letters and digits; copy them from the vendor's \
+            console
+            """
         }
     }
 }

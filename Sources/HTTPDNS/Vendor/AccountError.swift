@@ -27,7 +27,8 @@ package enum AccountError: Error, Hashable {
 extension AccountError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .account: "the account must be letters and digits, as the console shows it"
+        case .account:
+            "the account must have only letters and digits; copy it from the vendor's console"
         case .secret:
             "the secret must be 1 to \(VendorLimits.maximumAccount) printable ASCII characters"
         case .tlsName: "the TLS name is neither a host name nor an IP address"

@@ -193,7 +193,7 @@ extension VendorError: CustomStringConvertible {
         case .unreadable(.notHexadecimal): "the reply is not hexadecimal"
         case .unreadable(.noRecord): "the reply has no readable record"
         case .unreadable(.incomplete):
-            "the reply lacks the name, the TTL or the client address that was requested"
+            "the reply lacks a requested part: the name, the TTL or the client address"
         case .unreadable(.notJSON(let offset)): "the reply is not JSON (octet \(offset))"
         case .unreadable(.member(let name)):
             "the member \"\(name)\" of the reply is missing or invalid"

@@ -44,7 +44,7 @@ extension FileFault: CustomStringConvertible {
         case .busy(let path): "\(path) is being written by another process"
         case .used(let path, let process):
             "\(path) is used by another daemon" + (process.map { " (process \($0))" } ?? "")
-        case .stopped(let path): "\(path): stopped"
+        case .stopped(let path): "\(path): interrupted, because the daemon stops"
         }
     }
 }

@@ -155,7 +155,7 @@ final class ReceivedReply {
         meter.gain(gained)
         guard memory.gain(gained) else { return failFull() }
         if headers.octets > limits.headerOctets {
-            fault = .broken("more than \(limits.headerOctets) octets of headers")
+            fault = .broken("the reply has more than \(limits.headerOctets) octets of headers")
             return false
         }
         if headers.isEncoded {

@@ -40,7 +40,10 @@ struct ResolvedState {
     var problem: String? {
         switch service {
         case .silent:
-            "systemd-resolved does not reply; no DNS server of the network is used before a reply"
+            """
+            systemd-resolved does not reply; until it replies, the daemon uses no DNS server of \
+            the network
+            """
         case .ended:
             """
             systemd-resolved does not run; its latest servers stay in use, because they require \

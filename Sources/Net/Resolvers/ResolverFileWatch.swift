@@ -31,7 +31,7 @@ package final class ResolverFileWatch {
         let watch = FileWatch(path) { [weak self] in self?.update() }
         self.watch = watch
         if let fault = watch.fault {
-            report("network resolvers: cannot watch \(path): \(fault), reading it every 10 s")
+            report("network resolvers: cannot watch \(path): \(fault); polling every 10 s")
         }
         update()
     }

@@ -196,7 +196,7 @@ package final class ResolverWatch {
         let watch = FileWatch(path, isDirectory: isDirectory) { [weak self] in self.map(handler) }
         watches.append(watch)
         if let fault = watch.fault {
-            report("network resolvers: cannot watch \(path): \(fault), reading it every 10 s")
+            report("network resolvers: cannot watch \(path): \(fault); polling every 10 s")
         }
     }
 
@@ -205,7 +205,9 @@ package final class ResolverWatch {
             try bus?.open()
         } catch {
             if retries[""] == nil {
-                report("network resolvers: cannot watch the system bus: \(error), trying again")
+                report(
+                    "network resolvers: cannot watch the system bus: \(error); retrying every 10 s"
+                )
             }
             retries[""] = LoopTimer(at: Clock.now + Self.pollTime) { [weak self] in
                 self?.openBus()

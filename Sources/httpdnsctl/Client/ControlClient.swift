@@ -95,8 +95,8 @@ struct ControlClient {
                 _ = try self.call(.version)
             } catch {
                 throw Failure(
-                    message: "\(method.rawValue): no reply, and the daemon does not answer another "
-                        + "call: \(error.message)",
+                    message: "\(method.rawValue): no reply, and the daemon does not answer a test "
+                        + "call (Version): \(error.message)",
                     hint: "the call may have taken effect: see journalctl -u httpdnsd",
                     status: .unreachable
                 )

@@ -17,14 +17,14 @@ enum Unreachable {
         case ENOENT, ENOTDIR:
             failure(
                 "there is no socket \(path)",
-                hint: "is httpdnsd running (systemctl status httpdnsd)? --socket PATH must be the "
-                    + "control.socket of the settings; if the socket file was removed, "
-                    + "systemctl restart httpdnsd"
+                hint: "start httpdnsd if it does not run (systemctl status httpdnsd); set --socket "
+                    + "to the path of control.socket in the settings; if the socket file was "
+                    + "removed, run systemctl restart httpdnsd"
             )
         case ECONNREFUSED where kind != S_IFSOCK:
             failure(
                 "\(path) is " + (kind == S_IFDIR ? "a directory, not a socket" : "not a socket"),
-                hint: "--socket PATH must be the control.socket of the settings"
+                hint: "set --socket to the path of control.socket in the settings"
             )
         case ECONNREFUSED:
             failure(

@@ -233,9 +233,13 @@ extension Check {
             let error = vendor.servers.compactMap(\.lastError).first.map { ": \($0)" } ?? ""
             switch vendor.state {
             case .up where machine.emptyVendors[vendor.name] != nil:
-                let names = Units.count(machine.emptyVendors[vendor.name] ?? 0, "name", "names")
+                let lookups = Units.count(
+                    machine.emptyVendors[vendor.name] ?? 0,
+                    "lookup",
+                    "lookups"
+                )
                 return .warning(
-                    "\(vendor.name) is up, but has returned no address for any of \(names)",
+                    "\(vendor.name) is up, but has returned no address for \(lookups)",
                     fix: "check id and secret, and that the names are registered in the vendor's "
                         + "console"
                 )

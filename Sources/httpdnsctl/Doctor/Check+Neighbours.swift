@@ -27,15 +27,15 @@ extension Check {
                             "Docker containers use \(names.joined(separator: ", ")), "
                                 + "not the daemon",
                             fix:
-                                "add the bridge address, such as 172.17.0.1:53, to `listen`, and "
-                                + "172.16.0.0/12 to allow; set \"dns\" in daemon.json to this "
-                                + "address"
+                                "add the bridge address, such as 172.17.0.1:53, to `listen`, add "
+                                + "172.16.0.0/12 to `allow`, and set \"dns\" in daemon.json to the "
+                                + "bridge address"
                         )
                 )
             } else if isLoopback {
                 results.warning(
                     "Docker replaces the loopback nameserver with 8.8.8.8 in containers",
-                    fix: "add 172.17.0.1:53 to listen, and 172.16.0.0/12 to allow; write "
+                    fix: "add 172.17.0.1:53 to `listen`, add 172.16.0.0/12 to `allow`, and write "
                         + "{\"dns\": [\"172.17.0.1\"]} in /etc/docker/daemon.json"
                 )
             }
@@ -46,8 +46,9 @@ extension Check {
             if path == "/etc/resolv.conf", isLoopback {
                 results.failure(
                     "pods get a loopback nameserver from \(path): CoreDNS would query itself",
-                    fix: "write a resolv.conf with an address of this machine, and set "
-                        + "resolvConf in /var/lib/kubelet/config.yaml to its path"
+                    fix: "write a file with a nameserver line that has a non-loopback address of "
+                        + "this machine, and set resolvConf in /var/lib/kubelet/config.yaml to the "
+                        + "path of this file"
                 )
             }
         }

@@ -101,8 +101,8 @@ extension Check {
         }
         return switch process.name {
         case "dnsmasq":
-            "systemctl disable --now dnsmasq; if libvirt or NetworkManager runs it, set "
-                + "bind-interfaces"
+            "systemctl disable --now dnsmasq; if libvirt or NetworkManager runs dnsmasq, set "
+                + "bind-interfaces in the configuration of dnsmasq"
         case "systemd-resolve", "systemd-resolved":
             "listen only on 127.0.0.1, or set DNSStubListener=no in /etc/systemd/resolved.conf and "
                 + "run systemctl restart systemd-resolved"
@@ -128,7 +128,7 @@ extension Check {
             case .answer(.noError, _): good.append(place)
             case .answer(.refused, _):
                 results.failure(
-                    "\(place) refuses this machine",
+                    "\(place) refuses queries of this machine",
                     fix: "add this machine's addresses to `allow` in httpdnsd.yaml"
                 )
             case .answer(let code, _):

@@ -69,8 +69,8 @@ extension Check {
             .warning(
                 "\(proxy.place): \(proxy.name)=\(proxy.value): programs that use this proxy do not "
                     + "resolve names themselves, so they get none of the daemon's answers",
-                fix: "remove the proxy, or add the domains to no_proxy (in the desktop's settings: "
-                    + "to the hosts without proxy)"
+                fix: "remove the proxy, or exclude the domains of your routes from the proxy: in "
+                    + "no_proxy, or in the ignored hosts of the desktop's settings"
             )
         }
     }

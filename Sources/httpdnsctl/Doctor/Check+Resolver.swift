@@ -9,7 +9,7 @@ extension Check {
         let needsPort =
             owner != ResolverOwner.resolved.name && machine.servers.contains { $0.port != 53 }
         let setup =
-            (needsPort ? "add port 53 of 127.0.0.1 to `listen`, httpdnsctl reload, then " : "")
+            (needsPort ? "add 127.0.0.1:53 to `listen`, run httpdnsctl reload, then run " : "")
             + "httpdnsctl setup apply" + (machine.journal == nil ? "" : " --force")
         guard let first = file.nameservers.first else {
             // If resolv.conf has no nameserver, glibc queries 127.0.0.1.
@@ -25,16 +25,16 @@ extension Check {
                 let links = machine.resolver.greedyLinks.joined(separator: ", ")
                 guard links.isEmpty else {
                     return .failure(
-                        "systemd-resolved also sends all names to the servers of \(links) "
-                            + "(domain ~.)",
+                        "systemd-resolved also sends queries for all names to the servers of "
+                            + "\(links) (routing domain ~.)",
                         fix: setup
                     )
                 }
                 guard machine.resolver.knowsLinks else {
                     return .warning(
-                        "points to systemd-resolved; resolvectl domain failed, so it is not "
-                            + "known whether a link has the domain ~.",
-                        fix: "find out why resolvectl domain fails"
+                        "points to systemd-resolved; `resolvectl domain` failed, so it is unknown "
+                            + "if a link has the routing domain ~.",
+                        fix: "find out why `resolvectl domain` fails"
                     )
                 }
                 return .ok("points to systemd-resolved, which forwards to the daemon")
@@ -62,7 +62,7 @@ extension Check {
                         fix: "httpdnsctl setup apply"
                     )
                     : .warning(
-                        "if the daemon is slow, programs query \(list), without vendors and encryption",
+                        "if the daemon is slow, programs bypass the daemon and query \(list)",
                         fix: "httpdnsctl setup apply"
                     )
             )
@@ -110,7 +110,8 @@ extension Check {
         }
         guard former.isEmpty else {
             return .warning(
-                "an earlier version of httpdnsctl wrote " + former.joined(separator: ", "),
+                "files of an earlier version of httpdnsctl must be replaced: "
+                    + former.joined(separator: ", "),
                 fix: "httpdnsctl setup apply"
             )
         }
@@ -148,15 +149,17 @@ extension Check {
         if before.contains("resolve"), usesResolved, !isPointed(machine.resolver, in: machine) {
             return .failure(
                 "'\(order)' uses systemd-resolved first, which does not forward to the daemon",
-                fix: "remove 'resolve' and its action, or run httpdnsctl setup apply"
+                fix: "remove 'resolve' and its action from the hosts line of "
+                    + "/etc/nsswitch.conf, or run httpdnsctl setup apply"
             )
         }
         let links = machine.resolver.greedyLinks.joined(separator: ", ")
         if before.contains("resolve"), !links.isEmpty {
             return .failure(
-                "'\(order)' uses systemd-resolved, which sends all names to the servers of "
-                    + "\(links) (domain ~.)",
-                fix: "remove 'resolve' and its action, or ~. from the domains of \(links)"
+                "'\(order)' uses systemd-resolved, which sends queries for all names to the "
+                    + "servers of \(links) (routing domain ~.)",
+                fix: "remove 'resolve' and its action from the hosts line of "
+                    + "/etc/nsswitch.conf, or remove ~. from the domains of \(links)"
             )
         }
         if let mdns = before.first(where: { $0.hasPrefix("mdns") && !$0.hasSuffix("_minimal") }) {
@@ -208,7 +211,7 @@ extension Check {
         guard let duration = lookup.duration else {
             return .failure(
                 "getaddrinfo(\(lookup.name)) timed out",
-                fix: "check resolv-conf and nsswitch above; strace -f getent ahosts NAME"
+                fix: "see resolv-conf and nsswitch above, or run strace -f getent ahosts NAME"
             )
         }
         // Compares only the families (IPv4, IPv6) in the result of getaddrinfo, because getaddrinfo
@@ -233,7 +236,8 @@ extension Check {
             return .failure(
                 "queries of getaddrinfo do not reach the daemon",
                 fix:
-                    "check resolv-conf and nsswitch above; with systemd-resolved: resolvectl status"
+                    "see resolv-conf and nsswitch above; if systemd-resolved runs, run "
+                    + "resolvectl status"
             )
         }
         let milliseconds = Units.milliseconds(duration / .milliseconds(1))
@@ -247,6 +251,6 @@ extension Check {
         guard lookup.expected != nil || lookup.seenByDaemon != nil else {
             return .ok("getaddrinfo took \(milliseconds); the answering server is unknown")
         }
-        return .ok("getaddrinfo uses the daemon: \(milliseconds)")
+        return .ok("getaddrinfo uses the daemon, and took \(milliseconds)")
     }
 }

@@ -38,21 +38,24 @@ enum BillText {
             switch rules.item {
             case "request": "request"
             case "name": "name in a request"
-            default: "name and family (A, AAAA) with an address"
+            default: "name and family (A or AAAA) for which the reply has an address"
             }
         var text = "\(Units.count(rules.weight, "unit", "units")) per \(item)"
-        if rules.freePerMonth > 0 { text += ", \(Units.count(rules.freePerMonth)) a month free" }
-        if let price = rules.price { text += ", \(Units.money(price)) per 10,000" }
-        if let page = rules.page, let day = rules.readOn {
-            text += ", according to the vendor's page on \(day): \(page)"
+        if rules.freePerMonth > 0 {
+            text += "; \(Units.count(rules.freePerMonth, "unit", "units")) a month free"
         }
-        return rules.known ? text : "assumed, because the vendor publishes no units: " + text
+        if let price = rules.price { text += "; \(Units.money(price)) per 10,000 units" }
+        if let page = rules.page, let day = rules.readOn {
+            text += "; vendor's page, read on \(day): \(page)"
+        }
+        return rules.known
+            ? text : "assumed, because the vendor publishes no billing rules: " + text
     }
 
     private static func counted(_ count: VendorCount) -> String {
-        let what = "the vendor's own count this month, for the whole account"
-        let label = count.confirmed ? "" : " (request not tested with a real account)"
-        if let problem = count.problem { return "\(what)\(label): not available: \(problem)" }
+        let what = "resolutions that the vendor counted this month for the whole account"
+        let label = count.confirmed ? "" : " (this request was not tested with a real account)"
+        if let problem = count.problem { return "\(what)\(label): unknown (\(problem))" }
         var text =
             "\(what)\(label): \(Units.count(count.http ?? 0)) over HTTP, "
             + "\(Units.count(count.https ?? 0)) over HTTPS"
@@ -60,9 +63,9 @@ enum BillText {
         if let difference = count.difference {
             text +=
                 difference == 0
-                ? ", as counted by the daemon"
-                : ", \(Units.count(difference.magnitude)) \(difference > 0 ? "more" : "fewer") "
-                    + "than counted by the daemon"
+                ? ", as many units as the daemon counted"
+                : ", \(Units.count(difference.magnitude, "unit", "units")) "
+                    + "\(difference > 0 ? "more" : "fewer") than the daemon counted"
         }
         return text
     }

@@ -25,9 +25,9 @@ enum FleetText {
         )
         table.add(
             "calls",
-            "\(Units.count(fleet.led)) made for the fleet,"
-                + " \(Units.count(fleet.waited)) awaited from other machines,"
-                + " \(Units.count(fleet.waitedInVain)) of these without an answer"
+            "\(Units.count(fleet.led, "call", "calls")) made for the fleet;"
+                + " \(Units.count(fleet.waited, "lookup", "lookups")) waited for calls of other"
+                + " machines, \(Units.count(fleet.waitedInVain)) of these lookups got no answer"
         )
         table.add(
             "answers",

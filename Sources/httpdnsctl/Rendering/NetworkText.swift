@@ -26,7 +26,7 @@ enum NetworkText {
         network.portalSeconds.map { seconds in
             let time = Units.seconds(seconds)
             return Table.Cell(
-                "on for another \(time): all names go to the network's servers",
+                "on for another \(time): nearly all queries go to the network's servers",
                 .doubtful
             )
         }
@@ -38,7 +38,7 @@ enum NetworkText {
         guard let prefix = network.nat64 else {
             return Table.Cell("IPv6 only, no NAT64 prefix known", .doubtful)
         }
-        let age = network.nat64AgeSeconds.map { ", since \(Units.seconds($0))" } ?? ""
+        let age = network.nat64AgeSeconds.map { ", for \(Units.seconds($0))" } ?? ""
         return Table.Cell("IPv6 only, NAT64 \(prefix) from \(network.nat64From ?? "?")\(age)")
     }
 }

@@ -25,7 +25,7 @@ enum RatesText {
         let title =
             restarted
             ? "counters reset \(Units.seconds(new.sinceSeconds)) ago"
-            : "in \(Units.decimal(seconds, digits: 1)) s"
+            : "changes in \(Units.decimal(seconds, digits: 1)) s"
         let body = table.isEmpty ? "no changes\n" : table.text(palette)
         return palette.paint(title, .faint) + "\n" + body + now(new, palette) + "\n"
     }

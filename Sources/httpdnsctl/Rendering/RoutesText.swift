@@ -3,7 +3,7 @@ import Control
 
 enum RoutesText {
     static func render(_ reply: RoutesReply, _ palette: Palette) -> String {
-        guard !reply.routes.isEmpty else { return "no routes: all names go to the upstreams\n" }
+        guard !reply.routes.isEmpty else { return "no routes: the upstreams resolve all names\n" }
         var table = Table("DOMAINS", "VENDORS", "FALLBACK", "UPSTREAMS", "PLACE")
         for route in reply.routes {
             let except =

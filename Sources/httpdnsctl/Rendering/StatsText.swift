@@ -4,7 +4,8 @@ import Control
 enum StatsText {
     static func render(_ stats: StatsReply, _ palette: Palette) -> String {
         [
-            "counted for \(Units.seconds(stats.sinceSeconds)), since the start or `stats --reset`\n",
+            "counted for \(Units.seconds(stats.sinceSeconds)): since the daemon's start, or since "
+                + "`stats --reset`\n",
             queries(stats.queries, palette),
             latency(stats.latency, palette),
             cache(stats.cache, palette),

@@ -68,9 +68,10 @@ enum StatusText {
     private static func resolvConf(_ finding: ResolvConf) -> Table.Cell {
         let servers = finding.nameservers.joined(separator: ", ")
         let list = servers.isEmpty ? "no nameserver" : servers
+        let through = list + (finding.by.map { ", through \($0)" } ?? "")
         return switch finding.pointsHere {
         case true:
-            Table.Cell("points to the daemon (\(list)\(finding.by.map { ": \($0)" } ?? ""))", .good)
+            Table.Cell("points to the daemon (\(through))", .good)
         case false: Table.Cell("points to other servers (\(list))", .doubtful)
         case nil: Table.Cell("could not be read", .doubtful)
         }
@@ -178,9 +179,9 @@ enum StatusText {
         let refused = vendor.refusedClockSkewSeconds
         guard let seconds = refused ?? vendor.clockSkewSeconds, seconds != 0 else { return "" }
         let direction = seconds > 0 ? "ahead of" : "behind"
-        let text = "clock \(Units.seconds(abs(seconds))) \(direction) this machine"
+        let text = "vendor clock \(Units.seconds(abs(seconds))) \(direction) this machine"
         return Table.Cell(
-            refused == nil ? text : text + ", not corrected; check NTP",
+            refused == nil ? text : text + ": too much to correct, check NTP",
             .doubtful
         )
     }

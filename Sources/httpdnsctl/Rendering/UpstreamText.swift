@@ -44,7 +44,8 @@ enum UpstreamText {
 
     private static func how(_ upstream: UpstreamStatus) -> Table.Cell {
         let labels =
-            (upstream.protected ? [] : ["unprotected"]) + (upstream.validates ? ["validates"] : [])
+            (upstream.protected ? [] : ["unprotected"])
+            + (upstream.validates ? ["validates DNSSEC"] : [])
         return Table.Cell(
             upstream.url + (labels.isEmpty ? "" : " (\(labels.joined(separator: ", ")))"),
             upstream.protected ? .plain : .doubtful

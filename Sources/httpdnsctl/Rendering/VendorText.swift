@@ -20,9 +20,10 @@ enum VendorText {
             // an earlier day, and calls that the daemon did not make while the stored counts were
             // unknown.
             case .within:
-                budget.beyond == 0 ? "" : ", \(calls(budget.beyond)) not made, or made over budget"
+                budget.beyond == 0
+                    ? "" : "; earlier, \(calls(budget.beyond)) not made or over the budget"
             case .spent: ", \(calls(budget.beyond)) not made"
-            case .exceeded: ", \(calls(budget.beyond)) made over budget"
+            case .exceeded: ", \(calls(budget.beyond)) over the budget"
             }
         if let problem = budget.problem { return "budget: \(problem)" }
         let limits: [(used: UInt64?, limit: UInt64?, what: String)] = [
@@ -37,7 +38,7 @@ enum VendorText {
             }
         }
         let title =
-            budget.shared == true ? "budget of the fleet, used by this machine: " : "budget: "
+            budget.shared == true ? "budget of the fleet, counting only this machine: " : "budget: "
         return title + uses.joined(separator: ", ") + beyond
             + "; the day ends in \(Units.seconds(budget.dayEndsSeconds))"
     }
@@ -47,10 +48,10 @@ enum VendorText {
     static func units(_ units: BilledUnits, _ cost: BilledCost?) -> String {
         let bounds = Units.range(units)
         guard let today = units.today, let month = units.month else {
-            return "units: \(bounds) counted; units of the day and the month unknown"
+            return "units: \(bounds) since the start or reset; unknown for the day and the month"
         }
         let money = cost.map { " (\(Units.money($0)))" } ?? ""
-        return "units: \(bounds) counted, \(Units.count(today)) today,"
+        return "units: \(bounds) since the start or reset, \(Units.count(today)) today,"
             + " \(Units.count(month)) this month\(money)"
     }
 

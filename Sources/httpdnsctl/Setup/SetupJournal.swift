@@ -54,7 +54,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
         // Checks the version first, because the journal of a newer version can have other fields.
         if let found = try? JSONText.decode(Version.self, from: state.octets), found.version > 1 {
             throw Failure(
-                message: "\(path) was written by a newer version",
+                message: "\(path) was written by a newer version of httpdnsctl",
                 hint: "run `httpdnsctl setup revert` with that version"
             )
         }

@@ -122,8 +122,8 @@ extension SetupPlan {
         guard facts.hasChosenServers else { return save(nameservers, [], facts) }
         save(nameservers, ["options " + Self.chosenMark], facts)
         notes.append(
-            "/etc/resolv.conf names servers that the administrator chose: an upstream with "
-                + "`from: network` will use them, not the servers of the network"
+            "the administrator chose the nameservers in /etc/resolv.conf: an upstream with "
+                + "`from: network` will use these nameservers, not those of the network"
         )
     }
 

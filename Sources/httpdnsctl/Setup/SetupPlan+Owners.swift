@@ -100,10 +100,11 @@ extension SetupPlan {
     private func directUse(_ facts: ResolverFacts) -> String? {
         let links = facts.greedyLinks.joined(separator: ", ")
         if !links.isEmpty {
-            return "systemd-resolved sends all names to the servers of \(links) (domain ~.)"
+            return "systemd-resolved sends queries for all names to the servers of \(links) "
+                + "(routing domain ~.)"
         }
         guard facts.knowsLinks else {
-            return "resolvectl domain failed, so it is not known whether a link has the domain ~."
+            return "`resolvectl domain` failed, so a link may have the routing domain ~."
         }
         guard let value = facts.resolvedSettings.overTLS, facts.resolvedSettings.requiresTLS else {
             return nil

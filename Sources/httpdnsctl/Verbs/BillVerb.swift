@@ -30,7 +30,7 @@ struct BillVerb: Verb {
 
     @Option(
         help: ArgumentHelp(
-            "Set the counts of a vendor for the day and the month to 0.",
+            "Set the vendor's counts (calls, units) of the day and month to 0.",
             discussion: """
                 If the file with the counts (usage.state) is damaged, the daemon treats the \
                 budgets as spent until you run this command.

@@ -5,7 +5,7 @@ import Control
 struct ExplainVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Show each step of the answer to a name, and its cost.",
+        abstract: "Show how the daemon answers a query, and what the answer costs.",
         discussion: """
             Each line shows the result of one stage: entries of `hosts`, special names \
             (RFC 6761), the route of the name with its place in the settings, the cache, and the \

@@ -69,7 +69,7 @@ struct FlushVerb: Verb {
 
     @Flag(
         name: .long,
-        help: "Also flush on the other machines of the fleet, and in its Redis server."
+        help: "Also flush the other machines of the fleet, and the Redis server."
     )
     var fleet = false
 

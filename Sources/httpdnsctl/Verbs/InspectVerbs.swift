@@ -77,8 +77,7 @@ struct LogLevelVerb: Verb {
     @OptionGroup var options: Options
 
     @Argument(
-        help:
-            "New level, or `settings` for the level of the settings file; if absent, the level is shown.",
+        help: "New level, or `settings` (configured level). Omit to show the level.",
         completion: .list(Completions.levels + ["settings"])
     )
     var level: String?

@@ -18,9 +18,9 @@ struct PausedServer: ParsableArguments {
 struct PauseVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "pause",
-        abstract: "Stop sending queries to a vendor or upstream until resumed.",
+        abstract: "Stop sending queries to a vendor or upstream, until `resume`.",
         discussion: """
-            Names of a paused vendor go to the next vendor of their route, or to the fallback. \
+            The next vendor of the route, or the fallback, answers the names of a paused vendor. \
             Queries for a paused upstream go to the other upstreams. Exception: a plain upstream \
             does not replace a paused encrypted upstream. Calls in flight continue, and cached \
             answers are still served. If no other upstream can answer, the client gets a stale \
@@ -53,9 +53,9 @@ struct ResumeVerb: Verb {
         commandName: "resume",
         abstract: "Resume a paused vendor or upstream.",
         discussion: """
-            Ends a pause, and the suspension of five minutes after a vendor refused the account \
-            (401, 403). Does not end a rate limit of the vendor (429), or the suspension after the \
-            budget is spent.
+            Ends a pause. Also ends the suspension of five minutes that begins when a vendor \
+            refuses the account (401, 403). Does not end a rate limit of the vendor (429), or \
+            the suspension after the budget is spent.
 
             EXAMPLES
               httpdnsctl resume tencent

@@ -57,8 +57,8 @@ struct PortalVerb: Verb {
             guard reply.active else { return "captive portal mode: off\n" }
             let servers = reply.servers.map(printable).joined(separator: ", ")
             return
-                "captive portal mode: on for \(Units.seconds(reply.seconds ?? 0)), all names go to "
-                + "\(servers)\n"
+                "captive portal mode: on for \(Units.seconds(reply.seconds ?? 0)); nearly all "
+                + "queries go to \(servers)\n"
         }
         return .ok
     }

@@ -31,7 +31,7 @@ struct ResolveVerb: Verb {
 
     @OptionGroup var options: Options
 
-    @Argument(help: "Names; the last word can be a record type. - reads names from standard input.")
+    @Argument(help: "Names, then an optional type; `-` reads names from standard input.")
     var names: [String]
 
     @Option(name: .long, help: "Type, such as A, AAAA or TYPE65.")

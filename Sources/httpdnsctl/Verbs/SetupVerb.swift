@@ -36,7 +36,7 @@ struct SetupVerb: Verb {
 
     @Flag(
         name: .long,
-        help: "Continue despite a failed check, and replace changed files."
+        help: "Continue after a failed check, and replace files edited since setup."
     )
     var force = false
 
@@ -59,7 +59,7 @@ struct SetupVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Change the files below this directory; restart services only for /.",
+            "Change files below this directory; if not /, restart no services.",
             valueName: "directory"
         ),
         completion: .directory
@@ -71,7 +71,9 @@ struct SetupVerb: Verb {
             throw ValidationError("Give apply, revert or --dry-run.")
         }
         for text in server where ServerAddress(text) == nil {
-            throw ValidationError("\(text) is not an address, such as 127.0.0.1 or [::1]:53.")
+            throw ValidationError(
+                "--server requires an address, such as 127.0.0.1 or [::1]:53, not \(text)."
+            )
         }
         guard root.hasPrefix("/") else {
             throw ValidationError("--root requires an absolute path.")

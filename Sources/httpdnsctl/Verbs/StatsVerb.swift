@@ -11,7 +11,8 @@ struct StatsVerb: Verb {
             quantiles: 50 %, 90 %, 99 % and 99.9 % of the queries took at most this long (the \
             value is at most an eighth too high). The counters are not reset without --reset. Some \
             vendors bill each call; other vendors bill each name in a call. So the table BILLED \
-            shows the number of calls and the number of names, and the names also by route.
+            shows the number of calls and the number of names, and the names also by route. With \
+            --watch and --json, each interval prints one line.
 
             EXAMPLES
               httpdnsctl stats
@@ -26,7 +27,7 @@ struct StatsVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Show the changes every SECONDS (1 to 86400); with --json, as one line each time.",
+            "Show the changed counters every SECONDS (1 to 86400).",
             valueName: "seconds"
         )
     )

@@ -41,7 +41,9 @@ struct TopVerb: Verb {
     func validate() throws {
         let range = ControlLimits.topEntries
         guard count.map(range.contains) ?? true else {
-            throw ValidationError("--count requires \(range.lowerBound) to \(range.upperBound).")
+            throw ValidationError(
+                "--count requires a number from \(range.lowerBound) to \(range.upperBound)."
+            )
         }
     }
 

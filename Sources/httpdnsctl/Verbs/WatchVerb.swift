@@ -71,10 +71,10 @@ struct WatchVerb: Verb {
 
     func validate() throws {
         if let count, !(1...1_000_000).contains(count) {
-            throw ValidationError("--count requires 1 to 1000000.")
+            throw ValidationError("--count requires a number from 1 to 1000000.")
         }
         if let slower, !(0...60_000_000).contains(slower.microseconds) {
-            throw ValidationError("--slower requires 0 to 60s.")
+            throw ValidationError("--slower requires a time from 0 to 60s.")
         }
     }
 
