@@ -165,7 +165,7 @@ final class NetworkReaction {
         let servers = components.network.addresses.map { $0.address.host }.joined(separator: ", ")
         logger.notice(
             isOn
-                ? "captive portal mode: all names go to the network's resolver (\(servers))"
+                ? "captive portal mode: nearly all queries go to the network's servers (\(servers))"
                 : "captive portal mode: ended"
         )
     }

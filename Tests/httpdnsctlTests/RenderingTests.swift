@@ -233,7 +233,7 @@ struct RenderingTests {
                 queries from cache     500     250.0/s
                 queries from stale       1       0.5/s
                 tencent calls            3       1.5/s
-                now: 3 in flight, 55 entries cached, 20.0 MiB resident, 24 descriptors
+                now: 3 misses in flight, 55 entries cached, 20.0 MiB resident, 24 descriptors
 
 
                 """
@@ -249,7 +249,7 @@ struct RenderingTests {
                 counters reset 4 s ago
                 COUNTER  CHANGE  PER SECOND
                 queries       8       2.0/s
-                now: 0 in flight, 0 entries cached, 0 B resident, 0 descriptors
+                now: 0 misses in flight, 0 entries cached, 0 B resident, 0 descriptors
 
 
                 """

@@ -28,7 +28,7 @@ extension Check {
             ("WRONGPASS", "correct fleet.user and fleet.password"),
             (
                 "NOPERM",
-                "give the Redis user the ACL rules of httpdnsd.yaml(5), see ACL SETUSER"
+                "give the Redis user the ACL rules of httpdnsd.yaml(5) with ACL SETUSER"
             ),
             ("READONLY", "list the master first in fleet.servers, or use fleet.sentinel"),
             ("OOM", "raise maxmemory of the Redis server, or set maxmemory-policy volatile-ttl"),

@@ -32,7 +32,7 @@ enum RatesText {
 
     private static func now(_ stats: StatsReply, _ palette: Palette) -> String {
         palette.line(
-            "now: \(Units.count(stats.misses.inFlight)) in flight,"
+            "now: \(Units.count(stats.misses.inFlight, "miss", "misses")) in flight,"
                 + " \(Units.count(stats.cache.entries, "entry", "entries")) cached,"
                 + " \(Units.octets(stats.process.rssOctets)) resident,"
                 + " \(Units.count(stats.process.descriptors, "descriptor", "descriptors"))",

@@ -79,7 +79,7 @@ struct ResolveVerb: Verb {
                 progress.show("\(Units.count(told)) of \(Units.count(names.count)) names")
             }
             guard told.isMultiple(of: Self.namesInCall) || told == names.count else {
-                throw Failure(message: "the daemon did not reply to all names")
+                throw Failure(message: "the daemon returned no result for some of the names")
             }
         }
         return resolved == names.count ? .ok : .failed
