@@ -504,7 +504,7 @@ struct ProgramTests {
         defer { daemon.stop() }
         let run = try await runControl("--socket", daemon.path, "stats", "--watch", "1")
         #expect(run.status == 3)
-        #expect(run.output.contains("no changes\nnow: 3 in flight"))
+        #expect(run.output.contains("no changes\nnow: 3 misses in flight"))
     }
 
     @Test(
