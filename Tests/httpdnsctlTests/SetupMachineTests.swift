@@ -239,8 +239,9 @@ struct SetupMachineTests {
         #expect(try root.apply() == .applied)
         #expect(
             try root.liveRevert() == [
-                "no server of the network is known: added the public resolvers 223.5.5.5 and "
-                    + "223.6.6.6 to /etc/resolv.conf; replace them with the servers of your network"
+                "no server of the network is known, so the revert added the public resolvers "
+                    + "223.5.5.5 and 223.6.6.6 to /etc/resolv.conf; replace these resolvers with "
+                    + "the servers of your network"
             ]
         )
     }
@@ -429,7 +430,7 @@ struct SetupMachineTests {
             let (result, notes) = try SetupMachine(tree: root.tree).revert(force: false)
             #expect(result == .reverted)
             let copy = path + SetupMachine.copySuffix
-            #expect(notes == ["\(path) was changed since the setup: copied to \(copy)"])
+            #expect(notes == ["\(path) was changed since the setup: a copy is kept in \(copy)"])
             #expect(root.tree.text(copy) == edited)
             try root.remove(copy)
             if path == Paths.dhcpcdHook {
@@ -534,8 +535,8 @@ struct SetupMachineTests {
         #expect(
             try root.liveRevert(fault: "program not found") == [
                 "'resolvconf -u' failed: program not found",
-                "/etc/resolv.conf had no nameserver besides the daemon: added the last known "
-                    + "servers of the network (192.0.2.1)",
+                "/etc/resolv.conf had no nameserver besides the daemon, so the revert added the "
+                    + "last known servers of the network (192.0.2.1)",
             ]
         )
         #expect(root.tree.text(file)?.contains("\nnameserver 192.0.2.1\n") == true)

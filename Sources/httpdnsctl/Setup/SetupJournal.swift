@@ -65,8 +65,9 @@ struct SetupJournal: Codable, Equatable, Sendable {
             throw Failure(
                 message: "\(path) is damaged: \(error)",
                 hint:
-                    "restore the original files in this journal by hand, then remove it; or "
-                    + "use --force, which renames it to \(damagedPath) and restores defaults"
+                    "restore the original files from the journal by hand, then remove the journal; "
+                    + "or use --force, which renames the journal to \(damagedPath) and uses "
+                    + "default contents instead of the original files"
             )
         }
     }

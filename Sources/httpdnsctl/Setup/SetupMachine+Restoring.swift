@@ -94,8 +94,8 @@ extension SetupMachine {
         let isRestored = now.kind == .file && now == original
         if isRestored, !known.edited.isEmpty {
             try write(known.edited, to: Paths.resolvConf)
-            return "\(Paths.resolvConf) has the nameservers of \(Paths.networkServers), which was "
-                + "edited since the setup"
+            return "\(Paths.networkServers) was edited since the setup, so the revert wrote the "
+                + "nameservers of this file to \(Paths.resolvConf)"
         }
         let isResolved = journal.owner == ResolverOwner.resolved.name
         let signer = original.flatMap { ResolverOwner(signedIn: $0.text) }
@@ -128,13 +128,13 @@ extension SetupMachine {
         guard !servers.isEmpty else { return nil }
         try write(servers, to: target, isDefault: now.kind != .link || target == nil)
         guard !known.last.isEmpty else {
-            return "no server of the network is known: added the public resolvers "
-                + "\(servers.joined(separator: " and ")) to \(Paths.resolvConf); replace them with "
-                + "the servers of your network"
+            return "no server of the network is known, so the revert added the public resolvers "
+                + "\(servers.joined(separator: " and ")) to \(Paths.resolvConf); replace these "
+                + "resolvers with the servers of your network"
         }
         return
-            "\(Paths.resolvConf) had no nameserver besides the daemon: added the last known "
-            + "servers of the network (\(servers.joined(separator: ", ")))"
+            "\(Paths.resolvConf) had no nameserver besides the daemon, so the revert added the "
+            + "last known servers of the network (\(servers.joined(separator: ", ")))"
     }
 
     /// Returns a note if, after a revert, resolv.conf has no nameserver except the daemon.
@@ -145,9 +145,9 @@ extension SetupMachine {
             return nil
         }
         return "\(Paths.resolvConf) names only the daemon (\(servers.joined(separator: ", "))), as "
-            + "before the setup: after the removal of the daemon, this machine will have no DNS "
-            + "unless another DNS server replaces the daemon; write the servers of your network to "
-            + "this file"
+            + "before the setup: without the daemon, this machine will have no DNS; before you "
+            + "remove the daemon, write the servers of your network to this file, or replace the "
+            + "daemon with another DNS server"
     }
 
     /// Returns the file to which resolv.conf leads; nil if no program maintains this file.

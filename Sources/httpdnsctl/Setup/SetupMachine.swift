@@ -212,7 +212,7 @@ struct SetupMachine {
                     reversal.copies.append(entry.path)
                     reversal.notes.append(
                         entry.path + (reversal.isDefault ? ":" : " was changed since the setup:")
-                            + " copied to " + entry.path + Self.copySuffix
+                            + " a copy is kept in " + entry.path + Self.copySuffix
                     )
                 }
             }
@@ -358,7 +358,7 @@ struct SetupMachine {
 
     private static func changedSince(_ paths: [String]) -> Failure {
         Failure(
-            message: "changed since the setup: \(paths.joined(separator: ", "))",
+            message: "these files were changed since the setup: \(paths.joined(separator: ", "))",
             hint:
                 "`httpdnsctl setup --dry-run` shows the differences; --force replaces the files"
         )

@@ -28,29 +28,30 @@ extension SetupPlan {
             lines += ["DNS=", "DNS=\(addresses)", "FallbackDNS=", "Domains=~.", "DNSOverTLS=no"]
             if let value = settings.overTLS {
                 notes.append(
-                    "DNSOverTLS=\(value) is disabled: the daemon encrypts queries to upstreams"
+                    "setup sets DNSOverTLS=no instead of \(value), because the daemon encrypts the "
+                        + "queries to upstreams"
                 )
             }
             checkResolved(settings)
             saveSettings(facts)
             keepLeases(facts)
             notes.append(
-                "if a network chooses a domain, even one such as com, systemd-resolved sends all "
-                    + "names below this domain to the servers of the network"
+                "if a network announces a domain, even one such as com, systemd-resolved sends "
+                    + "queries for all names in this domain to the DNS servers of the network"
             )
         } else {
             lines.append("DNSStubListener=no")
             planFile(facts)
             notes.append(
-                "programs no longer use systemd-resolved: for names of VPNs, the settings need an "
-                    + "upstream with `from: network`"
+                "programs no longer use systemd-resolved, so the names of a VPN need an upstream "
+                    + "with `from: network` in httpdnsd.yaml"
             )
         }
         if let cause {
-            notes.append("\(cause): programs use the daemon directly")
+            notes.append("\(cause); therefore programs will query the daemon directly")
             if facts.hasNSSResolve {
                 block(
-                    "\(cause), also for programs that use nss-resolve",
+                    "programs that use nss-resolve do not query the daemon, and \(cause)",
                     fix: "remove 'resolve' and its action from the hosts line in "
                         + "/etc/nsswitch.conf"
                 )
@@ -71,8 +72,8 @@ extension SetupPlan {
             facts.resolvedPath == Paths.resolved + "/resolv.conf"
         {
             notes.append(
-                "/etc/resolv.conf does not link to the stub file of systemd-resolved: programs "
-                    + "will query the daemon first, then the servers of the links"
+                "/etc/resolv.conf does not point to the stub file of systemd-resolved, so programs "
+                    + "will query the daemon first, then the DNS servers of the network interfaces"
             )
         }
     }
@@ -109,7 +110,7 @@ extension SetupPlan {
         guard let value = facts.resolvedSettings.overTLS, facts.resolvedSettings.requiresTLS else {
             return nil
         }
-        return "systemd-resolved keeps DNSOverTLS=\(value) for the servers of the network"
+        return "systemd-resolved requires TLS for the servers of the network (DNSOverTLS=\(value))"
     }
 
     private mutating func checkResolved(_ settings: ResolvedSettings) {
@@ -212,7 +213,8 @@ extension SetupPlan {
         )
         commands = [["resolvconf", "-u"]]
         notes.append(
-            "resolvconf appends the servers of DHCP: programs use them if the daemon does not answer"
+            "resolvconf appends the DNS servers from DHCP: programs use these servers if the daemon "
+                + "does not answer"
         )
     }
 

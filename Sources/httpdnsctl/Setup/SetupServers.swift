@@ -35,7 +35,8 @@ struct SetupServers {
                 obstacles.append(
                     SetupPlan.Obstacle(
                         what: "the DNS server on \(refusing) refuses queries from this machine",
-                        fix: "add \(source) to `allow` in httpdnsd.yaml, then httpdnsctl reload"
+                        fix: "add \(source) to `allow` in httpdnsd.yaml, then run "
+                            + "httpdnsctl reload"
                     )
                 )
             } else {
@@ -53,7 +54,7 @@ struct SetupServers {
                     what:
                         "a DNS server answers on \(servers[0]), but it may not be "
                         + "httpdnsd: \(failure.message)",
-                    fix: failure.hint ?? "use --server"
+                    fix: failure.hint ?? "set the address of httpdnsd with --server"
                 )
             )
         } else if let fault = Self.fault(resolve(servers[0])) {
@@ -61,7 +62,7 @@ struct SetupServers {
                 SetupPlan.Obstacle(
                     what: "the daemon on \(servers[0]) cannot resolve names: \(fault)",
                     fix: "httpdnsctl status shows the failing upstream and the error; "
-                        + "--force ignores this"
+                        + "--force continues despite this error"
                 )
             )
         }
@@ -75,7 +76,7 @@ struct SetupServers {
         guard let unit, unit.isOnlyUntilBoot, !hasSocket() else { return nil }
         return SetupPlan.Obstacle(
             what: "httpdnsd.service does not start at boot: names would not resolve after a reboot",
-            fix: "systemctl enable httpdnsd; --force ignores this"
+            fix: "systemctl enable httpdnsd; --force continues without this"
         )
     }
 
