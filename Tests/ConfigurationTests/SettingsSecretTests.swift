@@ -93,7 +93,7 @@ struct SettingsSecretTests {
         #expect(
             des.warnings.map(\.message) == [
                 "DES can be broken, and its answers can be forged; they are labelled as unprotected"
-                    + ": set `channel: https`"
+                    + "; set `channel: https`"
             ]
         )
         _ = try settings(of: vendor("channel: aes, id: 1, key: {file: \(sixteen)}"))

@@ -501,7 +501,7 @@ struct SettingsVendorTests {
             problems(in: vendors([nil, 97])),
             [
                 """
-                f:3:53: the vendors' `concurrent-calls` are 129 together; the maximum is 128 \
+                f:3:53: the sum of all vendors' `concurrent-calls` is 129; the maximum is 128 \
                 (reduce them: each call takes memory, and the systemd unit limits the memory)
                 """
             ]

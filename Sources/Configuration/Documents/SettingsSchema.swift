@@ -8,7 +8,7 @@ package enum SettingsSchema {
         let head = YAMLNode.map([
             ("$schema", .text("http://json-schema.org/draft-07/schema#")),
             ("title", .text("httpdnsd.yaml")),
-            ("description", .text("Settings of httpdnsd. `httpdnsd --check` checks more.")),
+            ("description", .text("Settings of httpdnsd. `httpdnsd --check` finds more errors.")),
         ])
         let settings = object(of: Settings.table.explain(Settings()))
         return JSONText.lines(joined(head, settings)).joined(separator: "\n") + "\n"

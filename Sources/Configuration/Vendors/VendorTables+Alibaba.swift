@@ -129,8 +129,8 @@ extension AlibabaSettings {
             "tls-name",
             \.alibaba.tlsName,
             .certificateName,
-            standard: "either of the two names that the vendor documents, "
-                + Alibaba.tlsNames.joined(separator: " and "),
+            standard: Alibaba.tlsNames.joined(separator: " or ")
+                + ", the two names that the vendor documents",
             example: Alibaba.tlsNames[0]
         ) {
             "Host name or IP address in the certificate of the servers."

@@ -134,8 +134,8 @@ extension TencentSettings {
             """
         },
         VendorSettings.servers(
-            standard: "119.29.29.99 and 119.28.28.99 for https, 119.29.29.98 and 119.28.28.98"
-                + " for aes and des, 43.132.55.55 for region international",
+            standard: "119.29.29.99 and 119.28.28.99 (https); 119.29.29.98 and 119.28.28.98 (aes,"
+                + " des); 43.132.55.55 (region international)",
             example: Tencent.Region.cn.servers(for: .https),
             "Default port: 443 for https, 80 for aes and des."
         ),
@@ -157,8 +157,8 @@ extension TencentSettings {
             "servers",
             \.servers,
             .list("servers", of: .server, count: SettingsLimits.servers),
-            standard: "those in the vendor's SDKs: 119.29.29.89 and 119.28.28.89 for"
-                + " https, 119.29.29.88 and 119.28.28.88 for aes and des",
+            standard: "the servers in the vendor's SDKs: 119.29.29.89 and 119.28.28.89 (https);"
+                + " 119.29.29.88 and 119.28.28.88 (aes, des)",
             example: Tencent.Region.cn.startUpServers(for: .https).compactMap {
                 SocketAddress($0, defaultPort: 0)
             }
@@ -217,7 +217,7 @@ extension TencentSettings {
             reading.warn(
                 reading.place(of: "\(path).channel"),
                 "DES can be broken, and its answers can be forged; they are labelled as unprotected"
-                    + (region == .cn ? ": set `channel: https`" : "")
+                    + (region == .cn ? "; set `channel: https`" : "")
             )
         }
     }
@@ -229,7 +229,8 @@ extension TencentSettings {
             reading.report(
                 reading.place(of: path),
                 "the vendor `\(name)` needs `\(option)` for its channel \(channel.rawValue)",
-                hint: option == "token" && hasKey ? "a `key` needs channel `aes` or `des`" : nil
+                hint: option == "token" && hasKey
+                    ? "to use `key`, set `channel` to `aes` or `des`" : nil
             )
         }
         if channel == .https {

@@ -73,7 +73,7 @@ extension VendorSettings {
 
     private static var commonOptionsNote: String {
         let names = commonOptions.map { "`\($0.name)`" }
-        return "The options from \(names[0]) to \(names[names.count - 1]) above are also valid."
+        return "The common options (\(names[0]) to \(names[names.count - 1]) above) are also valid."
     }
 }
 
@@ -318,7 +318,7 @@ extension Settings {
         else { return }
         reading.report(
             reading.place(of: "vendors[\(largest)].concurrent-calls"),
-            "the vendors' `concurrent-calls` are \(sum) together; the maximum is \(most)",
+            "the sum of all vendors' `concurrent-calls` is \(sum); the maximum is \(most)",
             hint: "reduce them: each call takes memory, and the systemd unit limits the memory"
         )
     }
