@@ -18,7 +18,7 @@ struct UpstreamStageTests {
         (.httpStatus(503), .noReachableAuthority, "the upstream returned HTTP status 503"),
         (.broken("rubbish"), .noReachableAuthority, "no upstream answered"),
         (.unreachable("no route"), .networkError, "no upstream could be reached"),
-        (.untrusted("expired"), .networkError, "no upstream could be trusted"),
+        (.untrusted("expired"), .networkError, "no upstream could be authenticated by TLS"),
     ])
     @ServiceLoop
     func `a failure has its reason, is cached for 1 s (RFC 9520), and is shared by waiting clients`(
@@ -207,7 +207,7 @@ struct UpstreamStageTests {
         let answer = try await harness.ask("www.example.org", dnssecOK: true)
         #expect(answer.rcode == .servFail)
         let text = answer.resolution.explanation?.text
-        #expect(text == "too many records together with the CNAME records")
+        #expect(text == "the CNAME chain of the answer is too large")
         #expect(harness.upstream?.asked.map(\.question.name) == ["www.example.org"])
     }
 

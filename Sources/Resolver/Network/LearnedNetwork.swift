@@ -250,7 +250,7 @@ package final class LearnedNetwork {
             let isHeld = route.heldUntil != nil
             learned.upstream.use(
                 isHeld ? [] : servers(route.servers),
-                absence: "link \(route.link) of `\(route.domain.text)` is down"
+                absence: "link \(route.link), which serves `\(route.domain.text)`, is down"
             )
             all[route.domain] = learned
         }

@@ -229,7 +229,7 @@ package final class UpstreamStage {
             return askOthers(
                 pending,
                 than: answered,
-                or: .failure(query, .other, "too many records together with the CNAME records")
+                or: .failure(query, .other, "the CNAME chain of the answer is too large")
             )
         }
         pending.trace?.note("querying upstreams for the alias target \(chain.end)")
@@ -344,7 +344,7 @@ package final class UpstreamStage {
         case .unreachable:
             .failure(query, .networkError, "no upstream could be reached")
         case .untrusted:
-            .failure(query, .networkError, "no upstream could be trusted")
+            .failure(query, .networkError, "no upstream could be authenticated by TLS")
         case .loop:
             .failure(
                 query,

@@ -252,7 +252,7 @@ final class VendorFallback {
             return complete(ResolvedAnswer(nothing, siblings: siblings))
         }
         guard asksUpstreams else {
-            let reason = if case .empty = result { "has an address" } else { "answered" }
+            let reason = if case .empty = result { "returned an address" } else { "answered" }
             let text = "no vendor \(reason), and no upstream is configured for this name"
             return fail(text, isCrowded: vendorsLeft.lacksCall, siblings: result.siblings)
         }
@@ -260,10 +260,11 @@ final class VendorFallback {
             return fail("no vendor answered, and the cached answer is kept")
         }
         if staysEncrypted {
-            let text = "all calls of the vendor are in use"
+            let text =
+                "other clients use all calls of a protected vendor, and no other source is protected"
             return fail(text, isCrowded: true, siblings: result.siblings)
         }
-        let reason = if case .empty = result { "has an address" } else { "answered" }
+        let reason = if case .empty = result { "returned an address" } else { "answered" }
         pending.trace?.note("no vendor \(reason): querying upstreams")
         if upstreamAnswer != nil { combine() } else { askUpstreams() }
     }

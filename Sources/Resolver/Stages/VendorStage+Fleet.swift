@@ -35,7 +35,7 @@ extension VendorStage {
                 guard let reply = fleet.reply(value, to: query.query.question.name) else {
                     return call(vendors, work, completion)
                 }
-                query.trace?.note("fleet: from \(value.machine), \(age) s ago")
+                query.trace?.note("fleet: shared answer from \(value.machine), \(age) s old")
                 statistics.vendors.sharedByVendor[vendor.name, default: 0] += 1
                 completion(result(reply, of: vendor, work, shared: (value.machine, age)))
             case .call(let ticket, let stale):

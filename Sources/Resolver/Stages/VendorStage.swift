@@ -125,7 +125,7 @@ package final class VendorStage {
         else { return completion(.failed) }
         work.vendors.clients = vendors.dropFirst()
         if work.vendors.isCrowded, !vendor.facts.isProtected {
-            query.trace?.note("\(vendor.name): not encrypted, trying the next source")
+            query.trace?.note("\(vendor.name): skipped: only protected sources may get this name")
             return ask(work, completion)
         }
         if passesOver(vendors, work.match) {

@@ -30,7 +30,7 @@ extension DNS64 {
         case .aaaa:
             let addresses = NAT64Prefix.wellKnownAddresses.map(prefix.embed)
             var answer = local(question, addresses.map { .aaaa($0) }, zone: name)
-            answer.explanation = .synthesized("addresses of the NAT64 prefix")
+            answer.explanation = .synthesized("well-known IPv4 addresses in the NAT64 prefix")
             return answer
         default:
             return local(question, [], zone: name)
