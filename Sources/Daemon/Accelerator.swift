@@ -152,8 +152,8 @@ final class Accelerator: ManagedAccelerator {
         }
         return
             "`accelerate.loopback: required` is not tested, because the daemon started with `off`: "
-            + "without Linux 6.6 or the capabilities, the next start would fail; to test, restart "
-            + "with `auto`, then run `httpdnsctl status`"
+            + "if the kernel is older than 6.6, or capabilities are missing, the next start would "
+            + "fail; to test this, set `auto`, restart the daemon, and run `httpdnsctl status`"
     }
 
     private func begin(_ kernel: KernelAnswers) {
@@ -279,7 +279,7 @@ final class Accelerator: ManagedAccelerator {
             status.why = suspensions > 0 ? "`httpdnsctl watch` is running" : "captive portal mode"
         } else if !numbers.families.ipv4, !numbers.families.ipv6 {
             status.state = .off
-            status.why = "`allow` contains neither all of 127.0.0.0/8 nor ::1"
+            status.why = "`allow` must contain all of 127.0.0.0/8, or ::1"
         }
         return status
     }

@@ -41,7 +41,8 @@ extension Daemon {
         case .absent(let source, let error):
             let fault =
                 "cannot use \(source): \(error); if no other CA certificates are installed, all "
-                + "servers over TLS fail: install the CA certificates of the system"
+                + "connections over TLS fail; to correct this, install the CA certificates of the "
+                + "system"
             certificateFaults[source] = fault
             absentCertificates.insert(source)
             logger.error("certificates: \(fault)")

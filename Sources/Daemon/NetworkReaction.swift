@@ -292,7 +292,7 @@ final class NetworkReaction {
             isRenewalLate = true
             let seconds = (instant - clocks.now()).components.seconds + 1
             logger.notice(
-                "cache: the network changes often; the answers are marked stale in \(seconds) s"
+                "cache: the network changes often; answers will be marked stale in \(seconds) s"
             )
             return
         }

@@ -273,7 +273,7 @@ struct CacheFileTests {
         let line = try #require(run.diary.all.first)
         #expect(line.hasPrefix("error: cache: \(path): "))
         #expect(line.contains(", at octet "))
-        #expect(line.hasSuffix("; renamed to \(path).damaged, ignoring it"))
+        #expect(line.hasSuffix("; the file was renamed to \(path).damaged and is ignored"))
         #expect(names(in: folder.path) == ["cache.snapshot.damaged", "cache.snapshot.lock"])
         #expect(try read(path + ".damaged") == octets)
         #expect(run.file.numbers.fault?.contains("at octet") == true)

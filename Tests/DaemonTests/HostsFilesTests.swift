@@ -257,7 +257,7 @@ struct HostsFilesTests {
         #expect(try fixture.addresses(of: "a.lan") == ["192.0.2.1"])
         #expect(try fixture.addresses(of: "ad\(HostsTable.mostNames - 1)") == nil)
         let problem =
-            "the table is full (200000 names), ignoring 2 entries (the first is in \(list))"
+            "the table has its maximum of 200000 names, ignoring 2 entries (the first in \(list))"
         #expect(fixture.problems == [problem])
         #expect(fixture.log.all == ["hosts: \(problem)"])
         _ = try block(10)
@@ -279,7 +279,8 @@ struct HostsFilesTests {
         await fixture.start()
         try await fixture.wait(for: "a.lan", ["192.0.2.1"])
         let problem =
-            "the table is full (400000 addresses), ignoring 2002 entries (the first is in \(list))"
+            "the table has its maximum of 400000 addresses, ignoring 2002 entries (the first in "
+            + "\(list))"
         #expect(fixture.problems == [problem])
         #expect(try fixture.addresses(of: "ad1999")?.count == 199)
     }

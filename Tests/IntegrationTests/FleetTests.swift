@@ -32,7 +32,8 @@ struct FleetTests {
             #expect(entry["ttl-seconds"].int ?? 999 <= 300)
         }
         let live = try fleet.daemons[2].control("explain", "www.example.com", "--live").output
-        #expect(live.contains("fleet: from m1, ") && live.contains("\(redis.port)"), "\(live)")
+        #expect(live.contains("fleet: shared answer from m1, "), "\(live)")
+        #expect(live.contains("\(redis.port)"), "\(live)")
 
         // No value in Redis shows the name of a host or a machine.
         for key in try redis.command("keys", "*").split(separator: "\n").map(String.init)
@@ -289,7 +290,7 @@ struct FleetTests {
         #expect(try fleet.emulator.lookups() == 2)
         #expect(try fleet.daemons[0].control("flush", "--fleet", "www.example.com").status == 0)
         for daemon in fleet.daemons.dropFirst() {
-            try daemon.program.line(with: "fleet: flushed by another machine")
+            try daemon.program.line(with: "fleet: flush by another machine")
             #expect(try daemon.cached("www.example.com").isEmpty)
             #expect(try !daemon.cached("four.example.com").isEmpty)
         }
@@ -309,7 +310,7 @@ struct FleetTests {
             "--soft"
         )
         #expect(soft.status == 0, "\(soft)")
-        try fleet.daemons[0].program.line(with: "fleet: flushed by another machine", number: 1)
+        try fleet.daemons[0].program.line(with: "fleet: flush by another machine", number: 1)
         try fleet.daemons[0].wait("lookup", "four.example.com") { json in
             json["entries"].array.allSatisfy { $0["stale"].bool == true }
         }

@@ -277,7 +277,7 @@ final class CacheFile {
         }
         let consequence =
             fault.map { "cannot rename the file (\($0)), ignoring the file" }
-            ?? "renamed to \(file.file.damagedPath), ignoring it"
+            ?? "the file was renamed to \(file.file.damagedPath) and is ignored"
         logger.error("cache: \(text); \(consequence)")
     }
 

@@ -164,7 +164,7 @@ extension Daemon {
                 storedUpTo: time
             )
             let count = await sweep.finish(clocks)
-            logger.info("fleet: flushed by another machine, cache entries removed: \(count)")
+            logger.info("fleet: flush by another machine, cache entries flushed: \(count)")
         }
     }
 }

@@ -238,7 +238,7 @@ package enum StartError: Error, CustomStringConvertible {
         case .passedElsewhere(let address, let passed):
             "cannot listen on \(address): systemd listens on "
                 + passed.map { "\($0)" }.joined(separator: ", ")
-                + " for this service; to replace them, "
+                + " for this service; to listen on this address instead, "
                 + ServiceUnits.advice(for: address, replaces: true)
         case .passed(let error): "\(error); check the unit httpdnsd.socket"
         case .metrics(let error): "\(error)"
@@ -257,9 +257,9 @@ package enum StartError: Error, CustomStringConvertible {
         case .acceleration(let error):
             "cannot enable acceleration (`accelerate.loopback: required`): \(error)"
         case .accelerationAtStart(let error):
-            "the next start would fail, and this machine would have no DNS: with "
-                + "`accelerate.loopback: required`, the daemon needs acceleration, but at the last "
-                + "start: \(error); correct this, and restart with `auto` before you set `required`"
+            "with `accelerate.loopback: required`, the next start would fail, and this machine would "
+                + "have no DNS: at the last start, acceleration failed (\(error)); correct this, and "
+                + "restart with `auto` before you set `required`"
         case .vendor(let name, let why): "vendor \(name): \(why)"
         case .upstream(let name, let why): "upstream \(name): \(why)"
         case .fleet(let why): "fleet: \(why)"

@@ -217,7 +217,8 @@ struct HostsReading: Sendable {
         guard let first = files.first(where: { $0.leftOut > 0 }) else { return nil }
         let count = files.reduce(0) { $0 + $1.leftOut }
         return table.reachedLimit.map {
-            "the table is full (\($0)), ignoring \(count) entries (the first is in \(first.path))"
+            "the table has its maximum of \($0), ignoring \(count) entries (the first in "
+                + "\(first.path))"
         }
             ?? "\(first.path) has more than \(HostsTable.mostAddresses) addresses for a name, "
             + "ignoring \(count) addresses"

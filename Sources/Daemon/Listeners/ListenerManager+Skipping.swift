@@ -21,7 +21,9 @@ extension ListenerManager {
 
     func warning(of fault: SocketError, at address: SocketAddress) -> String {
         let command = ServiceUnits.statusCommand(for: address)
-        let hint = fault.isAddressMissing ? "" : " (if systemd opens this port: `\(command)`)"
-        return "not listening on \(address): \(fault)\(hint), ignoring"
+        let hint =
+            fault.isAddressMissing
+            ? "" : "; if a socket unit opens this port, `\(command)` shows the cause"
+        return "not listening on \(address): \(fault), ignoring this address\(hint)"
     }
 }

@@ -300,7 +300,7 @@ final class ListenerManager {
         for place in lost {
             let address = place.wanted
             logger.warning(
-                "listener \(address): the interface was deleted, answering when it exists again",
+                "listener \(address): the interface was deleted; waiting until it exists again",
                 metadata: ["listener": "\(address)"]
             )
             end(place)
