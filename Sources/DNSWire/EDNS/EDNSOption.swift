@@ -102,7 +102,10 @@ extension EDNSOption {
         switch self {
         case .cookie(let client, let server):
             precondition(client.count == 8, "a client cookie has 8 octets")
-            precondition(server.isEmpty || 8...32 ~= server.count, "a server cookie has 8 to 32")
+            precondition(
+                server.isEmpty || 8...32 ~= server.count,
+                "a server cookie has 8 to 32 octets"
+            )
             octets.append(contentsOf: client)
             octets.append(contentsOf: server)
         case .keepalive(let timeout): if let timeout { octets.append(bigEndian: timeout) }

@@ -194,6 +194,6 @@ final class RedisConnection {
         guard case .error(let text) = reply, let password else { return reply }
         guard Array(text.utf8).contains(password().prefix(8)) else { return reply }
         let code = text.prefix { $0 != " " }
-        return .error("\(code) (text of the server hidden: it contains the password)")
+        return .error("\(code) (the rest is hidden, because it contains the password)")
     }
 }

@@ -135,7 +135,10 @@ struct DNSJSONOptions: ParsableArguments {
     var jsonRequireKey = false
 
     @Option(
-        help: .init("request: 1 unit per call; alidns: 5 units per HTTPS call.", valueName: "rule")
+        help: .init(
+            "Units per call: always 1 (request), or 5 over HTTPS (alidns).",
+            valueName: "rule"
+        )
     )
     var jsonBilling = DNSJSON.Billing.request
 
