@@ -55,7 +55,7 @@ struct ControlTests {
         try harness.daemon.stop()
     }
 
-    @Test("without a usable control socket, the daemon starts, answers, and retries to open it")
+    @Test("if the directory of the control socket is missing, the daemon opens the socket later")
     func unusableSocket() throws {
         let scratch = try Scratch()
         let directory = scratch.file("missing")
@@ -89,7 +89,7 @@ struct ControlTests {
         #expect(end.errors.contains("\(first.socket): another process listens there"))
     }
 
-    @Test("version lists the libraries, and stats prints text")
+    @Test("`version` lists the libraries, and `stats` without `--json` lists the vendors")
     func version() throws {
         let harness = try ProgramHarness()
         let version = try JSON(harness.daemon.control("version", "--json").output)
@@ -132,7 +132,7 @@ struct ControlTests {
         try daemon.stop()
     }
 
-    @Test("lookup shows cached entries without traffic, or exits with 1")
+    @Test("`lookup` shows cached entries without vendor calls, and exits with 1 if there are none")
     func lookup() throws {
         let harness = try filled()
         let daemon = harness.daemon

@@ -123,7 +123,7 @@ struct FaultTests {
         try harness.daemon.stop()
     }
 
-    @Test("the cases contain every fault in the emulator's help")
+    @Test("the tests cover every fault that the emulator's help lists")
     func complete() throws {
         let manual = try run(Product.emulator, ["--help"]).output
         let part = try #require(manual.components(separatedBy: "FAULTS\n").last)

@@ -67,7 +67,9 @@ struct MetricsTests {
         return start + line.components(separatedBy: "served at \(start)")[1]
     }
 
-    @Test("the client library of Prometheus reads both formats, over TCP and the Unix socket")
+    @Test(
+        "the Prometheus library reads Prometheus and OpenMetrics text, over TCP and a Unix socket"
+    )
     func live() throws {
         let scratch = try Scratch()
         let path = scratch.file("metrics.sock")
@@ -250,9 +252,7 @@ struct MetricsTests {
         try daemon.stop()
     }
 
-    @Test(
-        "if a metrics address is in use, the daemon serves the other addresses; a reload succeeds"
-    )
+    @Test("even if a metrics address is in use, other addresses are served and a reload succeeds")
     func taken() throws {
         let foreign = try Socket(.stream, bound: true)
         try foreign.listen()

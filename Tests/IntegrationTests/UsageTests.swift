@@ -81,9 +81,7 @@ struct UsageTests {
         try second.stop()
     }
 
-    @Test(
-        "with two daemons, faults and kill -9, the bill exceeds neither the counts nor the budget"
-    )
+    @Test("two daemons count at least the billed units and obey the budget, even after kill -9")
     func bounds() throws {
         let (emulator, scratch) = (try TestEmulator(zone: Self.zone), try Scratch())
         let limit = 501

@@ -83,7 +83,7 @@ struct FailoverTests {
             ]
         } + [Case("another key", .otherKey, of: .sealed, next: 20, billed: 2)]
 
-    @Test("the vendor's next server is called after a failure, or after 300 ms", arguments: cases)
+    @Test("if a server fails, or does not answer within 300 ms, the vendor's next server is called", arguments: cases)
     @ServiceLoop
     private func nextServer(_ example: Case) async throws {
         let account = example.account.rawValue
@@ -108,7 +108,7 @@ struct FailoverTests {
         )
     }
 
-    @Test("if a route has only one vendor and no fallback, an unresponsive vendor is still called")
+    @Test("an unresponsive vendor is called again if its route has no other vendor and no fallback")
     @ServiceLoop
     func onlySilence() async throws {
         let harness = try ResolverHarness(.tencent, servers: 1, fallsBack: false) {
@@ -203,7 +203,9 @@ struct FailoverTests {
         )
     }
 
-    @Test("if two clients query a name, the limit of one of them does not prevent the vendor call")
+    @Test(
+        "if a name waits because of one client's limit, a query of another client starts the call"
+    )
     @ServiceLoop
     func joined() async throws {
         let harness = try ResolverHarness(
@@ -240,7 +242,7 @@ struct FailoverTests {
         #expect(sources == ["alibaba/192.0.2.31:443"])
     }
 
-    @Test("a name that waits too long for a call to the first vendor goes to the next vendor")
+    @Test("if the first vendor's call limit delays a name too long, the next vendor is called")
     @ServiceLoop
     func queuedName() async throws {
         let harness = try ResolverHarness(
@@ -263,7 +265,7 @@ struct FailoverTests {
         #expect(!harness.asked.contains { $0.whom.hasPrefix("upstream") })
     }
 
-    @Test("all vendors together have at most 3 s, even if the next vendor starts later")
+    @Test("two vendors together have 3 s for a query, even if the second is called only after 1 s")
     @ServiceLoop
     func end() async throws {
         let harness = try ResolverHarness(

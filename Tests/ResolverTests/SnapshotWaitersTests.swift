@@ -51,7 +51,7 @@ struct SnapshotWaitersTests {
         )
     }
 
-    @Test("if a stale answer is loaded within 300 ms, the client gets this answer after 300 ms")
+    @Test("even if a stale answer is loaded earlier, the client gets this answer only after 300 ms")
     @ServiceLoop
     func loadedSoon() async throws {
         let harness = try await harness()
@@ -119,7 +119,7 @@ struct SnapshotWaitersTests {
         #expect(harness.cached("four.example.com") == ["A 0"])
     }
 
-    @Test("a client gets a vendor's answer before a stale answer of the snapshot")
+    @Test("if a vendor answers within 300 ms, the client does not get the snapshot's stale answer")
     @ServiceLoop
     func better() async throws {
         let harness = try await harness(fault: .slow(.milliseconds(200)))
