@@ -5,9 +5,7 @@ import Testing
 
 @Suite("Numbers that identify answer sources")
 struct AnswerSourceTests {
-    @Test(
-        "if no number is left, all further sources share one number, which counts as unprotected"
-    )
+    @Test("if all numbers are used, further sources share one number, and count as unprotected")
     func exhausted() {
         let origins = AnswerSourceRegistry()
         let first = origins.number("network/udp://192.0.2.1")

@@ -119,14 +119,14 @@ struct ClientShareTests {
         await expectVendor(harness)
     }
 
-    @Test("if a client's limit prevents the vendor call, the upstream's early answer is not cached")
+    @Test("if a client's limit prevents the vendor call, an early fallback's answer is not cached")
     func early() async throws {
         let harness = try harness(.sealed, fallbackAfter: .milliseconds(400))
         #expect(try await attack(harness, for: .milliseconds(850)) == ["upstream"])
         await expectVendor(harness)
     }
 
-    @Test("a client that sends its query after the early fallback began gets a vendor's answer")
+    @Test("during an early fallback for one client, another client gets the vendor's answer")
     func joinsEarlyFallback() async throws {
         let upstream = ScriptedUpstream(after: .milliseconds(150))
         let harness = try harness(.sealed, upstream: upstream, fallbackAfter: .milliseconds(400))
@@ -135,7 +135,7 @@ struct ClientShareTests {
         await expectVendor(harness)
     }
 
-    @Test("a client that joins a query shortly before the query ends gets a vendor's answer")
+    @Test("a second client that joins a query 10 ms before its end gets the vendor's answer")
     func joinsLate() async throws {
         let harness = try harness()
         #expect(try await attack(harness, for: .milliseconds(2_990)) == [])
@@ -143,7 +143,7 @@ struct ClientShareTests {
     }
 
     @Test(
-        "the next vendor's answer is cached, unless only the first vendor is encrypted",
+        "in place of a protected vendor's answer, only a protected vendor's answer is cached",
         arguments: [(.tencent, true), (.sealed, false)] as [(Account, Bool)]
     )
     func nextVendor(_ next: Account, isCached: Bool) async throws {
@@ -153,9 +153,7 @@ struct ClientShareTests {
         if !isCached { await expectVendor(harness) }
     }
 
-    @Test(
-        "if a vendor is not called and the next has no address, the fallback's answer is not cached"
-    )
+    @Test("if a limit prevents the first vendor call, the fallback's answer is not cached")
     func emptyNextVendor() async throws {
         let harness = try harness(next: .tencent)
         harness.zone["www.example.com"] = Known()
@@ -173,7 +171,7 @@ struct ClientShareTests {
         await expectVendor(harness)
     }
 
-    @Test("if a client's limit prevents a vendor call, NODATA for the other family is not cached")
+    @Test("if a client's limit prevents a vendor call, NODATA from the next vendor is not cached")
     func halfEmptyNextVendor() async throws {
         let harness = try harness(.tencent, next: .alibaba)
         harness.zone["www.example.com"] = Known(v4: ["192.0.2.101"])

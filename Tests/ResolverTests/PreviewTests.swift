@@ -111,7 +111,9 @@ struct PreviewTests {
         #expect(preview(harness, "www.example.com").hit?.hits == 1)
     }
 
-    @Test("a preview has the delay of a stale answer: 300 ms, or none while a failure is cached")
+    @Test(
+        "a stale answer in a preview has a delay of 300 ms, or no delay while a failure is cached"
+    )
     @ServiceLoop
     func stale() async throws {
         let harness = try ResolverHarness(.tencent, upstream: nil)
@@ -130,7 +132,9 @@ struct PreviewTests {
         #expect(!decision.asks)
     }
 
-    @Test("a preview predicts no call while an equal query is pending, or after an empty reply")
+    @Test(
+        "a preview predicts no vendor call for a pending query, or after the vendor had no address"
+    )
     @ServiceLoop
     func underWay() async throws {
         let harness = try harness()

@@ -50,7 +50,7 @@ struct SubstituteTests {
     }
 
     @Test(
-        "while other clients use all calls to the vendor, no name goes to plain DNS",
+        "while other clients use up a vendor's call limit, no name is sent to plain upstreams",
         arguments: [false, true]
     )
     func crowded(isProven: Bool) async throws {
@@ -66,7 +66,9 @@ struct SubstituteTests {
         #expect(harness.upstream?.asked.contains { $0.question.name == Self.target } == false)
     }
 
-    @Test("while other clients use all calls to a slow vendor, no name goes to plain upstreams")
+    @Test(
+        "while other clients use up a slow vendor's call limit, no name is sent to plain upstreams"
+    )
     func crowdedAndSlow() async throws {
         let harness = try ResolverHarness(
             .json,
@@ -86,7 +88,7 @@ struct SubstituteTests {
         #expect(harness.upstream?.asked.isEmpty == true)
     }
 
-    @Test("while clients use all calls to an encrypted vendor, no name goes to a plain vendor")
+    @Test("while clients use up a protected vendor's call limit, no unprotected vendor gets a name")
     func plainVendor() async throws {
         let harness = try ResolverHarness(.json, .sealed) { $0.concurrentCalls = 2 }
         try crowd(harness, isProven: true)
@@ -116,7 +118,7 @@ struct SubstituteTests {
         }
     }
 
-    @Test("if the next vendor has no address, even a repeated query does not go to plain upstreams")
+    @Test("if the next vendor has no address, plain upstreams get no query, even on a repetition")
     func repeatedQuery() async throws {
         let harness = try ResolverHarness(.json, .tencent) { $0.concurrentCalls = 2 }
         harness.zone["www.example.com"] = Known()
@@ -150,7 +152,7 @@ struct SubstituteTests {
         #expect(calls(of: harness.vendors[1]) == 1)
     }
 
-    @Test("while other clients use all calls, NXDOMAIN of the next vendor is cached for only 5 s")
+    @Test("while other clients use up the call limit, the next vendor's NXDOMAIN is cached for 5 s")
     func denied() async throws {
         let harness = try ResolverHarness(.tencent, .json) { $0.concurrentCalls = 2 }
         harness.zone["www.example.com"] = nil
@@ -196,7 +198,9 @@ struct SubstituteTests {
         #expect(entry() == nil, sourceLocation: sourceLocation)
     }
 
-    @Test("a plain upstream's HTTPS answer with a removed hint is never used as a stale answer")
+    @Test(
+        "after removal of a hint, a plain upstream's HTTPS answer is never used as a stale answer"
+    )
     func hints() async throws {
         let harness = try harness(answers: AnswerPolicy()) { (message) throws(UpstreamError) in
             message.answers = [.https(Self.target, hint: [198, 51, 100, 1])]
@@ -228,7 +232,7 @@ struct SubstituteTests {
     }
 
     @Test(
-        "a substitute with a removed private address is never used as a stale answer",
+        "after removal of a private address, a substitute is never used as a stale answer",
         arguments: [[0x0A00_0001, 0xC000_0201], [0x0A00_0001]] as [[UInt32]]
     )
     func rebinding(_ addresses: [UInt32]) async throws {
@@ -277,7 +281,7 @@ struct SubstituteTests {
         await expectNoStaleAnswer(harness, Question(name: name, type: .aaaa), after: 60)
     }
 
-    @Test("a substitute with a removed IPv4-mapped address is never used as a stale answer")
+    @Test("after removal of an IPv4-mapped address, a substitute is never used as a stale answer")
     func mapped() async throws {
         let name: Name = "www.example.org"
         let harness = try harness(answers: Self.synthesis, nat64: true) {
@@ -290,7 +294,7 @@ struct SubstituteTests {
         await expectNoStaleAnswer(harness, Question(name: name, type: .aaaa), after: 60)
     }
 
-    @Test("synthesized AAAA records that replace a SERVFAIL with lifetime 0 are not cached")
+    @Test("if the AAAA query fails because of a limit, the synthesized AAAA records are not cached")
     func notCached() async throws {
         let name: Name = "www.example.org"
         let harness = try ResolverHarness(
@@ -323,7 +327,7 @@ struct SubstituteTests {
     // MARK: - Queries
 
     @Test(
-        "without a fallback, an unproven client gets a failure, in the form of a truncated reply",
+        "without a fallback, an unproven client's query that gets no call fails with `isCrowded`",
         arguments: [Account.json, .sealed],
         [false, true]
     )
@@ -343,7 +347,7 @@ struct SubstituteTests {
         #expect(harness.kept(Self.target).isEmpty)
     }
 
-    @Test("if an A query fails because its name must not go to plain sources, AAAA is still cached")
+    @Test("if A fails because plain upstreams must not get the name, the vendor's AAAA is cached")
     func otherFamily() async throws {
         let harness = try ResolverHarness(.json, .tencent) { $0.concurrentCalls = 2 }
         harness.zone["www.example.com"] = Known(v4: ["192.168.0.1"], v6: ["2001:db8::101"])
