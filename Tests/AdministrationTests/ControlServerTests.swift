@@ -53,7 +53,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a call with `more` gets a reply for each result")
+    @Test("a `Resolve` or `Dump` call with `more` gets one reply per result")
     @ServiceLoop
     func parts() async throws {
         let live = try await LiveServer.start()
@@ -78,7 +78,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a call with `more` gets replies until the client disconnects")
+    @Test("a `Stats` call with `more` gets replies until the client disconnects")
     @ServiceLoop
     func stream() async throws {
         let live = try await LiveServer.start()
@@ -319,7 +319,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("above the limit, the server rejects new clients until a client disconnects")
+    @Test("at the limit of connections, the server rejects new clients until a client disconnects")
     @ServiceLoop
     func tooMany() async throws {
         var limits = LiveServer.timeless

@@ -57,7 +57,7 @@ struct ManagementQueueTests {
         #expect(!isOnLoop)
     }
 
-    @Test("metrics requests that wait share the report of the next scrape")
+    @Test("metrics requests that wait at the same time share one report")
     @ServiceLoop
     func scrapes() async {
         let clock = TestClock()

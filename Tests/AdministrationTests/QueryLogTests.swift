@@ -65,7 +65,7 @@ struct QueryLogTests {
         #expect(diary.all.count == 3)
     }
 
-    @Test("the query log counts the queries that it misses, and logs their count")
+    @Test("if queries arrive too fast, the query log counts and reports the queries that it omits")
     @ServiceLoop
     func tooMany() async throws {
         let log = log()

@@ -36,9 +36,7 @@ struct ResolvConfTests {
         return try body(root.path)
     }
 
-    @Test(
-        "a wildcard listener matches nameservers that are addresses of this machine, but no others"
-    )
+    @Test("a wildcard listener matches a nameserver only if the nameserver is a local address")
     func wildcard() throws {
         func pointsHere(_ server: String) throws -> Bool? {
             try found(["etc/resolv.conf": "nameserver \(server)\n"], listening: "0.0.0.0:53")
@@ -60,7 +58,7 @@ struct ResolvConfTests {
         #expect(try found(files).pointsHere == false)
     }
 
-    @Test("resolv.conf points to the daemon if its nameserver is the daemon")
+    @Test("resolv.conf points to the daemon if the file's nameserver is the daemon's address")
     func plain() throws {
         let here = try found(["etc/resolv.conf": "nameserver 127.0.0.1\n"])
         #expect(here.pointsHere == true && here.nameservers == ["127.0.0.1"])

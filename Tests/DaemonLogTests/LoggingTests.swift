@@ -265,7 +265,7 @@ struct LogSinkTests {
         #expect(log.droppedLines == 3)
     }
 
-    @Test("after a critical line, the log prints the lines that its level has suppressed")
+    @Test("after a critical line, the log also prints earlier lines that the log level suppressed")
     func fatal() {
         let harness = Harness()
         harness.logger.debug("before")

@@ -36,7 +36,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "NODATA for one family has the TTL of the other family's addresses, within `negative-ttl`",
+        "if a name has only A records, NODATA for AAAA has their TTL, within `negative-ttl`",
         arguments: [(1, 5), (200, 200), (86_400, 300)] as [(UInt32, UInt32)]
     )
     @ServiceLoop
@@ -93,7 +93,7 @@ struct AnswerTests {
         #expect(harness.asked.count { $0.whom.hasPrefix("alibaba") } == 2)
     }
 
-    @Test("an AAAA query skips a vendor without A addresses, but not a vendor that failed for A")
+    @Test("after an A query, AAAA skips a vendor without addresses, but not a vendor that failed")
     @ServiceLoop
     func rememberedOfTheSecond() async throws {
         let harness = try ResolverHarness(.tencent, .alibaba)

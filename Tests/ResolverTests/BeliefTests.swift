@@ -136,7 +136,7 @@ struct BeliefTests {
     }
 
     @Test(
-        "a query that vendors cannot resolve goes to the upstream, and not to the vendor",
+        "the vendor gets only A and AAAA queries for host names of its route",
         arguments: [
             ("www.example.com", RecordType.https), ("www.example.com", .mx),
             ("www.example.com", .txt), ("www.example.com", .ptr),

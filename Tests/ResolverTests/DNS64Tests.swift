@@ -38,7 +38,7 @@ struct DNS64Tests {
         #expect(harness.vendors[0].statistics.tries == 8)
     }
 
-    @Test("the CNAME that DNS64 creates for a stale PTR record is stale, and is not cached")
+    @Test("if a PTR record is stale, the reply with the CNAME of DNS64 has EDE 3 and is not cached")
     @ServiceLoop
     func stalePointer() async throws {
         var answers = AnswerPolicy()
@@ -66,7 +66,9 @@ struct DNS64Tests {
         #expect(harness.kept(outer) == [])
     }
 
-    @Test("if a client's limit prevents the A query of DNS64, other clients get AAAA records")
+    @Test(
+        "if DNS64 cannot send the A query for one client, the other client still gets AAAA records"
+    )
     @ServiceLoop
     func limit() async throws {
         let harness = try limitedHarness()

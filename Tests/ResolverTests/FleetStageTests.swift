@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Vendor calls with a fleet")
 struct FleetStageTests {
-    @Test("a query that is evicted while it waits for another machine causes no vendor call")
+    @Test("a query that is evicted while it waits for the Redis server causes no vendor call")
     @ServiceLoop
     func eviction() async throws {
         #expect(RedisCodec.load() == nil)

@@ -55,7 +55,9 @@ struct NetworkPlanTests {
         #expect(Self.hosts(plan.servers) == ["198.51.100.1"])
     }
 
-    @Test("for 5 s after a VPN with `~.` went down, other links get no names outside their domains")
+    @Test(
+        "for 5 s after a VPN with `~.` went down, other links get only names in their own domains"
+    )
     func heldNames() throws {
         var plan = NetworkPlan()
         let ether = try Self.link("eth0", "192.0.2.1")
@@ -146,7 +148,7 @@ struct NetworkPlanTests {
         #expect(outcome.domains == [Self.corp])
     }
 
-    @Test("a domain that moves to another link is not held")
+    @Test("if a new link replaces a link and has the same domain, the domain is not held")
     func moved() throws {
         var plan = NetworkPlan()
         _ = plan.use(

@@ -391,7 +391,9 @@ struct ReloadInvalidationTests {
         }
     }
 
-    @Test("from a snapshot without digests, answers that depend on vendors are not restored")
+    @Test(
+        "from a snapshot without settings digests, answers that depend on vendors are not restored"
+    )
     @ServiceLoop
     func earlierVersion() throws {
         let fixture = Fixture()
@@ -404,7 +406,7 @@ struct ReloadInvalidationTests {
 
     private static let inside = IPv4Address(value: 0xC0A8_0107)
 
-    @Test("after a route lost its own upstreams, a restart does not restore private addresses")
+    @Test("if a route lost its `upstreams`, a restart does not restore their private addresses")
     @ServiceLoop
     func privateRoute() throws {
         let fixture = Fixture()
@@ -421,7 +423,7 @@ struct ReloadInvalidationTests {
         #expect(try fixture.restored(file, side, same: []) == ["www.example.com A"])
     }
 
-    @Test("without `private-answers`, a restart does not restore vendors' private addresses")
+    @Test("without `private-answers: allow`, a restart does not restore vendors' private addresses")
     @ServiceLoop
     func privateVendor() throws {
         let fixture = Fixture()
@@ -590,7 +592,7 @@ struct ReloadInvalidationTests {
         withExtendedLifetime((first, third)) {}
     }
 
-    @Test("after a reload, refreshes from before the reload count against the new limit per minute")
+    @Test("refreshes before a reload count against the limit per minute after the reload")
     func window() {
         let start = Clock.now
         /// Returns the elements of `seconds` at which the new `limit` allows a refresh.

@@ -212,7 +212,7 @@ struct UpstreamStageTests {
     }
 
     @Test(
-        "a CNAME loop is reported in the EDE, except if a limit was reached or a server is missing",
+        "the EDE reports a CNAME loop, unless the other upstream is at a limit or has no server",
         arguments: [
             (.exhausted("no socket"), "too many queries in flight", false),
             (.noServer("no server"), "no server", false),
@@ -250,7 +250,7 @@ struct UpstreamStageTests {
         #expect(harness.cached(name).isEmpty == !isCached)
     }
 
-    @Test("the stage releases a server that the network removes during a query for an alias target")
+    @Test("a server that is removed during a query for an alias target is released afterwards")
     @ServiceLoop
     func forgottenServer() async throws {
         let upstream = Self.alias(with: [])
