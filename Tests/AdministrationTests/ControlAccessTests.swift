@@ -15,9 +15,7 @@ struct ControlAccessTests {
         StreamConnection.Credentials(pid: 1, uid: uid, gid: gid)
     }
 
-    @Test(
-        "mode 0660 permits changes by all peers; 0666 only by root and the socket's owner and group"
-    )
+    @Test("even with mode 0666, only root and the socket's owner and group may make changes")
     func rule() {
         let closed = ControlAccess(mode: 0o660, group: 50, owner: 100)
         #expect(closed.mayChange(peer(uid: 1000, gid: 1000)))

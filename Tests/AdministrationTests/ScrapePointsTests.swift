@@ -85,7 +85,7 @@ struct ScrapePointsTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("a metrics address of an absent interface is a problem in status, but not an error")
+    @Test("a metrics address that no interface has is shown in `status`, but is not an error")
     func absentInterface() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let address = try #require(SocketAddress("[fe80::7%nosuch0]:9353"))

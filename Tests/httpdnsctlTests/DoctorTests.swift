@@ -31,7 +31,7 @@ struct DoctorTests {
         if !isWrong { #expect(findings.allSatisfy { $0.fix == nil }) }
     }
 
-    @Test("doctor reports no finding for an nscd without a hosts cache")
+    @Test("if nscd does not cache hosts, doctor has no finding for nscd")
     func quiet() {
         var machine = Fixture.healthy
         machine.processes = ["nscd"]
@@ -151,7 +151,7 @@ struct DoctorTests {
         #expect(Gatherer.settings(of: commandLine) == file)
     }
 
-    @Test("with `--root` of a directory, doctor sends no DNS query")
+    @Test("`doctor --root DIR` checks the files in DIR, and sends no DNS query")
     func directory() throws {
         let root = try FakeRoot()
         try root.write("nameserver 192.0.2.1\n", to: "/etc/resolv.conf")

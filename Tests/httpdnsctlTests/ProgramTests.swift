@@ -214,7 +214,7 @@ struct ProgramTests {
         #expect(run.errors.hasSuffix("httpdnsctl: the settings have errors\n"), "\(run.errors)")
     }
 
-    @Test("every verb exits with 0 and prints its rendered reply")
+    @Test("every verb exits with 0 and prints the daemon's reply as text")
     func verbs() async throws {
         let daemon = try daemon()
         defer { daemon.stop() }
@@ -303,7 +303,7 @@ struct ProgramTests {
         #expect(run.output == expected)
     }
 
-    @Test("--json prints the reply with sorted keys, also keys that the program does not know")
+    @Test("--json prints keys in sorted order, including keys that the program does not know")
     func json() async throws {
         let daemon = try ScriptedDaemon { _ in
             .octets(Array(#"{"parameters":{"removed":3,"b-new":{"z":1,"a":"\u009b"}}}"#.utf8) + [0])
@@ -409,7 +409,7 @@ struct ProgramTests {
         #expect(failure?.hint?.hasPrefix("the call may have taken effect") == true)
     }
 
-    @Test("a stream ends with an error if a hung daemon sends no first reply")
+    @Test("if the daemon sends no first reply in time, a stream ends with an error")
     func hungStream() throws {
         let release = DispatchSemaphore(value: 0)
         let daemon = try ScriptedDaemon { _ in
@@ -581,7 +581,7 @@ struct ProgramTests {
     }
 
     @Test(
-        "a completion script has the fixed lists, and calls httpdnsctl for other values",
+        "a completion script contains fixed values, and calls httpdnsctl for all other values",
         arguments: ["bash", "zsh", "fish"]
     )
     func completions(_ shell: String) async throws {

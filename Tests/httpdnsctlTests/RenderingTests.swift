@@ -74,7 +74,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("status and stats show the cache snapshot, and each shows the snapshot's error once")
+    @Test("`status` and `stats` show the cache snapshot; each shows a write error only once")
     func snapshot() {
         var status = StatusReply(state: .ready, version: "0.1.0", pid: 1, uptimeSeconds: 0)
         status.cache.snapshot = SnapshotStatus(path: "/var/lib/httpdnsd/cache.snapshot")
@@ -185,7 +185,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("`top` prints tables, with reasons for fallbacks")
+    @Test("`top` prints tables; the table of fallbacks counts each reason")
     func counts() {
         let plain = Palette(isEnabled: false)
         #expect(
@@ -293,7 +293,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("explain shows if a refresh or a query after the TTL will start the next resolution")
+    @Test("explain shows whether a refresh or a client's query will start the next resolution")
     func renewed() {
         var reply = Samples.foretold
         reply.cost.nextSeconds = 1
@@ -380,7 +380,7 @@ struct RenderingTests {
         #expect(BillText.render(reply, plain).contains("timed out\n"))
     }
 
-    @Test("prove shows the cost, each step, and the expectation if a step differs")
+    @Test("prove shows the cost, each step, and the expected result of a step that did not agree")
     func proved() throws {
         #expect(
             ProveText.plan(Samples.proved)

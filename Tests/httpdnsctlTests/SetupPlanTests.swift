@@ -196,7 +196,7 @@ struct SetupPlanTests {
     }
 
     @Test(
-        "setup detects the manager of resolv.conf by the link, the first comments and other files",
+        "setup detects the manager of resolv.conf from its link target, comments and other files",
         arguments: MachineSample.all + MachineSample.leftovers
     )
     func owner(_ sample: MachineSample) {
@@ -204,7 +204,7 @@ struct SetupPlanTests {
     }
 
     @Test(
-        "for the same facts, setup makes the same plan, which has the daemon's address",
+        "for each kind of machine, the plan is reproducible and sets the daemon's address",
         arguments: MachineSample.all
     )
     func points(_ sample: MachineSample) {
@@ -337,7 +337,9 @@ struct SetupPlanTests {
         #expect(plan.obstacles.count == 1)
     }
 
-    @Test("if a link of systemd-resolved gets all names, programs use the daemon directly")
+    @Test(
+        "if a link has the domain `~.`, setup points programs to the daemon, not systemd-resolved"
+    )
     func greedyLinks() throws {
         let output =
             "Global: ~.\nLink 2 (eth0): lan ~.\nLink 3 (a (b)): ~a.example\nLink 4 (wg0):\n"
@@ -366,7 +368,7 @@ struct SetupPlanTests {
         }
     }
 
-    @Test("if systemd-resolved requires TLS, setup keeps this option, and programs bypass the stub")
+    @Test("if `DNSOverTLS=yes` is set, setup does not change it, and points programs to the daemon")
     func strict() throws {
         var facts = MachineSample.all[0].facts
         facts.resolvedSettings = ResolvedSettings("[Resolve]\nDNS=192.0.2.9\nDNSOverTLS=yes\n")
@@ -423,7 +425,7 @@ struct SetupPlanTests {
         #expect(try text(plan, ResolverFacts.Paths.resolvedDropIn).contains("DNS=127.0.0.1:5353\n"))
     }
 
-    @Test("a port other than 53 is an obstacle in resolv.conf, even with --force")
+    @Test("for resolv.conf, setup rejects a port other than 53, even with --force")
     func port() throws {
         let servers = [try #require(ServerAddress("[::1]:5353"))]
         let plan = SetupPlan(for: MachineSample.all[11].facts, servers: servers)
@@ -466,7 +468,7 @@ struct SetupPlanTests {
         #expect(other.commands.isEmpty)
     }
 
-    @Test("at each start, Debian's resolvconf gets a record that precedes the records of DHCP")
+    @Test("with Debian's resolvconf, each start adds a record that precedes the records of DHCP")
     func resolvconf() throws {
         var facts = MachineSample.all[6].facts
         facts.present.insert(ResolverFacts.Paths.systemd)
@@ -526,7 +528,7 @@ struct SetupPlanTests {
         #expect(outcome?.status == 0, "\(outcome?.output ?? "no sh")")
     }
 
-    @Test("the hook of dhcpcd replaces the command resolvconf, and saves the servers of each lease")
+    @Test("dhcpcd's hook defines `resolvconf` as a function that saves the servers of each lease")
     func dhcpcdHook() throws {
         let root = try SetupMachineTests.root("dhcpcd")
         let plan = try root.plan()
@@ -540,7 +542,7 @@ struct SetupPlanTests {
         #expect(!root.tree.exists(file))
     }
 
-    @Test("a repeated setup keeps the servers that systemd-resolved has lost since the first setup")
+    @Test("a repeated setup keeps the hook of dhclient after systemd-resolved has lost its servers")
     func repeatedBesideDHCPClient() throws {
         let root = try FakeRoot()
         let file = "/run/systemd/resolve/stub-resolv.conf"

@@ -13,7 +13,7 @@ struct UnitsTests {
     )
     func counts(_ value: Int, _ text: String) { #expect(Units.count(value) == text) }
 
-    @Test("only a count of 1 has the singular")
+    @Test("a noun is singular only after a count of 1")
     func plural() {
         #expect(Units.count(1, "entry", "entries") == "1 entry")
         #expect(Units.count(0, "entry", "entries") == "0 entries")
@@ -49,7 +49,7 @@ struct UnitsTests {
     func seconds(_ value: Int, _ text: String) { #expect(Units.seconds(value) == text) }
 
     @Test(
-        "a decimal is rounded; a value that cannot be shown is a hyphen",
+        "a decimal is rounded; infinity, NaN and too large values are shown as a hyphen",
         arguments: [
             (0, 1, "0.0"), (0.05, 1, "0.1"), (-0.25, 2, "-0.25"), (12.345, 0, "12"),
             (.infinity, 1, "-"), (.nan, 1, "-"), (1e300, 1, "-"),
@@ -59,7 +59,7 @@ struct UnitsTests {
         #expect(Units.decimal(value, digits: digits) == text)
     }
 
-    @Test("a share of a total of 0 is shown as a hyphen")
+    @Test("if the total is 0, the percentage is shown as a hyphen")
     func percent() {
         #expect(Units.percent(1, of: 3) == "33.3 %")
         #expect(Units.percent(0, of: 0) == "-")
