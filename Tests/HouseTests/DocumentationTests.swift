@@ -175,7 +175,7 @@ struct MemoryLimitTests {
         return try #require(found.first.flatMap { Int($0[1]) })
     }
 
-    @Test("the memory limits of the systemd units exceed the sums in docs/reliability.md")
+    @Test("each memory limit of the systemd units exceeds the total in docs/reliability.md")
     func sum() throws {
         let page = try Repository.text("docs/reliability.md")
         let part = try #require(page.matches(of: #"(?s)^## Memory limits\n(.*?)^## "#).first)[1]

@@ -186,9 +186,7 @@ struct InstallTests {
         #expect(check.map { $0[1] } == [#""$config""#])
     }
 
-    @Test(
-        "the script makes a copy of an edited unit before the script replaces or removes the unit"
-    )
+    @Test("before the script replaces or removes an edited unit, it saves a copy of the unit")
     func editedUnits() throws {
         let tree = try Tree()
         let units = "etc/systemd/system"
@@ -230,7 +228,7 @@ struct InstallTests {
         #expect(try tree.text(service + ".before-install") == edited)
     }
 
-    @Test("the script neither replaces, copies nor removes a masked unit")
+    @Test("the script does not change or copy a masked unit")
     func maskedUnits() throws {
         let tree = try Tree()
         let unit = "etc/systemd/system/httpdnsd-ipv6.socket"
@@ -301,7 +299,7 @@ struct InstallTests {
         #expect(try !Repository.text("debian/httpdnsd.install").contains("etc/"))
     }
 
-    @Test("the sections of README.md that the scripts name exist")
+    @Test("every section of README.md that a script mentions exists")
     func citations() throws {
         let readme = try Repository.text("README.md")
         for script in ["install", "package-deb", "setup", "demo"] {
@@ -422,7 +420,7 @@ struct UnitTests {
         #expect(run.code == 0 && last.contains("Overall exposure level"), "\(last)\(run.errors)")
     }
 
-    @Test("an error that a restart of the daemon cannot fix stops the socket units")
+    @Test("if a restart cannot fix an error, the service also stops the socket units")
     func wrongSettings() throws {
         let unit = try Repository.text("systemd/httpdnsd.service")
         #expect(unit.contains("\nRestartPreventExitStatus=2 78 243\n"))

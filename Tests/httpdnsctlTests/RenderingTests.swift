@@ -628,7 +628,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("stats shows the billable calls for names without a route as health probes")
+    @Test("`stats` shows billable calls for names without a route as `health probes`")
     func probes() {
         var stats = Samples.stats
         stats.vendors[0].routes = [RouteCost(route: "", domain: "", names: 60)]
@@ -657,7 +657,7 @@ struct RenderingTests {
         }
     }
 
-    @Test("dump marks records with another name than their entry")
+    @Test("dump marks each record whose name differs from the name of its entry")
     func dumpedAlias() {
         let entry = CachedEntry(
             name: "www.example.com.",
@@ -690,7 +690,7 @@ struct RenderingTests {
     }
 
     @Test(
-        "a duration without a unit is in milliseconds",
+        "a latency argument without a unit is in milliseconds",
         arguments: [
             ("50ms", 50_000), ("1s", 1_000_000), ("0.5s", 500_000), ("800us", 800), ("50", 50_000),
             ("0", 0), ("soon", nil), ("1h", nil), ("", nil), ("-1", nil), ("1e9", nil),

@@ -146,7 +146,7 @@ struct SetupMachineTests {
         #expect(try root.revert() == .nothingToRevert)
     }
 
-    @Test("a program that removes all nameservers when it is notified does not undo the revert")
+    @Test("even if a reloaded service overwrites resolv.conf, a revert restores the original")
     func overwrittenByCommand() throws {
         let root = try Self.root("plain")
         try root.write("", to: "/run/NetworkManager/resolv.conf")
@@ -204,7 +204,7 @@ struct SetupMachineTests {
     }
 
     @Test(
-        "a revert writes the last known nameservers in place of a link to a removed program's file"
+        "if resolv.conf linked to a removed program's file, a revert writes the last known servers"
     )
     func removedProgram() throws {
         for (servers, file) in [
@@ -341,9 +341,7 @@ struct SetupMachineTests {
         }
     }
 
-    @Test(
-        "a second setup keeps a changed resolv.conf; with --force, setup records it as the original"
-    )
+    @Test("if resolv.conf was changed, setup fails; with --force, this file is the new original")
     func changedSince() throws {
         let root = try Self.root("plain")
         #expect(try root.apply() == .applied)
@@ -395,7 +393,7 @@ struct SetupMachineTests {
         #expect(root.tree.text("/etc/resolv.conf") == "search lan\nnameserver 192.0.2.1\n")
     }
 
-    @Test("a failed second setup also notifies the services that the first setup did not change")
+    @Test("a failed second setup removes its new NetworkManager file and reloads NetworkManager")
     func failedWithOtherManager() throws {
         let root = try Self.root("plain")
         #expect(try root.apply() == .applied)
@@ -416,7 +414,7 @@ struct SetupMachineTests {
         #expect(seen == [true, false])
     }
 
-    @Test("a revert copies and restores an edited file, but keeps the nameservers of a VPN program")
+    @Test("a revert restores edited files and saves copies, but keeps a VPN program's nameservers")
     func edited() throws {
         for (kind, path) in [
             ("plain", "/etc/resolv.conf"), ("resolved", Paths.resolvedDropIn),
@@ -503,7 +501,7 @@ struct SetupMachineTests {
         }
     }
 
-    @Test("if the operator edits the saved nameservers, setup keeps them, and a revert writes them")
+    @Test("setup does not overwrite saved nameservers that the operator edited; a revert uses them")
     func editedServers() throws {
         let root = try Self.root("plain")
         #expect(try root.apply() == .applied)
@@ -543,7 +541,9 @@ struct SetupMachineTests {
         #expect(!root.tree.exists(Paths.openresolvConfig))
     }
 
-    @Test("a file of systemd-resolved is no source of nameservers if systemd-resolved is gone")
+    @Test(
+        "if systemd-resolved no longer runs, a revert replaces the link to its stub file by a file"
+    )
     func leftoverLink() throws {
         let root = try Self.root("resolved")
         try root.write("systemd-resolve\n", to: "/proc/7/comm")
@@ -558,7 +558,7 @@ struct SetupMachineTests {
         #expect(!now.text.contains("127.0.0.1"))
     }
 
-    @Test("a revert writes the servers of the present leases to the restored file")
+    @Test("in the restored file, a revert sets the nameservers of the current leases")
     func revertWithNewLease() throws {
         for (file, state) in [
             ("/etc/dhcpcd.conf", Paths.dhcpcdServers),
@@ -585,7 +585,7 @@ struct SetupMachineTests {
     }
 
     @Test(
-        "with dhclient, a revert writes servers for systemd-resolved if systemd-resolved has none"
+        "with dhclient, a revert writes servers to the stub file if systemd-resolved has no servers"
     )
     func besideResolved() throws {
         let stub = "# managed by man:systemd-resolved(8)\nnameserver 127.0.0.53\n"
@@ -610,7 +610,7 @@ struct SetupMachineTests {
         }
     }
 
-    @Test("a restored file with the operator's servers does not get the servers of a lease")
+    @Test("a revert does not replace the operator's own nameservers with the servers of a lease")
     func chosen() throws {
         let root = try FakeRoot()
         try root.write("", to: "/etc/dhcp/dhclient-enter-hooks.d/debug")
@@ -740,7 +740,7 @@ struct SetupMachineTests {
         }
     }
 
-    @Test("revert --force without a usable journal restores defaults", arguments: [nil, "{"])
+    @Test("if the setup journal is missing or damaged, `revert --force` writes a default resolv.conf", arguments: [nil, "{"])
     func defaults(_ journal: String?) throws {
         let root = try Self.root("plain")
         #expect(try root.apply() == .applied)
@@ -763,7 +763,7 @@ struct SetupMachineTests {
         #expect(try root.revert(force: true) == .nothingToRevert)
     }
 
-    @Test("revert --force without a setup journal restores the manager's own file")
+    @Test("without a setup journal, `revert --force` links resolv.conf to the manager's own file")
     func managersDefault() throws {
         let root = try Self.root("dhcpcd")
         #expect(try root.apply() == .applied)
