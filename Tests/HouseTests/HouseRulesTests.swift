@@ -43,7 +43,10 @@ struct HouseRulesTests {
         }
     }
 
-    @Test("no source uses Mutex, because ThreadSanitizer does not see its locks", arguments: Repository.sources)
+    @Test(
+        "no source uses Mutex, because ThreadSanitizer does not see its locks",
+        arguments: Repository.sources
+    )
     func locks(_ file: SourceFile) throws {
         #expect(try Code(file.text).text.matches(of: #"\bMutex\b"#).isEmpty)
     }

@@ -40,7 +40,10 @@ struct SafetyTests {
         }
     }
 
-    @Test("no module has more unsafe expressions than its limit", arguments: Repository.rooms.sorted())
+    @Test(
+        "no module has more unsafe expressions than its limit",
+        arguments: Repository.rooms.sorted()
+    )
     func counted(_ room: String) throws {
         let files = Repository.sources.filter { $0.room == room }
         let count = try files.map { try Self.places(in: Code($0.text)).count }.reduce(0, +)

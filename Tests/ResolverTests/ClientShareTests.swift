@@ -153,7 +153,9 @@ struct ClientShareTests {
         if !isCached { await expectVendor(harness) }
     }
 
-    @Test("if a limit prevents the first vendor call, the fallback's answer is not cached")
+    @Test(
+        "if one call is prevented and the next vendor has no address, no fallback answer is cached"
+    )
     func emptyNextVendor() async throws {
         let harness = try harness(next: .tencent)
         harness.zone["www.example.com"] = Known()

@@ -83,7 +83,10 @@ struct FailoverTests {
             ]
         } + [Case("another key", .otherKey, of: .sealed, next: 20, billed: 2)]
 
-    @Test("if a server fails, or does not answer within 300 ms, the vendor's next server is called", arguments: cases)
+    @Test(
+        "if a server fails, or does not answer within 300 ms, the vendor's next server is called",
+        arguments: cases
+    )
     @ServiceLoop
     private func nextServer(_ example: Case) async throws {
         let account = example.account.rawValue

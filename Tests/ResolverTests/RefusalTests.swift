@@ -27,7 +27,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "a vendor call that fails because of a wrong clock is repeated once with the time in `Date`",
+        "a call that a vendor rejects because of the time is repeated once with the time in `Date`",
         arguments: [
             (.alibaba, 3_600), (.alibaba, -3_600), (.alibaba, 700),
             // Without TLS, the client corrects a clock error of at most 10 min.

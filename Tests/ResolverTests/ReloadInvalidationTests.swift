@@ -464,7 +464,9 @@ struct ReloadInvalidationTests {
 
     // MARK: - NAT64
 
-    @Test("a new NAT64 prefix removes dependent answers; to save calls, synthesized answers stay")
+    @Test(
+        "with `savesCalls`, a new NAT64 prefix removes no synthesized or empty answers of vendors"
+    )
     @ServiceLoop
     func prefix() throws {
         let prefix = try #require(IPPrefix("2001:db8:64::/96").flatMap { NAT64Prefix($0) })

@@ -740,7 +740,10 @@ struct SetupMachineTests {
         }
     }
 
-    @Test("if the setup journal is missing or damaged, `revert --force` writes a default resolv.conf", arguments: [nil, "{"])
+    @Test(
+        "if the setup journal is missing or damaged, `revert --force` writes a default resolv.conf",
+        arguments: [nil, "{"]
+    )
     func defaults(_ journal: String?) throws {
         let root = try Self.root("plain")
         #expect(try root.apply() == .applied)
