@@ -89,6 +89,22 @@ struct ControlTests {
         #expect(end.errors.contains("\(first.socket): another process listens there"))
     }
 
+    @Test("a call of a client that disconnected while the daemon was stopped is not executed")
+    func lateCall() throws {
+        let daemon = try TestDaemon(unusedUpstream)
+        daemon.program.send(SIGSTOP)
+        for (call, level) in [("", "debug"), (",\"oneway\":true", "notice")] {
+            let client = try Socket(unixPath: daemon.socket)
+            let method = "\"method\":\"io.httpdnsd.Control.LogLevel\""
+            let parameters = "\"parameters\":{\"level\":\"\(level)\"}"
+            try client.send(Array("{\(method),\(parameters)\(call)}".utf8) + [0])
+        }
+        daemon.program.send(SIGCONT)
+        while try !daemon.control("log-level").output.hasPrefix("notice") { sched_yield() }
+        let end = try daemon.program.stop()
+        #expect(!end.errors.contains("debug"), "\(end.errors)")
+    }
+
     @Test("`version` lists the libraries, and `stats` without `--json` lists the vendors")
     func version() throws {
         let harness = try ProgramHarness()

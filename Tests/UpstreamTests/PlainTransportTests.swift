@@ -172,6 +172,19 @@ struct PlainTransportTests {
         #expect(numbers.successes == 0)
     }
 
+    @Test(arguments: [RCode.formErr, .notImp])
+    @ServiceLoop
+    func `a server without TCP that rejects EDNS with only a header gets the name without EDNS`(
+        _ rcode: RCode
+    ) async throws {
+        let (result, _, _) = try await Self.ask { query in
+            let hasEDNS = (try? Message(parsing: query))?.edns != nil
+            let error = Array(query[..<2]) + [0x81, 0x80 | UInt8(rcode.rawValue)]
+            return [hasEDNS ? error + [UInt8](repeating: 0, count: 8) : reply(to: query)]
+        }
+        #expect(try result.get().answers.count == 1)
+    }
+
     @Test
     @ServiceLoop
     func `NXDOMAIN is not a failure of the upstream`() async throws {

@@ -394,7 +394,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
             $0.resolver.text = "nameserver 192.0.2.1\n"
         },
         Fixture("empty", .resolvConf, .warning, "has no nameserver") { $0.resolver.text = "" },
-        Fixture("a second server as reserve", .resolvConf, .warning, "programs query 192.0.2.1") {
+        Fixture("a second server as reserve", .resolvConf, .warning, "query 192.0.2.1") {
             $0.resolver.text = "nameserver 127.0.0.1\nnameserver 192.0.2.1\n"
         },
         Fixture("rotation between servers", .resolvConf, .failure, "'rotate' sends some") {

@@ -161,6 +161,11 @@ package final class ControlServer {
         from peer: StreamConnection.Credentials,
         on connection: StreamConnection
     ) async throws {
+        // After the daemon was stopped or blocked, calls of clients that did not wait any longer can
+        // be in the socket. A later change would surprise the operator.
+        guard call.oneway || !connection.isGone else {
+            throw Refusal(description: "the client disconnected before its call was executed")
+        }
         let send: ControlDispatcher.Send = { [limits] message in
             guard self.places.beginReply(message.count) else {
                 throw Refusal(description: "unsent replies of all clients take too much memory")

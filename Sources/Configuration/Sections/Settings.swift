@@ -183,8 +183,8 @@ extension Settings {
         ) {
             """
             Limit on UDP responses for each client network, against reflection attacks with forged \
-            source addresses. Clients on this machine and clients with a valid DNS cookie (RFC \
-            7873) are not limited.
+            source addresses. Programs that query a loopback address, and clients with a valid DNS \
+            cookie (RFC 7873), are not limited.
             """
         },
         .option("workers", \.workers, .workers(SettingsLimits.workers)) {

@@ -30,7 +30,7 @@ final class Endpoint {
 
     private var whenGone: (@ServiceLoop () -> Void)?
 
-    private var isGone = false
+    private(set) var isGone = false
 
     /// Takes over a non-blocking descriptor; `writes` is false for listeners.
     init(_ descriptor: consuming OwnedDescriptor, writes: Bool) throws(SocketError) {

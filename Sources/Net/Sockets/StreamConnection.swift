@@ -211,6 +211,9 @@ package final class StreamConnection {
         }
     }
 
+    /// True if the peer has closed both directions.
+    package var isGone: Bool { endpoint.isGone }
+
     /// Calls `act` once when the peer has closed both directions.
     package func whenGone(_ act: @escaping @ServiceLoop () -> Void) { endpoint.whenGone(act) }
 

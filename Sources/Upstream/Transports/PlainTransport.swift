@@ -69,6 +69,22 @@ package final class PlainTransport: UpstreamTransport {
         stream.ask(exchange, for: attempt, since: nil, failed: failed)
     }
 
+    /// Repeats a query over TCP after a possibly forged reply.
+    ///
+    /// If the server has no TCP, a reply that is only an error header is accepted: some servers
+    /// answer a query with EDNS in this way (RFC 6891 §7).
+    func received(doubtful reply: Span<UInt8>, for attempt: Attempt) {
+        guard reply.count == QueryFacts.headerCount, let error = try? Message(parsing: reply)
+        else { return repeatOverStream(attempt) }
+        repeatOverStream(attempt) { failure in
+            if case .unreachable = failure {
+                attempt.end(.success(.message(error)))
+            } else {
+                attempt.end(.failure(failure))
+            }
+        }
+    }
+
     package func count(in numbers: inout UpstreamNumbers) {
         stream.count(in: &numbers)
         numbers.tcpRetries = tcpRetries

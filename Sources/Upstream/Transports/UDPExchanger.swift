@@ -249,9 +249,12 @@ final class UDPSocketSlot: DatagramReceiving {
         case .otherCase(let reply):
             release(attempt, at: datagram.index)
             transport.received(otherCase: reply, for: attempt)
-        case .truncated, .doubtful:
+        case .truncated:
             release(attempt, at: datagram.index)
             transport.repeatOverStream(attempt)
+        case .doubtful:
+            release(attempt, at: datagram.index)
+            transport.received(doubtful: octets, for: attempt)
         }
     }
 

@@ -41,7 +41,9 @@ extension Check {
             }
         }
         if let kubelet = machine.containerFiles["/var/lib/kubelet/config.yaml"] {
-            let line = kubelet.split(separator: "\n").first { $0.hasPrefix("resolvConf:") }
+            let line = kubelet.split(whereSeparator: \.isNewline).first {
+                $0.hasPrefix("resolvConf:")
+            }
             let path = line?.split(separator: " ").last.map(String.init) ?? "/etc/resolv.conf"
             if path == "/etc/resolv.conf", isLoopback {
                 results.failure(
@@ -67,7 +69,7 @@ extension Check {
     }
 
     private static func strings(after key: String, in text: String) -> [String] {
-        let lines = text.split(separator: "\n").filter { line in
+        let lines = text.split(whereSeparator: \.isNewline).filter { line in
             line.first { $0 != " " && $0 != "\t" } != "#"
         }.joined(separator: "\n")
         guard let start = lines.firstRange(of: key) else { return [] }

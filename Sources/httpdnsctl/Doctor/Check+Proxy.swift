@@ -15,7 +15,7 @@ struct ProxySetting: Equatable, Sendable {
 
     /// Parses assignments of environment variables, in the syntax of shells or of systemd.
     static func assignments(in text: String, _ place: String) -> [ProxySetting] {
-        text.split(separator: "\n").flatMap { line -> [ProxySetting] in
+        text.split(whereSeparator: \.isNewline).flatMap { line -> [ProxySetting] in
             let words = line.split { " \t;\"'".contains($0) }.map(String.init)
             guard line.first(where: { $0 != " " && $0 != "\t" }) != "#" else { return [] }
             return words.enumerated().compactMap { index, word in
@@ -38,7 +38,7 @@ struct ProxySetting: Equatable, Sendable {
     /// Parses settings of GNOME (a dconf key file) or KDE (kioslaverc).
     static func desktop(in text: String, _ place: String) -> [ProxySetting] {
         var section = ""
-        for line in text.split(separator: "\n") {
+        for line in text.split(whereSeparator: \.isNewline) {
             let words = line.split(separator: "=", maxSplits: 1).map { part in
                 String(part.filter { $0 != " " && $0 != "'" })
             }

@@ -127,7 +127,11 @@ extension Check {
         guard let text = machine.nsswitch else {
             return .ok("nsswitch.conf does not exist: glibc uses DNS, then files")
         }
-        guard let line = text.split(separator: "\n").last(where: { $0.hasPrefix("hosts:") }) else {
+        guard
+            let line = text.split(whereSeparator: \.isNewline).last(where: {
+                $0.hasPrefix("hosts:")
+            })
+        else {
             return .ok("nsswitch.conf has no hosts line: glibc uses DNS, then files")
         }
         let words = line.prefix { $0 != "#" }.dropFirst(6)
@@ -183,7 +187,7 @@ extension Check {
     static let nameCache = Check("name-cache") { machine in
         var results: [Verdict] = []
         let nscd = machine.processes.intersection(["nscd", "unscd"]).sorted()
-        let keeps = (machine.nscd ?? "").split(separator: "\n").contains { line in
+        let keeps = (machine.nscd ?? "").split(whereSeparator: \.isNewline).contains { line in
             line.split { $0 == " " || $0 == "\t" }.starts(with: ["enable-cache", "hosts", "no"])
         }
         if let name = nscd.first, !keeps {
@@ -194,7 +198,7 @@ extension Check {
             )
         }
         let services =
-            (machine.nsswitch ?? "").split(separator: "\n")
+            (machine.nsswitch ?? "").split(whereSeparator: \.isNewline)
             .last { $0.hasPrefix("hosts:") }?.split { $0 == " " || $0 == "\t" } ?? []
         if machine.processes.contains("sssd_nss"), services.contains("sss") {
             results.warning(

@@ -113,7 +113,7 @@ struct Gatherer {
 
     /// Returns the group's name from `/etc/group`, because getgrgid(3) might query an LDAP server.
     private func groupName(_ group: UInt32) -> String {
-        for line in (tree.text("/etc/group") ?? "").split(separator: "\n") {
+        for line in (tree.text("/etc/group") ?? "").split(whereSeparator: \.isNewline) {
             let fields = line.split(separator: ":", omittingEmptySubsequences: false)
             if fields.count > 2, UInt32(fields[2]) == group { return String(fields[0]) }
         }
@@ -128,7 +128,7 @@ struct Gatherer {
 
     private func secrets(in settings: String) -> [MachineFacts.FileAccess] {
         let text = settingsFiles(settings).compactMap(tree.text).joined(separator: "\n")
-        let lines = text.split(separator: "\n").filter { line in
+        let lines = text.split(whereSeparator: \.isNewline).filter { line in
             line.first { $0 != " " } != "#" && !line.contains("ca-file:")
         }
         return lines.flatMap { line in
@@ -169,7 +169,7 @@ struct Gatherer {
         else { return nil }
         lookup.duration = outcome.status == nil ? nil : outcome.duration
         lookup.addresses = Set(
-            outcome.output.split(separator: "\n").compactMap { line in
+            outcome.output.split(whereSeparator: \.isNewline).compactMap { line in
                 line.split(separator: " ").first.flatMap { IPAddress($0) }
             }
         )

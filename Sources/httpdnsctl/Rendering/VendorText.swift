@@ -48,10 +48,10 @@ enum VendorText {
     static func units(_ units: BilledUnits, _ cost: BilledCost?) -> String {
         let bounds = Units.range(units)
         guard let today = units.today, let month = units.month else {
-            return "units: \(bounds) since the start or reset; unknown for the day and the month"
+            return "units: \(bounds) since start; unknown for the day and the month"
         }
         let money = cost.map { " (\(Units.money($0)))" } ?? ""
-        return "units: \(bounds) since the start or reset, \(Units.count(today)) today,"
+        return "units: \(bounds) since start, \(Units.count(today)) today,"
             + " \(Units.count(month)) this month\(money)"
     }
 

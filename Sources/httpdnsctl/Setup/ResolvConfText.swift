@@ -14,7 +14,8 @@ struct ResolvConfText: Equatable, Sendable {
     static let maximumServers = 3
 
     init(_ text: String) {
-        for line in text.split(separator: "\n") {
+        // In Swift, "\r\n" is one character, so a file with CRLF has no "\n".
+        for line in text.split(whereSeparator: \.isNewline) {
             guard let first = line.first, first != "#", first != ";" else { continue }
             let words = line.split { $0 == " " || $0 == "\t" }.map(String.init)
             guard words.count > 1 else { continue }

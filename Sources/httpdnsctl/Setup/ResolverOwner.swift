@@ -129,7 +129,7 @@ enum ResolverOwner: Equatable, Sendable {
 
     /// Returns the program that the first comments of the file name; nil if they name none.
     init?(signedIn text: String?) {
-        let head = (text ?? "").split(separator: "\n").prefix(12).filter {
+        let head = (text ?? "").split(whereSeparator: \.isNewline).prefix(12).filter {
             $0.hasPrefix("#") || $0.hasPrefix(";")
         }.joined(separator: "\n").lowercased()
         guard let owner = Self.signatures.first(where: { head.contains($0.words) })?.owner else {
