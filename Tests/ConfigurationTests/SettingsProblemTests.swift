@@ -201,9 +201,9 @@ struct SettingsProblemTests {
                 + "  - 255.255.255.255\nmetrics: {listen: \"[fe80::1]\"}",
             "f:4:5: `[fe80::1]:5300` link-local `[fe80::1%eth0]:5300`",
             "f:5:5: `[::ffff:127.0.0.1]:5300` IPv4 `127.0.0.1:5300`",
-            "f:6:5: `224.0.0.251` one machine",
-            "f:7:5: `ff02::1` one machine",
-            "f:8:5: `255.255.255.255` one machine",
+            "f:6:5: `224.0.0.251` multicast",
+            "f:7:5: `ff02::1` multicast",
+            "f:8:5: `255.255.255.255` broadcast",
             "f:9:19: `[fe80::1]:9353` link-local"
         ),
         BadText(

@@ -89,7 +89,9 @@ extension ServiceUnits {
             if hasPrivateTemporary || hasDynamicUser,
                 let directory = ["/tmp", "/var/tmp"].first(where: { Self.contains($0, path) })
             {
-                return "the service has its own \(directory) (PrivateTmp=), which systemd removes"
+                return
+                    "the service has a private \(directory) (PrivateTmp=), which systemd removes "
+                    + "when the service stops"
             }
             guard protectsSystem || hasDynamicUser, !hasUnknownPath else { return nil }
             let paths = writable.values.joined().sorted()

@@ -120,8 +120,8 @@ extension ServiceUnits {
     ///   the loopback address of the unit.
     package static func advice(for address: SocketAddress, replaces: Bool = false) -> String {
         let unit = socket(for: address)
-        let reset = replaces || address.isUnspecified ? "an empty ListenDatagram=, " : ""
-        return "run `systemctl edit \(unit)` and add, below [Socket], \(reset)"
+        let reset = replaces || address.isUnspecified ? "ListenDatagram= (empty), " : ""
+        return "run `systemctl edit \(unit)` and add below [Socket] the lines \(reset)"
             + "ListenDatagram=\(address) and ListenStream=\(address), then run "
             + "`systemctl restart httpdnsd.socket`"
     }

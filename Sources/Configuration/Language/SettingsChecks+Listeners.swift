@@ -44,9 +44,9 @@ extension Settings {
             reading.warn(
                 reading.place(of: "workers"),
                 "`workers` (\(workers)) applies to each of the \(listen.count) addresses in "
-                    + "`listen`, and the total exceeds the limit of \(SettingsLimits.allWorkers): "
-                    + "each address gets \(each)",
-                hint: "reduce `workers`; one is enough for most machines"
+                    + "`listen`; the total exceeds the limit of \(SettingsLimits.allWorkers), so "
+                    + "each address gets \(each) workers",
+                hint: "reduce `workers`; one worker is enough for most machines"
             )
         }
         if reading.has("allow"), let refused = refusedLoopback {

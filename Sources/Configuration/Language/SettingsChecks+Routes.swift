@@ -24,7 +24,7 @@ extension Settings {
                     reading.report(
                         place,
                         "`\(domain)` already has a route",
-                        hint: reading.pointer(to: first, from: place)
+                        hint: "the first route is " + reading.pointer(to: first, from: place)
                     )
                 } else {
                     owners[domain] = place
@@ -94,7 +94,7 @@ extension Settings {
         } else if route.fallback == .none {
             reading.report(
                 reading.place(of: "\(path).fallback"),
-                "`fallback: none` requires `vendors`, and the route has none"
+                "`fallback: none` requires `vendors`, but the route lists no vendor"
             )
         }
     }
@@ -120,7 +120,7 @@ extension Settings {
         reading.report(
             reading.place(of: route.minimumTTL == nil ? maximum : minimum),
             "`\(names.0)` is greater than `\(names.1)`",
-            hint: missing.map { "set `\($0)` of this route, too" }
+            hint: missing.map { "also set `\($0)` of this route" }
         )
     }
 
@@ -133,7 +133,7 @@ extension Settings {
         if route.clientSubnet != nil, route.vendors.isEmpty {
             reading.report(
                 reading.place(of: "\(path).client-subnet"),
-                "`client-subnet` requires `vendors`, and the route has none"
+                "`client-subnet` requires `vendors`, but the route lists no vendor"
             )
         }
         guard let sdns = route.sdns, !reading.isDamaged("\(path).sdns") else { return }
@@ -150,8 +150,8 @@ extension Settings {
         guard !mayGetThem else { return }
         reading.report(
             reading.place(of: "\(path).sdns"),
-            "only vendors of kind alibaba take `sdns`, and the route has none",
-            hint: "remove `sdns`, or add such a vendor to `vendors`"
+            "only vendors of kind alibaba take `sdns`, but the route lists no such vendor",
+            hint: "remove `sdns`, or add a vendor of kind alibaba to `vendors`"
         )
     }
 }

@@ -8,10 +8,10 @@ extension Settings {
         if accelerate.loopback == .required, !units.canAccelerate {
             reading.warn(
                 reading.place(of: "accelerate.loopback"),
-                "httpdnsd.service does not have the capabilities for `accelerate.loopback: "
-                    + "required`: \(SettingsComplaint.outage)",
-                hint: "install httpdnsd-accelerate.conf as the comments in this file describe, or "
-                    + "use `auto`"
+                "httpdnsd.service lacks the capabilities that `accelerate.loopback: required` "
+                    + "needs; \(SettingsComplaint.outage)",
+                hint: "install the drop-in httpdnsd-accelerate.conf (its comments describe the "
+                    + "commands), or use `auto`"
             )
         }
         if case .file(let path) = cache.snapshot {
@@ -23,7 +23,8 @@ extension Settings {
         }
         for (index, place) in metrics.listen.enumerated() {
             guard case .path(let path) = place else { continue }
-            warn(of: path, "metrics.listen[\(index)]", "no program can read it", units, &reading)
+            let effect = "no program can read the metrics"
+            warn(of: path, "metrics.listen[\(index)]", effect, units, &reading)
         }
     }
 

@@ -25,7 +25,8 @@ extension Settings {
             if upstream.only, !upstream.name.isEmpty, !named.contains(upstream.name) {
                 reading.warn(
                     reading.place(of: path),
-                    "the upstream `\(upstream.name)` is unused: it has `only`, and no route uses it"
+                    "the upstream `\(upstream.name)` is unused: `only` is set, but no route "
+                        + "names the upstream"
                 )
             }
         }
@@ -37,8 +38,8 @@ extension Settings {
             guard let learned else { continue }
             reading.report(
                 reading.place(of: "routes[\(index)].upstreams"),
-                "a route with `fallback: none` cannot use `\(learned)`: the network chooses the"
-                    + " servers of this upstream",
+                "a route with `fallback: none` cannot use `\(learned)`: this upstream gets its"
+                    + " servers from the network or a file (`from`)",
                 hint: "use an upstream with `url`"
             )
         }
@@ -59,7 +60,7 @@ extension Settings {
                 reading.place(of: path),
                 "`upstreams.url` is missing",
                 hint:
-                    "set `url`, or set `from` if the servers are those of the network or of a file"
+                    "set `url`; or set `from` to `network` or to the path of a resolv.conf file"
             )
         }
         for option in ["url", "addresses", "ca-file", "validates"]
@@ -100,8 +101,8 @@ extension Settings {
         }
         reading.warn(
             place,
-            "\(fault): until the file names a DNS server other than this machine, queries to the"
-                + " upstream `\(upstream.name)` fail",
+            "\(fault): queries to the upstream `\(upstream.name)` fail until the file names a DNS"
+                + " server other than this machine",
             hint: "write `nameserver ADDRESS` to the file, or wait until another program does so"
         )
     }
@@ -169,7 +170,7 @@ extension Settings {
             reading.report(
                 reading.place(of: "\(path).validates"),
                 "`validates` requires an encrypted upstream: with plain DNS (`\(upstream.url)`),"
-                    + " AD can be forged",
+                    + " the AD flag can be forged",
                 hint: "use tls:// or https://, or a validating resolver on this machine"
             )
         }

@@ -35,7 +35,7 @@ extension Settings {
                 place,
                 "no name can be resolved: there is no route, and "
                     + (upstreams.isEmpty
-                        ? "no upstream" : "each upstream has `only`, so it serves only routes"),
+                        ? "no upstream" : "all upstreams are only for routes (`only`)"),
                 hint: "add an upstream\(upstreams.isEmpty ? "" : " without `only`"), such as"
                     + " upstreams: [{name: isp, url: \"udp://192.0.2.1\"}]"
             )
@@ -93,7 +93,7 @@ extension Settings {
         guard !ownFiles(reading).contains(path) else {
             return reading.report(
                 reading.place(of: "cache.snapshot"),
-                "\(path) is another file of the daemon, which the snapshot would replace",
+                "the snapshot would replace \(path), which is another file of the daemon",
                 hint: "use another path, or `auto`"
             )
         }
@@ -119,7 +119,7 @@ extension Settings {
         guard reading.environment.mayCreateCache(cache.size) else {
             return reading.warn(
                 reading.place(of: "cache.size"),
-                "the system refuses the address space for a cache of this `cache.size`; "
+                "the system does not grant enough address space for this `cache.size`; "
                     + SettingsComplaint.outage,
                 hint: "reduce the size, or raise the limit (vm.overcommit_memory, LimitAS=)"
             )
@@ -180,14 +180,14 @@ extension Settings {
             if reading.environment.isDirectory(path) {
                 reading.warn(
                     place,
-                    "`hosts.files`: \(path) is a directory, not a file; the daemon ignores it"
+                    "`hosts.files`: the daemon ignores \(path), because it is a directory"
                 )
             } else if reading.environment.mayExist(path) {
                 reading.warnIfOnlyForRoot(path, at: place, isRequired: false)
             } else {
                 reading.warn(
                     place,
-                    "`hosts.files`: \(path) does not exist; until it exists, it counts as empty"
+                    "`hosts.files`: \(path) does not exist; the daemon treats the file as empty"
                 )
             }
         }
@@ -202,7 +202,7 @@ extension SettingsReading {
         if !environment.mayBeSocket(path) {
             warn(
                 place,
-                "\(path) is not a socket, but another file: \(effect)",
+                "\(path) exists, but is not a socket: \(effect)",
                 hint: "remove the file, or use another path"
             )
         } else if directory != standard, !environment.mayBeDirectory(directory) {

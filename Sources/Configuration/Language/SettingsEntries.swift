@@ -156,7 +156,7 @@ extension SettingsOption {
 
 enum EntryName {
     static let maximumLength = 63
-    static let rule = "names have up to \(maximumLength) letters, digits, `-`, `_` and `.`"
+    static let rule = "a name has 1 to \(maximumLength) characters (letters, digits, `-`, `_`, `.`)"
     static let pattern = "^[A-Za-z0-9._-]{1,\(maximumLength)}$"
 
     static func isValid(_ name: String) -> Bool {

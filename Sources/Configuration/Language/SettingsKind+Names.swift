@@ -72,7 +72,7 @@ extension SocketAddress {
     func checkServer() throws(Mismatch) {
         guard !ip.isUnspecified else { throw Mismatch() }
         guard !ip.isMulticast, ip != .broadcast else {
-            throw Mismatch(message: "`\(ip)` is not the address of one server")
+            throw Mismatch(message: "`\(ip)` is a multicast or broadcast address")
         }
     }
 
@@ -94,7 +94,7 @@ extension SocketAddress {
             }
         }
         guard !address.ip.isMulticast, address.ip != .broadcast else {
-            throw Mismatch(message: "`\(address.ip)` is not the address of one machine")
+            throw Mismatch(message: "`\(address.ip)` is a multicast or broadcast address")
         }
         return address
     }

@@ -75,7 +75,10 @@ extension SettingsKind where Value == SecretSetting {
         }
         if pair.key == "file" {
             guard text.hasPrefix("/"), text.utf8.count <= SettingsLimits.pathOctets else {
-                reading.report(pair.value.place, "the file of \(name) must be an absolute path")
+                reading.report(
+                    pair.value.place,
+                    "`\(key.shown).file` must be an absolute path"
+                )
                 return nil
             }
             return .file(text)
@@ -83,7 +86,7 @@ extension SettingsKind where Value == SecretSetting {
         guard EntryName.isValid(text) else {
             reading.report(
                 pair.value.place,
-                "the credential of \(name) must be a name",
+                "`\(key.shown).credential` is not a valid name",
                 hint: EntryName.rule
             )
             return nil
@@ -104,8 +107,8 @@ extension SettingsReading {
             warnIfOnlyForRoot(
                 path,
                 at: place,
-                hint: "use {credential: NAME}, and LoadCredential=NAME:\(path) in a drop-in of "
-                    + "the unit"
+                hint: "write {credential: NAME}, run `systemctl edit httpdnsd` and add, below "
+                    + "[Service], LoadCredential=NAME:\(path)"
             )
         case .credential(let name):
             guard environment.serviceUnits()?.credential(name) == .some(.none) else { return }
@@ -174,7 +177,7 @@ extension SettingsKind where Value == String {
                 return (message: "\(path) \(fault.reason)", hint: nil)
             }
             return TrustStores.fault(of: path).map {
-                (message: $0, hint: "the file must have PEM certificates (BEGIN CERTIFICATE)")
+                (message: $0, hint: "the file must contain PEM certificates (BEGIN CERTIFICATE)")
             }
         }
         return SettingsKind(

@@ -57,7 +57,7 @@ extension SettingsKind where Value == HTTPVersion {
 extension SettingsKind where Value == SocketAddress {
     static var proxy: SettingsKind {
         .scalar(
-            "the URL of an HTTP proxy by its IP address, such as http://192.0.2.1:3128",
+            "the URL of an HTTP proxy with IP address and port, such as http://192.0.2.1:3128",
             schema: SettingsSchema.string(#"^http://(\[[0-9A-Fa-f:.]+\]|[0-9.]+):[0-9]{1,5}/?$"#),
             read: { text throws(Mismatch) in
                 guard !text.contains("@") else {
@@ -68,7 +68,7 @@ extension SettingsKind where Value == SocketAddress {
                     throw Mismatch(hint: "did you mean `http://\(text.shortened)`?")
                 }
                 guard text[..<scheme.lowerBound] == "http" else {
-                    throw Mismatch(hint: "only http:// is supported; https calls are tunnelled")
+                    throw Mismatch(hint: "write http://; the proxy also tunnels calls over HTTPS")
                 }
                 var rest = text[scheme.upperBound...]
                 if rest.last == "/" { rest.removeLast() }
@@ -86,7 +86,7 @@ extension SettingsKind where Value == [String: String] {
     static func parameters(
         _ complaint: @escaping @Sendable (_ name: String, _ value: String) -> String?
     ) -> SettingsKind {
-        let expected = "a mapping of names and values"
+        let expected = "a mapping of names to values"
         return SettingsKind(
             expected: expected,
             read: { node, key, reading in

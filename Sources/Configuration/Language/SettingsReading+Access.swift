@@ -24,8 +24,8 @@ extension SettingsReading {
         let command = "run `chmod \(closed.isDirectory ? "755" : "644") \(closed.path)`"
         warn(
             place,
-            "only root can read \(closed.path): httpdnsd.service, which runs as its own user, "
-                + "cannot read \(what)" + (isRequired ? "; \(SettingsComplaint.outage)" : ""),
+            "only root can read \(closed.path): httpdnsd.service runs as its own user, and cannot "
+                + "read \(what)" + (isRequired ? "; \(SettingsComplaint.outage)" : ""),
             hint: hint ?? command
         )
     }

@@ -96,21 +96,21 @@ import CYAML
         case ("while parsing a flow mapping", _):
             (
                 "the `{` on line \(start.line) has no closing `}` before this place",
-                "or a comma is missing"
+                "add the `}`, or a missing comma"
             )
         case ("while parsing a flow sequence", _):
             (
                 "the `[` on line \(start.line) has no closing `]` before this place",
-                "or a comma is missing"
+                "add the `]`, or a missing comma"
             )
         case ("while parsing a block mapping", "did not find expected key"):
             (
-                "a key is expected here: the section starts on line \(start.line)",
+                "expected a key of the section that starts on line \(start.line)",
                 "indent all keys of a section equally"
             )
         case ("while parsing a block collection", "did not find expected '-' indicator"):
             (
-                "an item with `-` is expected here: the list starts on line \(start.line)",
+                "expected an item with `-` of the list that starts on line \(start.line)",
                 "indent all items of a list equally"
             )
         case ("while scanning a quoted scalar", "found unexpected end of stream"):

@@ -94,7 +94,7 @@ extension DomainPattern {
             } else if !(scalar.properties.isAlphabetic || scalar.properties.numericType != nil
                 || "-_./".unicodeScalars.contains(scalar))
             {
-                return "host names do not contain `\(scalar)`; to use this character, write \\DDD"
+                return "remove `\(scalar)`, or write it as \\DDD (the decimal value of the octet)"
             }
         }
         return nil
@@ -108,7 +108,8 @@ extension DomainPattern {
         let name = String(rest).shortened
         return switch prefix.lowercased() {
         case "full": "write `=\(name)` for this name only"
-        case "keyword", "regexp", "regex": "patterns are domains, such as `example.com`"
+        case "keyword", "regexp", "regex":
+            "write a domain, such as `example.com`; keywords and regexes are not supported"
         default: "write `\(name)`, which includes all names below it"
         }
     }

@@ -231,7 +231,7 @@ extension Settings {
             )
         }
         if !routes.contains(where: { $0.isShared && !$0.vendors.isEmpty }) {
-            reading.warn(place, "nothing is shared: no route has vendors and `share: on`")
+            reading.warn(place, "nothing is shared: no route has both `vendors` and `share: on`")
         }
         guard fleet.groupName == nil else { return }
         let silent = vendors.filter { !$0.account.kind.reportsClientAddress }.map(\.name)
@@ -239,9 +239,9 @@ extension Settings {
         for name in silent where shared.contains(name) {
             reading.warn(
                 reading.place(of: "fleet.group"),
-                "answers of the vendor `\(name)` are not shared with other machines: its replies do "
-                    + "not contain the client address",
-                hint: "name a group of machines in the same network, such as group: office"
+                "answers of the vendor `\(name)` are not shared with other machines: the vendor "
+                    + "does not report the client address",
+                hint: "set the same `group` on all machines of a network, such as group: office"
             )
         }
     }

@@ -38,7 +38,7 @@ extension MetricsSettings {
             \.listen,
             .oneOrMore(
                 "IP:PORT, an absolute path, or a list of these",
-                .list("places", of: .metricsPlace, count: SettingsLimits.scrapePoints)
+                .list("addresses or paths", of: .metricsPlace, count: SettingsLimits.scrapePoints)
             )
         ) {
             """

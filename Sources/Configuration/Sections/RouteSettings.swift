@@ -105,7 +105,7 @@ extension RouteSettings: SettingsEntry {
             .list("domains", of: .domain),
             example: [DomainPattern(literal: "internal.example.com")]
         ) {
-            "Names in `domains` that the route does not cover; write them as in `domains`."
+            "Names within `domains` that the route does not cover, in the syntax of `domains`."
         },
         .option(
             "vendors",

@@ -118,8 +118,8 @@ extension Check {
     static let settings = Check("settings") { machine in
         if let file = machine.closedSettings.first {
             return .failure(
-                "only root can read \(file): the service, which runs as its own user, "
-                    + "cannot read it",
+                "only root can read \(file): the service runs as its own user, "
+                    + "and cannot read it",
                 fix: "chmod 644 \(file); secrets belong in credentials or in their own files"
             )
         }
