@@ -60,7 +60,7 @@ struct LogLimiter {
         return over.values.filter { $0.more > 0 }.map { known in
             var entry = known.entry
             entry.message +=
-                ": and \(known.more) similar messages in \(Self.window.components.seconds) s"
+                " (and \(known.more) similar messages in \(Self.window.components.seconds) s)"
             entry.time = LogEntry.now
             return entry
         }

@@ -128,7 +128,7 @@ struct RecentTests {
     @Test(
         "the error for an invalid filter lists the valid values",
         arguments: [
-            (#"{"rcode":"foo"}"#, "rcode: no query has `foo`; valid: noerror, nodata, nxdomain,"),
+            (#"{"rcode":"foo"}"#, "rcode: unknown value `foo`; valid: noerror, nodata, nxdomain,"),
             (#"{"rcode":"nxdomian"}"#, "did you mean `nxdomain`?"),
             (#"{"source":"tencnet"}"#, "did you mean `tencent`?"),
             (#"{"source":"foo"}"#, "failed, tencent, isp"),

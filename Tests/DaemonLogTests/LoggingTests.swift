@@ -192,7 +192,7 @@ struct LogSinkTests {
         harness.pass(.seconds(1))
         #expect(
             harness.logged() == [
-                "warning: it failed, asking another: and 37 similar messages in 60 s server=a"
+                "warning: it failed, asking another (and 37 similar messages in 60 s) server=a"
             ]
         )
         fail(harness, "a")

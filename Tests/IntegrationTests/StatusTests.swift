@@ -31,7 +31,7 @@ struct StatusTests {
         #expect(try daemon.control("reload").status == 1)
         let failed = try daemon.control("status")
         #expect(failed.status == 4, "\(failed.output)")
-        #expect(failed.output.contains("the last reload failed, the old configuration is in"))
+        #expect(failed.output.contains("the last reload failed (the old configuration is in"))
         #expect(failed.output.contains("unknown key `cahce`"))
         try daemon.rewrite(upstream.text)
         #expect(try daemon.control("reload").status == 0)

@@ -75,8 +75,7 @@ struct ControlHandlerTests {
         _ = try await root.operator.pause(.upstream("isp"))
         let effect = "that are not in the cache get SERVFAIL; run `httpdnsctl resume isp`"
         let active =
-            "all upstreams are paused: names that no vendor answers, and types other than A and "
-            + "AAAA, \(effect)"
+            "all upstreams are paused: queries that no vendor answers and \(effect)"
         #expect(try await root.operator.status().problems.first == active)
         _ = try await root.operator.pause(.vendor("tencent"))
         let paused = try await root.operator.status().problems
@@ -123,7 +122,8 @@ struct ControlHandlerTests {
             explained.steps.last?.notes == [
                 "dot tls://dns.example (192.0.2.53): paused by an operator",
                 "doh https://dns.example.net/dns-query (192.0.2.55): paused by an operator",
-                "isp udp://192.0.2.1 (unprotected): not used: dot is paused",
+                "isp udp://192.0.2.1 (unprotected): not used: unprotected upstreams do not "
+                    + "replace the paused upstream dot",
             ]
         )
         #expect(try await harness.operator.resume(.upstream("doh")).problems == nil)

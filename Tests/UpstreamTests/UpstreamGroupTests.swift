@@ -692,7 +692,7 @@ struct UpstreamGroupTests {
         #expect(group.standing.map(\.server.name) == ["doh", "dot", "isp"])
         #expect(group.standing.last?.blocker?.name == "dot")
         #expect(group.health.pause("isp"))
-        let down = "no upstream is left, because dot is paused and no other is in service"
+        let down = "no upstream is left, because dot is paused and no other upstream works"
         #expect(group.pauseOutage?.reason == down)
         #expect(group.health.pause("doh"))
         #expect(group.pauseOutage?.reason == "all upstreams are paused")

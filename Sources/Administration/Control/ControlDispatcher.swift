@@ -329,7 +329,7 @@ package struct ControlDispatcher: Sendable {
         _ call: Call,
         by peer: StreamConnection.Credentials
     ) throws(MethodError) {
-        try allow(call, by: peer, "making changes")
+        try allow(call, by: peer, "make changes")
         logger.info("control: \(call.method) by uid \(peer.uid), pid \(peer.pid)")
     }
 
@@ -345,7 +345,7 @@ package struct ControlDispatcher: Sendable {
     private func allowPrivacy(
         _ call: Call,
         to peer: StreamConnection.Credentials
-    ) throws(MethodError) { try allow(call, by: peer, "reading the queries of clients") }
+    ) throws(MethodError) { try allow(call, by: peer, "read the queries of clients") }
 
     private func allow(
         _ call: Call,
@@ -357,7 +357,9 @@ package struct ControlDispatcher: Sendable {
             "control: \(call.method) denied to uid \(peer.uid), gid \(peer.gid), pid \(peer.pid)",
             metadata: ["method": "\(call.method)", "uid": "\(peer.uid)"]
         )
-        throw .denied(reason: what + " needs root, the daemon's user or the group of the socket")
+        throw .denied(
+            reason: "only root, the daemon's user and the group of the socket may \(what)"
+        )
     }
 }
 

@@ -112,7 +112,8 @@ extension MetricsReport {
             ("calls_per_day", .gauge, "Budget: requests per day (UTC)", \.budget?.callsPerDay),
             ("spent_calls", .gauge, "Requests sent today (UTC)", \.budget?.spentToday),
             (
-                "calls_beyond", .counter, "Requests that the budget blocked, or that exceeded it",
+                "calls_beyond", .counter,
+                "Requests that the budget blocked or that exceeded the budget",
                 \.budget?.beyond
             ),
         ]
@@ -180,7 +181,7 @@ extension MetricsReport {
         let servers: [Row<(String, VendorServer)>] = [
             (
                 "up", .gauge,
-                "0 if the last request to the server failed, or in a pause after HTTP 429; else 1",
+                "1 if the server works; 0 after a failed request, or in a pause after HTTP 429",
                 { $0.1.state == .up ? 1 : 0 }
             ),
             ("current", .gauge, "1 for the server that is used first", { $0.1.current ? 1 : 0 }),
@@ -212,7 +213,7 @@ extension MetricsReport {
                 \.foreignReplies
             ),
             (
-                "connections_opened", .counter, "New connections, without failed attempts",
+                "connections_opened", .counter, "New connections; failed attempts are not counted",
                 \.connectionsOpened
             ),
             ("connections_reused", .counter, "Queries on a reused connection", \.connectionsReused),

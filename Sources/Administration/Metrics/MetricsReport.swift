@@ -135,7 +135,8 @@ extension MetricsReport {
         text.family(
             "httpdnsd_refreshes",
             .counter,
-            "Refreshes by result; over-budget and held refreshes were not started"
+            "Refreshes by result; over-budget: not started because of the limit per minute; "
+                + "held: not started because no vendor accepted calls"
         ) {
             $0.add(["result": "done"], refresh.done)
             $0.add(["result": "failed"], refresh.failed)

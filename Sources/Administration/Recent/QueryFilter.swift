@@ -70,7 +70,7 @@ struct QueryFilter: Sendable {
             DidYouMean.hint(for: word, among: words) ?? "valid: \(words.joined(separator: ", "))"
         throw .invalidArgument(
             argument: argument,
-            reason: "no query has `\(word.shortened)`; \(hint)"
+            reason: "unknown value `\(word.shortened)`; \(hint)"
         )
     }
 

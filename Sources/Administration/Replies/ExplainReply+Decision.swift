@@ -29,7 +29,7 @@ extension ExplainReply {
         steps.append(decision.upstreamsStep(now))
         if let prefix = decision.prefix {
             let text =
-                "if the name has no IPv6 address: synthesized from IPv4 addresses, with \(prefix)"
+                "if the name has no IPv6 address, synthesized from IPv4 addresses with \(prefix)"
             steps.append(ExplainStep("dns64", text))
         }
     }
@@ -218,13 +218,15 @@ extension Decision {
             let label = server.isProtected ? "" : " (unprotected)"
             return "\(server.name) \(server.url)\(label): \(upstream.text(now))"
         }
-        if plan.alignsHints { notes.append("address hints are replaced by resolved addresses") }
+        if plan.alignsHints {
+            notes.append("address hints are replaced by the vendor's addresses, or removed")
+        }
         let result =
             if plan.upstreams.isEmpty {
                 (plan.absence.map { "\($0)" } ?? "no upstream is configured")
-                    + ": if no other source answers, SERVFAIL"
+                    + ": if no other source answers, the reply is SERVFAIL"
             } else if !plan.upstreams.contains(where: \.isUsed) {
-                "no upstream is queried: if no other source answers, SERVFAIL"
+                "no upstream is queried: if no other source answers, the reply is SERVFAIL"
             } else if !asks {
                 "not queried now (order for later queries):"
             } else {
@@ -261,8 +263,8 @@ extension Decision.Candidate {
         guard let rest = VendorRest(statistics, now: now) else {
             let price = facts.isBillable ? "a billable call" : "a call that is not billed"
             guard !isPassedOver else {
-                return "not responding: clients do not wait for it; "
-                    + "one probe per second, \(price)"
+                return "not responding: queries do not wait for this vendor; "
+                    + "at most one probe per second (\(price))"
             }
             let current = statistics.servers.first(where: \.isCurrent).map { "\($0.address)" }
             let label = facts.isProtected ? "" : " (unprotected)"
@@ -314,7 +316,10 @@ extension UpstreamGroup.Standing {
     @ServiceLoop
     fileprivate func text(_ now: Instant) -> String {
         if !isUsed, condition != .paused, let blocker {
-            return "not used: \(blocker.name) is \(blocker.isPaused ? "paused" : "not down")"
+            return blocker.isPaused
+                ? "not used: unprotected upstreams do not replace the paused upstream "
+                    + blocker.name
+                : "used only while the encrypted upstream \(blocker.name) is down"
         }
         return server.numbers.unansweredText(condition) ?? condition.text(now)
     }

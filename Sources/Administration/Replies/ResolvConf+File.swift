@@ -69,16 +69,17 @@ extension ResolvConf {
         guard isSetUp == true, pointsHere == false else { return nil }
         guard isWrittenBySetup == true else {
             return
-                "/etc/resolv.conf was changed since `httpdnsctl setup apply`, and programs query "
+                "/etc/resolv.conf changed after `httpdnsctl setup apply`, so that programs query "
                 + nameservers.joined(separator: ", ")
-                + ": see `httpdnsctl setup --dry-run`, then run `httpdnsctl setup apply --force`"
+                + "; check `httpdnsctl setup --dry-run`, then run `httpdnsctl setup apply --force`"
         }
         // An address beyond loopback is no problem: the operator may use the daemon of another
         // machine.
         guard SocketAddress(first, defaultPort: 53)?.ip.isLoopback == true else { return nil }
         return
             "/etc/resolv.conf, written by `httpdnsctl setup apply`, names \(first), but the daemon "
-            + "does not serve port 53 of this address: correct `listen`, and run `httpdnsctl reload`"
+            + "does not serve port 53 of this address; correct `listen`, then run "
+            + "`httpdnsctl reload`"
     }
 
     /// Returns a warning if no listener has the address that setup wrote to resolv.conf.

@@ -19,7 +19,7 @@ extension StatusReply {
             UpstreamStatus($0, state.upstreamHealth, now: now)
         }
         let reload = state.reloadProblem.map {
-            "the last reload failed, the old configuration is in force: \($0)"
+            "the last reload failed (the old configuration is in force): \($0)"
         }
         let snapshot = state.cacheFile?.fault.map { "snapshot of the cache: \($0)" }
         let isLocal = SettingsEnvironment.process.isLocal

@@ -22,7 +22,7 @@ extension DaemonState {
             }
             let names =
                 hasVendors
-                ? "names that no vendor answers, and types other than A and AAAA," : "names"
+                ? "queries that no vendor answers and" : "names"
             problems.append(outage.reason + Self.effect(outage.upstream, on: names))
         }
         // Checks each route alone: to compare 100,000 routes with each other would take too long.

@@ -64,8 +64,8 @@ extension VendorStatus {
         case .operator: nil
         case .account where refusedClockSkewSeconds != nil:
             "vendor \(name): account refused: the clocks of the vendor and this machine differ by "
-                + "\((refusedClockSkewSeconds ?? 0).magnitude) s, too much to correct; set the "
-                + "clock of this machine (NTP)"
+                + "\((refusedClockSkewSeconds ?? 0).magnitude) s, which the daemon cannot correct; "
+                + "set the clock of this machine (NTP)"
         case .account:
             "vendor \(name): account refused: \(rest?.error ?? ""); correct the account, then run "
                 + "`httpdnsctl resume \(name)`"
@@ -74,8 +74,8 @@ extension VendorStatus {
             if let problem = rest?.error {
                 "vendor \(name): not called, because the budget cannot be checked: \(problem)"
             } else {
-                "vendor \(name): \(budget?.title ?? "budget") spent; no calls until the day or "
-                    + "month (UTC) of this budget ends, or until you raise "
+                "vendor \(name): \(budget?.title ?? "budget") spent; no calls until the budget "
+                    + "restarts (next day or month, UTC), or until you raise "
                     + "`vendors.\(name).budget`"
             }
         case nil where state == .up: nil

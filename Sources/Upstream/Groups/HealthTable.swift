@@ -181,8 +181,8 @@ package final class HealthTable {
         report(
             server,
             "forged",
-            "possible forgery, using TCP: messages from its address match no query; use an "
-                + "encrypted upstream"
+            "possible forgery: messages from the address of the server match no query; "
+                + "repeating the queries over TCP; use an encrypted upstream"
         )
     }
 }

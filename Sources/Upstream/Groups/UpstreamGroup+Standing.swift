@@ -49,6 +49,7 @@ extension UpstreamGroup {
             let why = "plain upstreams do not replace the paused encrypted upstream \(blocker.name)"
             return (blocker.name, "no upstream is left, because \(why)")
         }
-        return (first, "no upstream is left, because \(first) is paused and no other is in service")
+        let why = "\(first) is paused and no other upstream works"
+        return (first, "no upstream is left, because \(why)")
     }
 }
