@@ -179,7 +179,7 @@ struct PlainTransportTests {
     ) async throws {
         let (result, _, _) = try await Self.ask { query in
             let hasEDNS = (try? Message(parsing: query))?.edns != nil
-            let error = Array(query[..<2]) + [0x81, 0x80 | UInt8(rcode.rawValue)]
+            let error = query.prefix(2) + [0x81, 0x80 | UInt8(rcode.rawValue)]
             return [hasEDNS ? error + [UInt8](repeating: 0, count: 8) : reply(to: query)]
         }
         #expect(try result.get().answers.count == 1)
