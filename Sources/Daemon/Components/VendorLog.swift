@@ -75,7 +75,7 @@ final class VendorLog {
         case .budgetSpent(let rule):
             let consequence =
                 switch rule.onExceeded {
-                case .fallback: "no calls until the day or month (UTC) of this budget ends"
+                case .fallback: "no calls until the budget restarts (next day or month, UTC)"
                 case .warn: "calling the vendor anyway"
                 }
             logger.warning(
