@@ -78,8 +78,9 @@ extension SetupMachine {
     /// - If a DHCP client wrote the original, resolv.conf gets the servers of the present leases,
     ///   because the original has the servers of an old lease.
     /// - If resolv.conf has no nameserver except the daemon, or is a link to a file that no program
-    ///   maintains, resolv.conf gets the last known servers of the network; if no server is known
-    ///   and the original is not usable, resolv.conf gets public resolvers.
+    ///   maintains, resolv.conf gets the last known servers of the network.
+    /// - If no server of the network is known, resolv.conf gets public resolvers. Exception: the
+    ///   original file, and a link to a file that a program maintains, stay as they are.
     ///
     /// - Returns: a note about the servers that were written; nil if no servers were written, or
     ///   only servers of present leases.
@@ -112,8 +113,8 @@ extension SetupMachine {
             }
             return nil
         }
-        // If resolv.conf is a link, waits up to 3 s for a nameserver: after its notification,
-        // systemd-resolved needs time to get the servers of the network.
+        // If resolv.conf is a link, waits up to 3 s for a nameserver, because systemd-resolved
+        // needs time after a notification to get the servers of the network.
         var turns = tree.isThisMachine && now.kind == .link ? 6 : 0
         while target != nil {
             if hasServer(facts, besides: journal.ownServers) { return nil }
@@ -152,7 +153,7 @@ extension SetupMachine {
 
     /// Returns the file to which resolv.conf leads; nil if no program maintains this file.
     ///
-    /// If no program maintained the file at the time of the setup, the file needs only to exist.
+    /// If no program maintained the file at the time of the setup, returns the file if it exists.
     private func restoredTarget(_ facts: ResolverFacts, _ journal: SetupJournal) -> String? {
         guard facts.resolvConf.kind == .link else { return Paths.resolvConf }
         guard let manager = ResolverOwner(placedBy: facts),

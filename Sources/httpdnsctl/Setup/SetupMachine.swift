@@ -53,7 +53,7 @@ struct SetupMachine {
             if now != entry.before, now != old[entry.path]?.after { changed.append(entry.path) }
         }
         try removeLeftovers()
-        // If the files are correct, but a service has not read the files, `fault` returns a reason.
+        // Even if all files are correct, `fault` can report a service that has not read the files.
         if isDone, fault(in: plan) == nil { return .unchanged }
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
         for entry in entries where try tree.state(entry.path) != entry.after {
@@ -65,8 +65,8 @@ struct SetupMachine {
         let made = try tree.makeDirectories(for: SetupJournal.path)
         return try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
             var journal = journal
-            // Records that setup created the directory of the journal, even if an interrupted run
-            // created it: a revert removes the recorded directories.
+            // Records the directory of the journal as created by setup, even if an interrupted
+            // earlier run created the directory. A revert removes all recorded directories.
             let own = FileTree.directory(of: SetupJournal.path)
             journal.directories = known?.directories ?? (made.contains(own) ? made : [own])
             for entry in journal.entries where entry.after.kind != .absent {
@@ -107,7 +107,9 @@ struct SetupMachine {
         }
     }
 
-    /// Returns a journal with the present content of the files, which is restored if setup fails.
+    /// Returns a journal with the present content of the files.
+    ///
+    /// If setup fails, this content is restored.
     private func rollback(
         of journal: SetupJournal,
         to recorded: SetupJournal?,
@@ -134,9 +136,9 @@ struct SetupMachine {
         let saved = ResolverFacts.Paths.networkServers
         var entries = plan.changes.map { change in
             var after = change.after
-            // If no other program rewrote resolv.conf since an earlier setup, the nameservers that
-            // this setup saved with `chosenMark` stay: the new plan would save the nameservers
-            // without the mark if the network now offers the same servers.
+            // Keeps the nameservers that an earlier setup saved with `chosenMark`, unless another
+            // program has replaced resolv.conf since the earlier setup. If the network now offers
+            // the same nameservers, the new plan would save them without the mark.
             if change.path == saved, old[ResolverFacts.Paths.resolvConf] != nil,
                 let chosen = old[saved]?.after, chosen.text.contains(SetupPlan.chosenMark)
             {
@@ -145,10 +147,10 @@ struct SetupMachine {
             if change.before.kind != .file { (after.user, after.group) = FileState.owner }
             return SetupJournal.Entry(path: change.path, before: change.before, after: after)
         }
-        // Restores files that an earlier setup changed, and that this plan does not change.
+        // If an earlier setup changed a file that this plan does not change, restores the file.
         // Exception: the file of saved nameservers stays until the revert, because possibly no
-        // other file has these nameservers. If the saved nameservers are from the settings of
-        // systemd-resolved, the file is also restored, because these settings apply again.
+        // other file contains these nameservers. With `resolvedMark`, the exception does not
+        // apply: the nameservers are in the settings of systemd-resolved, which apply again.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             let isSaved =
                 entry.path == saved && entry.after.isFromSetup
@@ -171,7 +173,7 @@ struct SetupMachine {
     struct Reversal {
         var journal: SetupJournal
 
-        /// Files to copy before the revert: their present content is not in the setup journal.
+        /// Files to copy before the revert, because the setup journal lacks their present content.
         var copies: [String] = []
 
         var notes: [String] = []
@@ -259,7 +261,9 @@ struct SetupMachine {
             && !ResolvConfText(now.text).networkServers.isEmpty
     }
 
-    /// Suffix of a copy: a changed file is copied before setup or a revert replaces the file.
+    /// Suffix of the copy of a changed file.
+    ///
+    /// Before setup or a revert replaces a changed file, the file is copied.
     static let copySuffix = ".httpdnsd-replaced"
 
     private func keepCopies(of paths: [String]) throws(Failure) {
