@@ -113,10 +113,11 @@ struct Charge: Sendable {
 
     /// Returns the billed items of a reply with status 200.
     ///
-    /// ``Bill`` counts units by name and record type. If the vendor bills a name or a request as a
-    /// whole, the item has the record type of the first family with an address. If no family of a
-    /// billed request has an address, the item has the type of the first queried family. If a
-    /// billed request has several names, the item has the first name.
+    /// ``Bill`` counts units by name and record type, so each item has a name and a record type:
+    /// - An item for one address family has the record type of this family.
+    /// - An item for a name has the record type of the first family with an address.
+    /// - An item for a request has the first name, and the record type of the first family in which
+    ///   this name has an address. If the name has no address, the first queried family is used.
     ///
     /// - Parameter isRefused: true if the reply is an error.
     func items(for names: [String], in zone: Zone, isHTTPS: Bool, isRefused: Bool) -> [Item] {

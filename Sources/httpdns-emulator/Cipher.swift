@@ -11,7 +11,7 @@ enum Cipher: Sendable {
     case gcm
 
     enum Failure: Error {
-        /// OpenSSL has no such cipher, for example no DES without the legacy provider.
+        /// OpenSSL does not provide the cipher, for example DES without the legacy provider.
         case unavailable
         case length
         case undecryptable

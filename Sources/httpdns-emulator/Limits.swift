@@ -12,7 +12,7 @@ enum Limits {
     static let drainedOctets = 1024 * 1024
     static let writeOctets = 64 * 1024
 
-    /// Maximum content of the fault `huge`, which is sent in parts.
+    /// Maximum number of octets in the faults `huge` and `truncated`.
     static let hugeOctets = 1 << 40
 
     static let delayMilliseconds = 3_600_000

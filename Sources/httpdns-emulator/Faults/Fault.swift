@@ -50,7 +50,7 @@ extension Fault {
         var description: String
     }
 
-    /// Parses `KIND[=VALUE][:CONDITION]...`; begins at the end, because a URL in VALUE has colons.
+    /// Parses `KIND[=VALUE][:CONDITION]...` from the end, because a URL in VALUE has colons.
     init(_ text: String) throws(Failure) {
         var rest = text[...]
         var conditions: [Condition] = []

@@ -4,8 +4,8 @@ import Foundation
 /// Alibaba Cloud EMAS HTTPDNS: `/v2/d`, the older `/{account}/d` and its variants, and `ss`.
 ///
 /// Alibaba Cloud documents: 2978980 (v2), 52679 and 2868210 (v1), 56810 (v1 signature), 111585
-/// (`ss`). ``Manual`` lists unverified behaviour. The error for a signature that is both wrong and
-/// expired is also unverified: here, it is the error for a wrong signature.
+/// (`ss`). ``Manual`` lists unverified behaviour. Also unverified: for a signature that is both
+/// wrong and expired, the emulator returns the error for a wrong signature.
 struct Alibaba: Vendor {
     var account = Account()
     var manner = Manner()
@@ -17,7 +17,7 @@ struct Alibaba: Vendor {
         /// True if custom resolution (SDNS) is available; false outside China.
         var hasSDNS = true
         var servers: [Server] = []
-        /// Value of `service_status` in `ss`, which the Android SDK obeys.
+        /// Value of `service_status` in the reply to `ss`; the Android SDK obeys this value.
         var status: ServiceStatus?
         /// Value of `no_ip_code` for unregistered names in v2; if empty, the field is omitted.
         var unlistedCode = "DomainNotExist"

@@ -15,7 +15,9 @@ struct Baidu: Vendor {
     var account = Account()
     static let batchNames = 10
 
-    /// Error; the raw value is the `msg` of the reply, except that `method` causes status 405.
+    /// Error in a call.
+    ///
+    /// The raw value is the `msg` of the reply. Exception: `method` causes status 405.
     enum Refusal: String, Error, CaseIterable, Sendable {
         case method = "method not allowed"
         case parameter = "param error"

@@ -113,7 +113,7 @@ struct DNSJSON: Vendor {
 
     // MARK: - Reading
 
-    /// Returns the parameters; of repeated parameters, the first is used, as at Google.
+    /// Returns the parameters; if a parameter is repeated, the first value applies, as at Google.
     private static func parameters(_ request: Request) throws(Refusal) -> Parameters {
         guard let all = request.parameters else { throw .malformed("invalid percent-encoding") }
         return Parameters(
@@ -164,7 +164,9 @@ struct DNSJSON: Vendor {
         }
     }
 
-    /// Checks the signature; for an unsigned call, throws if a key is required, else returns false.
+    /// Checks the signature; returns false for an unsigned call.
+    ///
+    /// Throws if the signature is invalid, or if a key is required and the call is unsigned.
     private func checkKey(
         _ parameters: Parameters,
         _ name: String,

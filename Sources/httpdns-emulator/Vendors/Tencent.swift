@@ -28,7 +28,9 @@ struct Tencent: Vendor {
         var serviceMinutes = 60
     }
 
-    /// Lines of a batch that end in `|clientip`: `last` as documented, `every` as the SDKs need.
+    /// Lines of a batch that end with `|` and the client address.
+    ///
+    /// The documents show `last`; the SDKs need `every`.
     enum ClientLines: String, CaseIterable, Sendable {
         case last, every
     }
@@ -99,7 +101,7 @@ struct Tencent: Vendor {
             guard token == account[.token] else { throw .account }
             channel = .token
         case (nil, let algorithm):
-            // The documents require `alg`, but omit it in the examples for DES, which is therefore
+            // The documents require `alg`, but their examples for DES omit `alg`. Therefore, DES is
             // the default.
             guard let named = Channel(rawValue: algorithm ?? "des"), named != .token else {
                 throw .unintelligible

@@ -4,7 +4,9 @@ import Foundation
 protocol Vendor: Sendable {
     func serves(_ request: Request) -> Bool
 
-    /// Parses a request; the names of the call select faults before `answer` is called.
+    /// Parses a request.
+    ///
+    /// The emulator selects faults by the names of the call, and then calls `answer`.
     func call(_ request: Request, at time: Date) -> Call
 
     func failure(_ code: String) -> Response
@@ -21,6 +23,6 @@ struct Call: Sendable {
 
     var charge: Charge?
 
-    /// Creates the response from a zone; the `Distortion` has the faults of the answer's content.
+    /// Creates the response from a zone, with the faults in the `Distortion`.
     var answer: @Sendable (Zone, Distortion) throws -> Response
 }

@@ -24,7 +24,7 @@ struct Address: Sendable, Equatable {
 }
 
 struct Subnet: Sendable, Equatable {
-    /// Any address in the subnet.
+    /// Address in the subnet; the host bits need not be zero.
     let address: Address
 
     let length: Int
