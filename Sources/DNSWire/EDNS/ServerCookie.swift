@@ -131,6 +131,6 @@ package enum CookieLimits {
 
     /// Time until a new secret replaces the current secret (RFC 9018 §5).
     ///
-    /// The replaced secret stays valid for the same time after the replacement.
+    /// The replaced secret stays valid until the next replacement.
     package static let secretLifetime: Duration = .seconds(86_400)
 }

@@ -7,16 +7,15 @@
 struct NameCompressor {
     private struct Target {
         var offset: UInt16
-        /// Uncompressed octets from the target to the end of the name, 2...255.
+        /// Number of octets from the target to the end of the uncompressed name, 2...255.
         var octets: UInt8
-        /// Index of the previous target with the same value of `octets`, plus one; 0 for none.
+        /// Index plus one of the previous target with the same `octets`; 0 if there is none.
         var previous: UInt8
     }
 
     private var targets: [Target] = []
 
-    /// For each value of `octets`: index of the newest target with this value, plus one; 0 for
-    /// none.
+    /// Index plus one of the newest target, for each value of `octets`; 0 if there is none.
     private var newest = InlineArray<256, UInt8>(repeating: 0)
 }
 

@@ -67,7 +67,7 @@ extension IPv6Address {
         return max(own ?? .global, loopbackReach, carried.map(\.reach).max() ?? .global)
     }
 
-    /// Scope of `::` and `::1`, which do not fit into the table of 64-bit prefixes.
+    /// `none` for `::` and `::1`, which do not fit into the table of 64-bit prefixes; else `global`.
     private var loopbackReach: AddressReach { high == 0 && low <= 1 ? .none : .global }
 
     /// Networks with special scopes, as the upper 64 bits of an address.

@@ -120,10 +120,10 @@ extension NAT64Prefix {
 
     /// Finds the prefix in the AAAA records of `ipv4only.arpa` (RFC 7050 §3); nil for none.
     ///
-    /// By chance, a record can also contain a well-known IPv4 address at the position that belongs
-    /// to another prefix length. Therefore, the result is the prefix that occurs most often. If
-    /// several prefixes occur equally often, the result is `current` if `current` is one of these
-    /// prefixes, otherwise the first of these prefixes.
+    /// Each prefix length has its own position of the IPv4 address. By chance, the position of a
+    /// wrong length can also contain a well-known address. Therefore, the result is the prefix that
+    /// occurs most often. If several prefixes occur equally often, the result is `current` if
+    /// `current` is one of these prefixes, otherwise the first of these prefixes.
     package init?(discoveredIn addresses: [IPv6Address], current: NAT64Prefix? = nil) {
         let candidates = addresses.flatMap(Self.candidates)
         let counts = candidates.reduce(into: [:]) { $0[$1, default: 0] += 1 }

@@ -28,11 +28,11 @@ extension Name {
 // MARK: - Reading
 
 extension Name {
-    /// Address with this name as its reverse name (`init(reverseOf:)`); nil for other names.
+    /// Address for which ``init(reverseOf:)`` creates this name; nil for other names.
     package var reversedAddress: IPAddress? {
         if let address = reversedIPv6 { return .v6(address) }
-        // For most names, this check of the last label returns nil without an allocation: `arpa`
-        // has 4 octets and ends with `a`.
+        // Checks that the last label has 4 octets and ends with `a`, as `arpa` does. So most other
+        // names need no allocation.
         guard octets.count > 6, octets[octets.count - 6] == 4,
             octets[octets.count - 2].folded == 0x61
         else { return nil }

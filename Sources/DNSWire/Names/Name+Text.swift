@@ -11,7 +11,9 @@ package enum NameTextError: Error, Hashable {
     case nameTooLong
     case badEscape(at: Int)
 
-    /// Character that must be written as `\DDD`; an international name needs the form `xn--`.
+    /// Space, control character or octet above ASCII, which must be written as `\DDD`.
+    ///
+    /// For an international name, the text must contain the form `xn--`.
     case unescaped(at: Int)
 }
 

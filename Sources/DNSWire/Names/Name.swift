@@ -50,7 +50,7 @@ extension Name {
 
     /// Last seven octets of the top-level label in lower case, as a little-endian number.
     ///
-    /// All octets of a shorter label; 0 for the root.
+    /// For a shorter label, the number contains all octets of the label. For the root, it is 0.
     package var topLabel: UInt64 {
         let octets = octets.rawSpan
         var (start, end) = (0, 0)

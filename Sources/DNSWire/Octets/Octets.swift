@@ -65,10 +65,10 @@ extension UInt8 {
         }
     }
 
-    /// This octet; an upper-case ASCII letter is converted to lower case (RFC 4343 §3).
+    /// Lower-case form of an upper-case ASCII letter; each other octet unchanged (RFC 4343 §3).
     ///
-    /// The octets with label lengths are below `A`. So a caller can convert a name in wire form
-    /// octet by octet.
+    /// Label lengths are below the octet `A`. So a caller can convert all octets of a name in wire
+    /// form.
     @inline(__always)
     var folded: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 }

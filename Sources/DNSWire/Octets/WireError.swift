@@ -4,7 +4,9 @@
 package enum WireError: Error, Hashable {
     case truncated(at: Int)
 
-    /// Pointer that leads forwards, or into the labels just before the pointer (RFC 1035 §4.1.4).
+    /// Pointer that does not lead to an earlier name (RFC 1035 §4.1.4).
+    ///
+    /// Such a pointer leads forwards, to itself, or into the labels directly before the pointer.
     case forwardPointer(at: Int)
 
     case pointerIntoHeader(at: Int)

@@ -17,7 +17,9 @@ package enum WireLimits {
     /// RFC 1035 §3.3.
     package static let characterStringOctets = 255
 
-    /// Maximum number of compression pointers in one name, because a name has at most 127 labels.
+    /// Maximum number of compression pointers in one name.
+    ///
+    /// A name has at most 127 labels, and needs at most one pointer for each label.
     package static let pointersPerName = 127
 
     /// First offset that does not fit into a compression pointer (RFC 1035 §4.1.4).

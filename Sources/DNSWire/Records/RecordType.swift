@@ -24,7 +24,7 @@ extension RecordType {
     package static let cname = RecordType(rawValue: 5)
     package static let soa = RecordType(rawValue: 6)
     package static let ptr = RecordType(rawValue: 12)
-    /// Answer to ANY (RFC 8482 §4.2).
+    /// Type of the answer to an ANY query (RFC 8482 §4.2).
     package static let hinfo = RecordType(rawValue: 13)
     package static let mx = RecordType(rawValue: 15)
     package static let txt = RecordType(rawValue: 16)
