@@ -32,8 +32,8 @@ extension Fleet {
             return
         }
         let known = subject.fetchedAt
-        // Redis also delivers the messages that this host itself published. The time of this
-        // host's own message is `known`, so the message is skipped.
+        // Redis also delivers the messages that this host itself published. A value with the time
+        // `known` is from such a message, and is skipped.
         guard let value = open(sealed, key, subject.name), value.fetchedAt != known, let now else {
             return
         }

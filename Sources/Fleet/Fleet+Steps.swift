@@ -30,8 +30,8 @@ extension Fleet {
             "PX",
             "\(Int(milliseconds))"
         )
-        // The reads are sent again with the claim, because another host may have stored its answer
-        // since the first read.
+        // Requests the lease, and reads the values again, because another host may have stored its
+        // answer since the first read.
         link.send(
             [claim] + reads(lookUp),
             Completion { [weak self] replies in
@@ -143,9 +143,9 @@ extension Fleet {
             guard !flushes.covers(name, fetchedAt: value.fetchedAt, now: now) else {
                 throw .flushed
             }
-            // A `known` time in the future is ignored. After a failover, the clock of the new Redis
-            // server can be behind the clock of the former server. Then all new values would seem
-            // to be replays.
+            // Ignores a `known` time in the future. Such a time can occur after a failover, if the
+            // clock of the new Redis server is behind the clock of the former server. If the
+            // daemon did not ignore this time, it would reject all new values as replays.
             if let known = names[key]?.fetchedAt, known <= now + FleetLimits.clockTolerance,
                 value.fetchedAt < known
             {

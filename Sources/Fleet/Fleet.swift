@@ -34,10 +34,10 @@ package final class Fleet {
         /// Answer that another host shared, and its age in seconds.
         case value(FleetValue, age: UInt32)
 
-        /// This host must call the vendor; after a call with a ticket, the caller must call
-        /// ``end(_:_:)``.
+        /// This host must call the vendor.
         ///
-        /// `stale` is a shared answer with an expired TTL, for use if no server answers.
+        /// If there is a ticket, ``end(_:_:)`` must be called after the vendor call. `stale` is
+        /// a shared answer with an expired TTL, for use if no server answers.
         case call(Ticket?, stale: (value: FleetValue, age: UInt32)? = nil)
     }
 

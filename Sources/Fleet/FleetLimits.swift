@@ -8,8 +8,9 @@ package enum FleetLimits {
     /// Maximum octets of a host's name; longer names are cut.
     package static let machineOctets = 64
 
-    /// Maximum octets of a string that is too long for a value, and is therefore discarded; a
-    /// longer string ends the connection.
+    /// Maximum octets of a string in a reply; a longer string ends the connection.
+    ///
+    /// A string that is shorter than this limit, but too long for a value, is discarded.
     static let skippedOctets = 1 << 20
 
     static let replyOctets = 512 << 10
@@ -41,7 +42,7 @@ package enum FleetLimits {
     /// Time limit of a write, and of a command for which no client waits.
     static let command: Duration = .seconds(1)
 
-    /// Age of the oldest command without a reply at which the connection is replaced.
+    /// Maximum age of a command without a reply; after this time, the connection is replaced.
     static let silence: Duration = .seconds(2)
 
     /// Duration of a connection after which `retry` starts again at the lower bound.
@@ -95,7 +96,7 @@ package enum FleetLimits {
     /// Maximum number of recently used names for which this host accepts messages.
     package static let names = 4_096
 
-    /// Maximum number of flushes that Redis and a host store.
+    /// Maximum number of flushes that Redis stores, and that each host stores.
     static let flushes = 64
 
     /// Seconds for which Redis stores flushes: the longest TTL plus the longest stale window.

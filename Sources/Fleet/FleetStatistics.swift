@@ -10,7 +10,7 @@ package struct FleetStatistics: Sendable, Hashable {
 
     package var notFound: UInt64 = 0
 
-    /// Number of vendor calls for which this host had the lease.
+    /// Number of vendor calls for which this host had the lease (``FleetLimits/lease``).
     package var led: UInt64 = 0
 
     /// Number of waits for the vendor call of another host.
@@ -33,7 +33,9 @@ package struct FleetStatistics: Sendable, Hashable {
 
     package var rejected: UInt64 { rejectedByReason.values.reduce(0, +) }
 
-    /// Number of lost connections, except after timeouts; includes a failed first connection.
+    /// Number of connections lost for a reason other than a timeout.
+    ///
+    /// A failure of the first connection also counts.
     package var errors: UInt64 = 0
 }
 
@@ -57,7 +59,7 @@ package struct FleetState: Sendable, Hashable {
 package enum FleetNotice: Sendable, Hashable {
     case connected(SocketAddress, after: EngineError?)
 
-    /// Redis is not used because of this error: each host calls the vendors itself.
+    /// Because of this error, this host does not use Redis, and calls the vendors itself.
     case alone(EngineError)
 
     /// A value or a message was ignored; reported once for each reason.
