@@ -67,7 +67,9 @@ extension IPv6Address {
         return max(own ?? .global, loopbackReach, carried.map(\.reach).max() ?? .global)
     }
 
-    /// `none` for `::` and `::1`, which do not fit into the table of 64-bit prefixes; else `global`.
+    /// Scope `none` for `::` and `::1`; `global` for all other addresses.
+    ///
+    /// `::` and `::1` do not fit into the table of 64-bit prefixes.
     private var loopbackReach: AddressReach { high == 0 && low <= 1 ? .none : .global }
 
     /// Networks with special scopes, as the upper 64 bits of an address.
