@@ -3,11 +3,12 @@
 /// State machine for the part of a shared budget that this host can use.
 ///
 /// A host claims a part of each limit at Redis before it uses that part. Without Redis, a host can
-/// use its claim and its *share*: the unclaimed amount divided by the number of hosts. Claim and
-/// share together are at least the *equal part*: the limit divided by the number of hosts. This
-/// minimum exists because the sum of the claims can be wrong or old. At the beginning of a day, a
-/// host can use a quarter of its equal part until Redis replies. The state machine uses no clock
-/// and no network.
+/// use its claim and its *share* (the unclaimed amount divided by the number of hosts).
+///
+/// The known sum of the claims can be wrong or old, so that the share is too small. Therefore, a
+/// host without Redis can use at least its *equal part* (the limit divided by the number of hosts).
+/// At the beginning of a day, a host with Redis can use a quarter of its equal part until Redis
+/// confirms a claim. The state machine uses no clock and no network.
 package struct BudgetClaim: Sendable, Hashable {
     static let monthly = 2
 
@@ -27,8 +28,8 @@ package struct BudgetClaim: Sendable, Hashable {
 
         /// Returns the advance: the amount to claim beyond the amount that this host has used.
         ///
-        /// The advance shrinks towards the end of the budget, so that idle hosts claim little
-        /// budget that they do not need.
+        /// The less of the budget is unclaimed, the smaller is the advance. So idle hosts do not
+        /// hold budget that other hosts need.
         ///
         /// - Parameters:
         ///   - members: 1 to ``FleetLimits/mostMembers``.
@@ -45,7 +46,7 @@ package struct BudgetClaim: Sendable, Hashable {
             share = max(unclaimed, least - min(least, claimed))
         }
 
-        /// Permits a quarter of the host's equal part: the limit divided by the number of hosts.
+        /// Permits the use of a quarter of the host's equal part without a claim.
         ///
         /// All hosts together can thus use a quarter of the limit without a claim. Their use
         /// exceeds the limit only if some hosts claim and spend more than three quarters of the
@@ -104,10 +105,10 @@ package struct BudgetClaim: Sendable, Hashable {
 
     // MARK: - Events
 
-    /// Begins a new day; resets the daily claims, and in a new month the monthly claim.
+    /// Begins a new day: resets the daily claims; if the month is new, also the monthly claim.
     ///
-    /// With Redis, this host can then use a quarter of its equal part until Redis confirms a claim.
-    /// Without Redis, this host can then use its share.
+    /// With Redis, this host can use a quarter of its equal part until Redis confirms a claim.
+    /// Without Redis, this host can use its share.
     package mutating func begin(day: Int64, month: Int64) {
         guard day != self.day else { return }
         let isSameMonth = month == self.month
@@ -130,7 +131,8 @@ package struct BudgetClaim: Sendable, Hashable {
         zip(limits, use).map { limit, used in
             limit.map { limit in
                 let unclaimed = isAlone ? 0 : limit.most - min(limit.most, limit.total)
-                // Without a confirmed claim, the unclaimed amount includes the share.
+                // The larger value, not the sum: the amount that no host has claimed includes the
+                // share.
                 let share = max(limit.share, unclaimed)
                 let allowed = limit.claimed + min(share, .max - limit.claimed)
                 return allowed - min(allowed, used)
@@ -165,7 +167,8 @@ package struct BudgetClaim: Sendable, Hashable {
     /// - Parameters:
     ///   - members: number of hosts; 0 if not known.
     ///   - isSettled: false in the first minute of a connection, when Redis possibly does not know
-    ///     all hosts and claims. In that time, neither `members` nor a sum of claims decreases.
+    ///     all hosts and claims. While false, a reply can increase the number of hosts and the
+    ///     sums of the claims, but cannot decrease them.
     mutating func take(
         _ reply: [(claimed: UInt64, total: UInt64)?],
         members: Int,

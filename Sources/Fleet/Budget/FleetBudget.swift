@@ -107,8 +107,8 @@ package final class FleetBudget {
 
     func connected() {
         for vendor in entries.keys { askForUse(vendor) }
-        // Other hosts may connect at the same time as this host. The first confirmation also
-        // reads the claims of these hosts.
+        // Some hosts may connect a moment later than this host. Therefore, this host reads the sum
+        // of the claims again after a short time.
         alarm.set(clocks.now() + FleetLimits.firstConfirmation)
     }
 
@@ -182,8 +182,8 @@ package final class FleetBudget {
             let amounts = Self.amounts(list, entry.account.limits, indices, use)
         else { return }
         entries[vendor]?.claim.take(amounts, members: link.members, isSettled: link.isSettled)
-        // `claim.take` has ended the use of the share. If `lost` ran before this reply came, the
-        // claim needs the share again, and `lost` runs only once while Redis is unreachable.
+        // `claim.take` has set the share to zero. Without Redis, the claim needs a share. `lost`
+        // does not set the share again: it runs only once, when Redis becomes unreachable.
         if !link.isUsable { entries[vendor]?.claim.lose(members: link.members) }
         guard let claim = entries[vendor]?.claim else { return }
         // If no limit is completely claimed, this host can claim more without a pause.
@@ -193,8 +193,9 @@ package final class FleetBudget {
         onChange?(vendor, claim)
     }
 
-    /// Returns claim and sum of claims for each limit; nil for a reply that the script cannot
-    /// return.
+    /// Returns, for each limit, the claim of this host and the sum of the claims of all hosts.
+    ///
+    /// Nil for an invalid reply: a reply that the script never returns.
     ///
     /// - Parameter use: amounts that this host had used when it called the script.
     static func amounts(
@@ -227,7 +228,9 @@ package final class FleetBudget {
         return Array("\(FleetKeys.prefix){\(tag)}:\(name):\(period)".utf8)
     }
 
-    /// Script that updates the claim of this host; returns claim and sum of claims of each key.
+    /// Script that updates the claims of this host.
+    ///
+    /// For each key, the script returns the claim of this host and the sum of all claims.
     ///
     /// The first argument is the host. Four arguments for each key follow: USED, WANTED, LIMIT
     /// and the seconds to live. A claim is never below USED. A key that is not a hash is replaced.

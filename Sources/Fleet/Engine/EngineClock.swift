@@ -9,8 +9,9 @@ struct EngineClock: Sendable, Hashable {
 
     /// Milliseconds by which the highest accepted time is ahead of this clock.
     ///
-    /// If a reply of the Redis server sets this clock back, this number grows by the size of the
-    /// step. So a hostile Redis server cannot set the clock far back in many small steps.
+    /// Each reply of the Redis server that sets this clock back increases this number, and the
+    /// number has a limit. So a hostile Redis server cannot set the clock far back in many small
+    /// steps.
     private var ahead: Int64 = 0
 
     /// Creates the clock from a reply to TIME; nil if the reply is invalid.
@@ -30,14 +31,13 @@ struct EngineClock: Sendable, Hashable {
         milliseconds + (other - instant).clampedNanoseconds / 1_000_000
     }
 
-    /// Returns the seconds by which the clock went too far back; nil if the new time is valid.
+    /// Returns the seconds by which the clock went back; nil if the step back is acceptable.
     ///
     /// A step back can make expired answers valid again. Therefore, the new time must be at most
     /// ``FleetLimits/clockStep`` behind the highest accepted time.
     ///
-    /// Exception: the highest accepted time was ahead of this host's clock, and the new time is
-    /// closer to this host's clock (a correction). Then the new time must be at most
-    /// ``FleetLimits/clockStep`` behind this host's clock.
+    /// Exception: a *correction* of a Redis clock that was ahead of this host's clock. The new time
+    /// is closer to this host's clock, and must be at most ``FleetLimits/clockStep`` behind it.
     mutating func falseStep(from former: Self, at now: Instant, wallSeconds: Int64) -> Int64? {
         let old = former.milliseconds(at: now) + former.ahead
         let new = milliseconds(at: now)

@@ -280,7 +280,7 @@ final class EngineLink {
         lastError = reason
         if case .alone(let known) = state {
             state = .alone(reason)
-            // Reports a failed first connection once; later failed attempts are not reported.
+            // Reports only the first of several failed attempts to connect.
             if known == nil { onChange?(reason) }
             return
         }

@@ -8,8 +8,9 @@ final class FleetLookUp {
     let question: Fleet.Question
     let number: UInt64
 
-    /// Keys of further values that answer the question: for a question for one family, the key of
-    /// the value with both families.
+    /// Keys of other values that also answer the question.
+    ///
+    /// For example, the value with both families also answers a question for one family.
     var others: [FleetKey] = []
 
     var machine = LeaseMachine()
@@ -17,7 +18,7 @@ final class FleetLookUp {
     /// Value that was read, that another host sent, or that the vendor returned to this host.
     var value: FleetValue?
 
-    /// Value that was read after the end of its TTL.
+    /// Value that had already expired when this host read it.
     var stale: FleetValue?
 
     /// Start of the vendor call of this host, by the Redis clock in milliseconds.
@@ -58,8 +59,9 @@ final class FleetLookUp {
         }
     }
 
-    /// Adds a query; after the start of the vendor call, the query gets `call` without a ticket.
+    /// Adds a query to the lookup.
     ///
+    /// If this host already calls the vendor, the query gets the result `call` without a ticket.
     /// The vendor client then merges the query with the call in flight.
     func add(_ completion: consuming Completion<Fleet.Answer>, until end: Instant) {
         guard waits else { return completion(.call(nil)) }

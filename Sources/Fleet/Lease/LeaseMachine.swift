@@ -23,7 +23,9 @@ struct LeaseMachine: Hashable, Sendable {
     enum Event: Hashable, Sendable {
         case read(hasValue: Bool)
 
-        /// Redis replied to the claim, and to the read of the value that is sent with the claim.
+        /// Redis replied to the claim of the lease, and to the second read of the value.
+        ///
+        /// The claim and the second read are sent together.
         case claimed(isWon: Bool, hasValue: Bool)
 
         case engineFailed

@@ -148,7 +148,8 @@ final class RedisConnection {
                     throw .lost("connection lost: \(error)")
                 }
                 guard !octets.isEmpty else { throw .lost("the Redis server closed the connection") }
-                // Also counts messages that the reader skips because they are too long.
+                // Counts all octets: a message that is too long also costs processor time, although
+                // the reader skips the message.
                 if onMessage != nil { pace.note(octets.count) }
                 for reply in try reader.read(octets) { try take(reply) }
                 let pause = pace.pause(at: clocks.now())

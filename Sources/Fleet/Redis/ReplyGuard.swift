@@ -16,13 +16,13 @@ struct ReplyGuard: Sendable {
         /// Inside the length of a string or list.
         case length(isList: Bool, value: Int, octets: Int)
 
-        /// Inside a string or the end of line after it.
+        /// Inside a string, or inside the CRLF after a string.
         case string(left: Int)
 
         case skipped(left: Int)
     }
 
-    /// Start of the current line; hiredis gets the line after the check of the length in the line.
+    /// Octets of a length that are held back: hiredis gets a length only after its check.
     private var line: [UInt8] = []
 
     private var state = State.type

@@ -102,12 +102,12 @@ struct FlushList: Sendable {
 
     /// Adds a flush; returns false if the flush is known, or is too far in the future.
     ///
-    /// A flush counts as known if a later flush of all names covers it. Exception: a flush of all
-    /// names with a time still in the future (because the Redis clock was ahead) covers no other
-    /// flush.
+    /// A flush counts as known if a later flush of all names covers it. A flush of all names can
+    /// have a time in the future, because the Redis clock was ahead. Such a flush covers no other
+    /// flush until its time has come.
     ///
-    /// Flushes more than ``FleetLimits/clockStep`` in the future are not added, and are removed
-    /// from the list. If the list is too long, its oldest flush becomes a flush of all names.
+    /// The list contains no flushes more than ``FleetLimits/clockStep`` in the future. If the list
+    /// is too long, its oldest flush becomes a flush of all names.
     @discardableResult
     mutating func add(_ flush: FleetFlush, now: Int64) -> Bool {
         let horizon = now + FleetLimits.clockStep
@@ -139,8 +139,8 @@ struct FlushList: Sendable {
     ///
     /// - Parameters:
     ///   - stored: the flushes, oldest first.
-    ///   - isFull: true if Redis possibly removed older flushes. Then all values older than the
-    ///     oldest of `stored` are flushed.
+    ///   - isFull: true if Redis possibly removed older flushes. In their place, the function adds
+    ///     a soft flush of all names with the time of the oldest flush in `stored`.
     mutating func add(stored: [FleetFlush], isFull: Bool, now: Int64) -> [FleetFlush] {
         var all = stored
         if isFull, let oldest = stored.map(\.at).min() {
@@ -151,9 +151,9 @@ struct FlushList: Sendable {
 
     /// Returns true if a value of `name` was fetched before a flush.
     ///
-    /// Flushes with a time in the future have no effect. After a failover, the clock of the new
-    /// Redis server can be behind the clock of the former server. Then the flush would cover all
-    /// new values.
+    /// Flushes with a time in the future have no effect. Such flushes exist if, after a failover,
+    /// the clock of the new Redis server is behind the clock of the former server. With effect,
+    /// these flushes would cover all new values.
     func covers(_ name: Name, fetchedAt: Int64, now: Int64) -> Bool {
         let latest = now + FleetLimits.clockTolerance
         return all <= latest && fetchedAt <= all

@@ -18,8 +18,8 @@ package enum FleetRejection: String, Error, Hashable, CaseIterable {
 
     case flushed
 
-    /// The value is much older than a known value (``FleetLimits/disorder``), or a flush is too
-    /// old.
+    /// The value is older than a known value by more than ``FleetLimits/disorder``, or the flush is
+    /// too old.
     case replayed
 }
 
@@ -31,7 +31,7 @@ package struct FleetSeal: Sendable {
     /// Function that returns the HMAC-SHA256 of a text with the secret of the fleet.
     package typealias Code = @Sendable ([UInt8]) -> [UInt8]
 
-    /// Purpose of an HMAC, as the first octet of the input.
+    /// Purpose of an HMAC; the raw value is the first octet of the HMAC's input.
     enum Purpose: UInt8 {
         case name = 1
         case stream, tag, members, machine, probe, usage
