@@ -63,8 +63,8 @@ package struct Call: Sendable, Equatable {
 
     /// Decodes the arguments.
     ///
-    /// - Throws: `invalidParameter` with the first unknown argument in alphabetical order, or with
-    ///   a missing or mistyped argument.
+    /// - Throws: `invalidParameter` with the name of an argument that is unknown, missing or of the
+    ///   wrong type. Of several unknown arguments, the error names the first in alphabetical order.
     package func arguments<Arguments: CallParameters>(
         as type: Arguments.Type
     ) throws(MethodError) -> Arguments {

@@ -25,13 +25,14 @@ package enum ControlLimits {
 
     /// Allowed numbers of entries in a reply to `Top`.
     ///
-    /// The maximum is the number of names per vendor for which the daemon counts calls.
+    /// The daemon counts the calls of at most 1024 names for each vendor, so that a longer list
+    /// would show no more names.
     package static let topEntries = 1...1024
 
     package static let topEntriesDefault = 10
     package static let resolvedNames = 1...1024
 
-    /// Allowed numbers of names in a `Resolve` call without `more`, which takes up to 5 s.
+    /// Allowed numbers of names in a `Resolve` call without `more`; the reply takes up to 5 s.
     package static let resolvedAtOnce = 1...resolvedTogether
 
     /// Maximum number of names that the daemon resolves concurrently for one call.

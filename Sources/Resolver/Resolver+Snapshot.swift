@@ -21,12 +21,12 @@ extension Resolver {
         )
     }
 
-    /// Stores the static hosts and routing domains, and returns a function that detects changes.
+    /// Stores the static hosts and routing domains, and returns a *check* that detects changes.
     ///
-    /// The caller calls this function before the load of a snapshot, and the returned function
-    /// after the load. If the hosts or the domains changed during the load, the returned function
-    /// returns a sweep, which removes the restored answers that contradict the new hosts or
-    /// domains. Otherwise, the returned function returns nil.
+    /// The caller calls `changesDuringLoad` before the load of a snapshot, and the check after the
+    /// load. If the hosts or the domains have changed, the check returns a sweep. The sweep removes
+    /// the restored answers that contradict the new hosts or domains. Without a change, the check
+    /// returns nil.
     package func changesDuringLoad() -> @ServiceLoop () -> CacheSweep? {
         let (former, formerDomains) = (hosts, activeRoutes.domains)
         return { [self] in

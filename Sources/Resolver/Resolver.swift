@@ -81,8 +81,8 @@ package final class Resolver {
             prefixes: prefixes
         )
         // For CNAME targets, only upstreams are queried, because an upstream's reply must never
-        // cause a billed call.
-        // Names of a route with `fallback: none` do not go to learned servers.
+        // cause a billed call. Learned servers are not queried for names of a route with
+        // `fallback: none`.
         let chosen = standard.flatMap { $0.withoutLearned() }
         upstreams = UpstreamStage(policy: policy, statistics: statistics, clocks: clocks) {
             target in
@@ -175,8 +175,8 @@ package final class Resolver {
             let lastResort = serveStale.lastResort(query, hash: hash, match, now: now)
         {
             guard let delay = lastResort.delay else { return completion(lastResort.resolution) }
-            // The delay of serve-stale starts with the first client's query, so clients that query
-            // later wait for less time.
+            // The delay of serve-stale begins with the first query for this question. A client that
+            // joins this query later waits only for the rest of the delay.
             let end = min(deadline, (singleFlight.began(query) ?? now) + delay)
             let fallback = completion.after { (found: Resolution, completion) in
                 completion(lastResort.unless(found))

@@ -6,10 +6,10 @@ package enum ResolverLimits {
     /// Stub resolvers give up after 5 s (resolv.conf(5)).
     package static let total: Duration = .milliseconds(4_900)
 
-    /// Time limit of a resolution, which all clients of a query share.
+    /// Time limit of a resolution; all clients with the same question share one resolution.
     ///
-    /// Less than `total`: the resolution ends before the deadline of the first client, so that this
-    /// client gets SERVFAIL with the reason of the failure.
+    /// The limit is less than `total`, so that the resolution ends before the deadline of the first
+    /// client. This client then gets SERVFAIL with the reason of the failure.
     package static let work: Duration = .milliseconds(4_800)
 
     /// Time limit for the calls of a query to all its vendors; upstreams get the rest of `work`.
@@ -31,12 +31,12 @@ package enum ResolverLimits {
     /// Also the minimum interval between two refreshes of a name in `prefetch.names`.
     static let shortestRefresh: UInt32 = 10
 
-    /// Maximum age at which a router advertisement stays valid after a change of the network.
+    /// Maximum age of a router advertisement that the daemon keeps when the network changes.
     ///
     /// An older router advertisement is from the former network.
     static let announcement: Duration = .seconds(3)
 
-    /// Minimum time between two changes of the NAT64 prefix in router advertisements.
+    /// Time after a change of the advertised NAT64 prefix in which another prefix is ignored.
     static let announcementPause: Duration = .seconds(10)
 
     /// Time from the load of a snapshot to the refresh of its stale entries.

@@ -4,7 +4,8 @@ package struct BilledUnits: Codable, Sendable, Equatable {
     /// Lower bound of the units since the start of the daemon or the reset of the counters.
     package var atLeast: UInt64
 
-    /// Upper bound for the same period, including calls that the vendor possibly does not bill.
+    /// Upper bound of the units in the period of `atLeast`; includes calls that the vendor possibly
+    /// does not bill.
     package var atMost: UInt64
 
     /// Upper bound of the units in the current UTC day, including units before a restart of the

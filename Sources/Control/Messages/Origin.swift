@@ -2,9 +2,10 @@
 
 /// Vendor or upstream that sent an answer, and its server.
 ///
-/// Replies also have two older fields with various meanings. In ``Resolved``, the field `source` is
-/// a type such as `vendor`, and the field `server` has the form `name/server`. In ``CachedEntry``,
-/// `source` is the name, and `server` is the address.
+/// Replies also have two older fields, `source` and `server`, which differ between types. In
+/// ``Resolved``, `source` is a kind of source such as `vendor`, and `server` has the form
+/// `name/server`. In ``CachedEntry``, `source` is the name of the vendor or upstream, and `server`
+/// is the address.
 package struct AnswerOrigin: Sendable, Equatable {
     /// Name in the settings, or `hosts`; nil if the answer is local.
     package let name: String?

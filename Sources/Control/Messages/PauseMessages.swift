@@ -18,7 +18,7 @@ package struct PauseRequest: CallParameters, Equatable {
         case vendor(String)
         case upstream(String)
 
-        /// Vendor with this name, otherwise upstream with this name.
+        /// Vendor with this name; if there is no such vendor, the upstream with this name.
         case either(String)
     }
 
@@ -50,8 +50,8 @@ package struct PauseReply: Codable, Sendable, Equatable {
     /// Suspension that is in force after the call; nil if there is none.
     package var rest: VendorRest?
 
-    /// One sentence for each pause that leaves names without any vendor and upstream; nil if there
-    /// is no such pause.
+    /// Pauses because of which some names have no vendor and no upstream, one sentence each; nil if
+    /// there are none.
     package var problems: [String]?
 
     package init(vendor: String, changed: Bool, inFlight: Int, rest: VendorRest?) {

@@ -21,7 +21,7 @@ package struct ProveRequest: CallParameters, Equatable {
     package enum CodingKeys: CodingKey, CaseIterable { case vendor, name, maxUnits, plan }
 }
 
-/// Reply to `Prove`; with `more`, each reply has one step, but the last reply has no step.
+/// Reply to `Prove`; with `more`, one reply for each step, and then a last reply without steps.
 package struct ProveReply: Codable, Sendable, Equatable {
     package var vendor: String
     package var name: String

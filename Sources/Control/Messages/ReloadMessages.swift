@@ -30,9 +30,9 @@ package struct SettingsComplaint: Codable, Sendable, Hashable, CustomStringConve
     /// Proposed correction, such as "did you mean `listen`?".
     package var hint: String?
 
-    /// End of a warning about settings with which the service would not start.
+    /// Text at the end of each warning about settings with which the service would not start.
     ///
-    /// Scripts that install the daemon look for this text, and then do not restart the service.
+    /// If a warning has this text, the scripts that install the daemon do not restart the service.
     package static let outage = "after a restart, this machine would have no DNS"
 
     /// True if the message or hint depends on the content of a secret file; never sent.

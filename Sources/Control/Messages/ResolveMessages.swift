@@ -30,7 +30,7 @@ package struct ResolveRequest: CallParameters, Equatable {
     }
 }
 
-/// Reply to `Resolve`; with `more`, each reply has one name, but the last reply has no name.
+/// Reply to `Resolve`; with `more`, one reply for each name, and then a last reply without names.
 package struct ResolveReply: Codable, Sendable, Equatable {
     package var results: [Resolved]
     package init(results: [Resolved]) { self.results = results }

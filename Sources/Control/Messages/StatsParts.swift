@@ -5,7 +5,7 @@ package struct CacheStats: Codable, Sendable, Equatable {
     package var octets: UInt64 = 0
     package var limitOctets: UInt64 = 0
 
-    /// Octets of the index, which are not part of `octets`.
+    /// Octets of the index; `octets` does not include them.
     package var indexOctets: UInt64 = 0
 
     package var hits: UInt64 = 0
@@ -34,7 +34,7 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
     package var tcpRetries: UInt64 = 0
     package var foreignReplies: UInt64 = 0
 
-    /// Number of established connections; over HTTPS, number of connections that delivered a reply.
+    /// Number of established connections; over HTTPS, only connections that delivered a reply.
     package var connectionsOpened: UInt64 = 0
 
     package var connectionsReused: UInt64 = 0
@@ -110,7 +110,7 @@ package struct NetworkDomain: Codable, Sendable, Equatable {
     /// Name of the interface.
     package var link: String
 
-    /// Servers of the domain; empty while the interface is down: then no server gets the queries.
+    /// Servers that get the queries for names in the domain; empty while the interface is down.
     package var servers: [String]
 
     package init(domain: String, link: String, servers: [String]) {

@@ -75,12 +75,12 @@ package struct ResolvConf: Codable, Sendable, Equatable {
 
     package var by: String?
 
-    /// True if a setup by `httpdnsctl setup apply` is in force; nil in the reply of an older daemon.
+    /// True while a setup by `httpdnsctl setup apply` is in force; nil in an older daemon's reply.
     package var isSetUp: Bool?
 
     package var nameservers: [String]
 
-    /// True if `httpdnsctl setup apply` wrote the present file.
+    /// True if `httpdnsctl setup apply` wrote the current `resolv.conf`.
     package var isWrittenBySetup: Bool?
 
     package init(pointsHere: Bool? = nil, nameservers: [String] = []) {

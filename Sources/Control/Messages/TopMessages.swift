@@ -54,10 +54,15 @@ package struct TopRequest: CallParameters, Equatable {
 package struct TopReply<Entry: Codable & Sendable & Equatable>: Codable, Sendable, Equatable {
     package var kind: String
 
-    /// Time since the reset of the counters (`cost`), or since the oldest recorded query.
+    /// Seconds for which the list counts.
+    ///
+    /// For `cost`: since the reset of the counters. For other lists: since the oldest recorded
+    /// query.
     package var sinceSeconds: Int
 
-    /// Sum for all names or queries, including names and queries that are not listed.
+    /// Number of billable names (`cost`) or of counted queries (other lists).
+    ///
+    /// Includes names and queries that are not in `entries`.
     package var total: UInt64
 
     package var entries: [Entry]
@@ -94,11 +99,13 @@ package struct NameCost: Codable, Sendable, Equatable {
     package var vendor: String
     package var calls: UInt64
 
-    /// Maximum error of `calls`: this name replaced another name in the table, and took that count.
+    /// Part of `calls` that possibly belongs to other names.
+    ///
+    /// The number of counted names is limited. A new name replaces another name, and begins with
+    /// the count of that name.
     package var excess: UInt64
 
-    /// Upper bound of the units of the `calls - excess` calls that were counted for this name
-    /// itself.
+    /// Upper bound of the units of this name's own calls (`calls - excess`).
     package var units: UInt64?
 
     package var route: String

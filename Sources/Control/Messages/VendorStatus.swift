@@ -25,7 +25,8 @@ package struct VendorStatus: Codable, Sendable, Equatable {
 
     /// Client address that the vendor reported in its latest reply.
     ///
-    /// This is `clientSubnet` or, if nil, the source address of the call.
+    /// If `clientSubnet` is nil, this is the source address of the call, as the vendor sees it.
+    /// Otherwise, this is `clientSubnet`.
     package var clientAddress: String?
 
     package var clientSubnet: String?
@@ -49,7 +50,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
 package struct VendorRest: Codable, Sendable, Equatable {
     package var by: Reason
 
-    /// Remaining seconds; nil if the suspension has no time limit.
+    /// Seconds until the suspension ends; nil if the suspension has no time limit.
     package var forSeconds: Int?
 
     package var error: String?

@@ -28,8 +28,8 @@ package struct BudgetClaim: Sendable, Hashable {
 
         /// Returns the advance: the amount to claim beyond the amount that this host has used.
         ///
-        /// The less of the budget is unclaimed, the smaller is the advance. So idle hosts do not
-        /// hold budget that other hosts need.
+        /// The advance becomes smaller as the unclaimed part of the budget becomes smaller. So an
+        /// idle host holds only a small part of a budget that is nearly used up.
         ///
         /// - Parameters:
         ///   - members: 1 to ``FleetLimits/mostMembers``.
@@ -70,8 +70,8 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Creates a claim of zero.
     ///
-    /// - Parameter members: last known number of hosts. A host that has never reached Redis
-    ///   passes 1, so its share is the whole budget.
+    /// - Parameter members: last known number of hosts; 1 if this host has never reached Redis.
+    ///   With 1, the share of this host is the whole budget.
     package init(_ most: [UInt64?], day: Int64, month: Int64, members: Int) {
         limits = most.map { most in most.map { Limit(most: $0) } }
         self.day = day

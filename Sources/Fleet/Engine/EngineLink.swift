@@ -53,7 +53,7 @@ final class EngineLink {
     lazy var probe = Alarm(clocks) { [weak self] in self?.sendProbe() }
     lazy var heartbeat = Alarm(clocks) { [weak self] in self?.beat() }
 
-    /// Number of connection attempts, which selects the next server or Sentinel.
+    /// Number of connection attempts, including the current one; selects the server or Sentinel.
     private var turn = 0
 
     /// Server that is probed while the breaker is open.

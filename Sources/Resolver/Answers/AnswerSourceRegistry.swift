@@ -3,10 +3,11 @@ internal import Locks
 
 /// Registry that gives each answer source (vendor server, upstream) a unique number; thread-safe.
 ///
-/// The number identifies the source, for example in cache entries. Numbers are never reused. An
-/// upstream that is the fallback of a vendor has an additional number for this vendor. The
-/// upstream's answers as the fallback have the additional number. A cache hit on such an answer
-/// counts as an avoided call to this vendor.
+/// The number identifies the source, for example in cache entries. Numbers are never reused.
+///
+/// An upstream that is the fallback of a vendor has an additional number for this vendor. If the
+/// upstream answers because the vendor did not, the answer has the additional number. A cache hit
+/// on this answer counts as an avoided call to the vendor.
 package final class AnswerSourceRegistry: Sendable {
     /// Number of this daemon, the source of local answers.
     package static let itself: UInt16 = 0
@@ -18,8 +19,9 @@ package final class AnswerSourceRegistry: Sendable {
     /// and are removed from the cache after each change of the network.
     package static let unknown = UInt16.max
 
-    /// Answer source, and a vendor: each cache hit on an answer of this source avoids one call to
-    /// this vendor.
+    /// Answer source that has a number.
+    ///
+    /// A cache hit on an answer of this source avoids one call to `vendor`.
     private struct Origin: Hashable {
         let name: String
         let vendor: String?
@@ -54,8 +56,8 @@ package final class AnswerSourceRegistry: Sendable {
     ///
     /// If all numbers are in use, the result is ``unknown``.
     ///
-    /// - Parameter vendor: the vendor of a server, or the vendor for which an upstream is the
-    ///   fallback.
+    /// - Parameter vendor: for a vendor's server, this vendor; for an upstream as the fallback of a
+    ///   vendor, that vendor; otherwise nil.
     func number(_ name: String, vendor: String? = nil) -> UInt16 {
         number(of: Origin(name: name, vendor: vendor))
     }
@@ -72,9 +74,11 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the additional number of the upstream `number` as the fallback of `vendor`.
+    /// Returns the additional number that an upstream has as the fallback of `vendor`.
     ///
     /// Registers the additional number if it is new.
+    ///
+    /// - Parameter number: any number of the upstream.
     func number(_ number: UInt16, after vendor: String) -> UInt16 {
         self.number(name(number), vendor: vendor)
     }

@@ -32,7 +32,7 @@ package struct Freshness: Sendable, Equatable {
         /// Maximum vendor calls per minute for refreshes; upstream queries are not limited.
         package var budgetPerMinute = 60
 
-        /// Names with addresses that are refreshed even if no client queries them.
+        /// Names; the daemon refreshes their cached addresses even if no client queries the names.
         package var names: [Name] = []
 
         package init() {}

@@ -18,10 +18,9 @@ final class ReloadInvalidation {
         let answers: AnswerPolicy
     }
 
-    /// Values of `RouteTable.Match.sources` for a name: under the old settings and under the new
-    /// settings.
+    /// `RouteTable.Match.sources` of a name under the old and under the new settings.
     ///
-    /// A value is nil if the name has no route.
+    /// Nil if the name has no route under these settings.
     private struct Pair: Hashable {
         let old: Int?
         let new: Int?

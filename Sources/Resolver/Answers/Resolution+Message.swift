@@ -14,9 +14,8 @@ extension Resolution {
         )
         sections = answer.sections
         isAuthentic = answer.isAuthentic
-        // `CacheWriter` stores a substitute without a stale window and without a refresh time.
-        // Other answers can also have no stale window and no refresh time; `isSubstitute` has no
-        // effect on these answers.
+        // A cached substitute has no stale window and no refresh time (`CacheWriter`). Some other
+        // cached answers also have neither. For them, `isSubstitute` is wrong, but has no effect.
         isSubstitute = answer.staleWindow == 0 && answer.refreshAfter == 0
     }
 

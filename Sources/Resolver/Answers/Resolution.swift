@@ -41,7 +41,7 @@ package struct Resolution: Sendable {
     /// True if the limit that `isCrowded` reports was used up by queries of the client itself.
     var isClientCrowded = false
 
-    /// True for a failure if the daemon did not repeat the query at an upstream.
+    /// True for a failure of an upstream after which the daemon did not repeat the query.
     ///
     /// The daemon omits the repetition only if the client that began the query has a high load.
     var lacksRepetition = false

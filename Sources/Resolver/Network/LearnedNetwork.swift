@@ -33,10 +33,11 @@ package final class LearnedNetwork {
 
     /// Change of the network, which makes cached answers invalid.
     package struct Change: Sendable {
-        /// Domains with cached answers that become invalid.
+        /// Domains; the cached answers for names in these domains become invalid.
         package var domains: [Name] = []
 
-        /// Sources, by their names in `AnswerSourceRegistry`; their cached answers become invalid.
+        /// Names of sources in `AnswerSourceRegistry`; the cached answers of these sources become
+        /// invalid.
         package var sources: Set<String> = []
 
         /// True if the servers for names outside all routing domains have changed.

@@ -31,9 +31,9 @@ struct NetworkPlan: Sendable, Hashable {
         /// Domains that now have other servers; cached answers for their names are invalid.
         var domains: [Name] = []
 
-        /// Servers that no link has had for the time ``ResolverLimits/domainHold``.
+        /// Servers that were removed from all links ``ResolverLimits/domainHold`` ago.
         ///
-        /// Cached answers of these servers are invalid.
+        /// The cached answers of these servers are invalid.
         var servers: [Server] = []
 
         /// Routing domains that are ignored: invalid names, the root, and names in `localhost`.
@@ -43,7 +43,7 @@ struct NetworkPlan: Sendable, Hashable {
     /// Servers for names outside all routing domains.
     private(set) var servers: [Server] = []
 
-    /// Servers of the physical network, while ``servers`` are the servers of a split-tunnel VPN.
+    /// Servers of the physical network; empty unless a split-tunnel VPN provides ``servers``.
     ///
     /// A spare is queried for a name only after all ``servers`` have returned an error.
     private(set) var spares: [Server] = []
@@ -51,11 +51,13 @@ struct NetworkPlan: Sendable, Hashable {
     /// First link with the domain `~.` (all names); nil if no link has this domain.
     ///
     /// While this variable is not nil, only links with `~.` provide ``servers``. During a hold, the
-    /// variable names the link that went down.
+    /// variable contains the name of the link that went down.
     private var taker: String?
     private var isTakerTunnel = false
 
-    /// Routes of other links for held domains of a VPN; used when the hold ends.
+    /// Routes that replace the held routes of a VPN when the hold ends.
+    ///
+    /// A held route has a successor if another link has the same domain as the VPN.
     private var successors: [Name: Route] = [:]
 
     /// End of the hold of all names outside the routing domains; nil while these names are not
@@ -114,8 +116,8 @@ struct NetworkPlan: Sendable, Hashable {
                     outcome.rejected.append(text)
                     continue
                 }
-                // If two links have the domain, the VPN gets the domain. If both links are VPNs, or
-                // neither is, the link that already has the domain keeps the domain.
+                // If a VPN and another link have the domain, the VPN gets the domain. Of two VPNs,
+                // or of two other links, the link that already has the domain keeps the domain.
                 let isPreferred = wanted[domain].map { other in
                     link.isTunnel != other.isTunnel
                         ? link.isTunnel
@@ -137,8 +139,8 @@ struct NetworkPlan: Sendable, Hashable {
             var held = old
             held.heldUntil = old.heldUntil ?? now + ResolverLimits.domainHold
             guard let new = wanted.removeValue(forKey: old.domain) else { return held }
-            // Holds the domain, because while a VPN is down for a moment, the servers of another
-            // link must not get queries for names in the domain of the VPN.
+            // A VPN can be down for only a moment. Therefore, the domain is held: the servers of
+            // another link with this domain get no queries for its names before the hold ends.
             if old.isTunnel, !new.isTunnel {
                 successors[old.domain] = new
                 return held
@@ -156,7 +158,7 @@ struct NetworkPlan: Sendable, Hashable {
         routes += wanted.values.sorted { $0.domain.text < $1.domain.text }
         let after = mainServers
         // A server that becomes a spare counts as removed, so that its cached answers become
-        // invalid: it may have answered for names that the VPN's server answers differently.
+        // invalid: the VPN's server may give other answers for the same names.
         let removed = before.union(spare.subtracting(spares)).subtracting(after)
         for server in removed where former[server.unbound] == nil {
             former[server.unbound] = now + ResolverLimits.domainHold
