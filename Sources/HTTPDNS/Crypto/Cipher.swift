@@ -50,8 +50,8 @@ package final class Cipher: @unchecked Sendable {
         // libcurl must not find errors of this function in the thread's OpenSSL error queue.
         defer { ERR_pop_to_mark() }
 
-        // SAFETY: the context and its providers are freed on each exit of init, otherwise in
-        // deinit, always in the reverse order of creation.
+        // SAFETY: if init throws, init frees the context and its providers, otherwise deinit frees
+        // them; always in the reverse order of creation.
         guard let context = unsafe OSSL_LIB_CTX_new() else {
             throw .library(call: "OSSL_LIB_CTX_new")
         }
@@ -83,7 +83,7 @@ package final class Cipher: @unchecked Sendable {
     }
 
     deinit {
-        // SAFETY: no reference remains; the cipher is freed before the provider that owns it.
+        // SAFETY: no code can use this object now; the cipher is freed before its provider.
         unsafe EVP_CIPHER_free(cipher)
         unsafe Self.free(providers, context)
     }
@@ -162,8 +162,8 @@ extension Cipher {
         var updated: Int32 = 0
         var finished: Int32 = 0
         // SAFETY: EVP_CipherUpdate writes at most input.count + block - 1 octets, and
-        // EVP_CipherFinal_ex at most one block after them: together never more than the output
-        // buffer has. Exactly tag.count octets of the tag are read or written.
+        // EVP_CipherFinal_ex at most one block after them. The output buffer has input.count +
+        // block octets. OpenSSL reads or writes exactly tag.count octets of the tag.
         let succeeded = unsafe output.withUnsafeMutableBufferPointer { out in
             unsafe input.withUnsafeBufferPointer { text in
                 guard

@@ -72,7 +72,7 @@ package struct Volcengine: Vendor, Redacted {
         return try Digest.md5([UInt8](text)).hexadecimal
     }
 
-    /// Returns the answer in `{"host", "ips": […], "ttl"}`; the list has both families.
+    /// Returns the answer in `{"host", "ips": […], "ttl"}`; `ips` has addresses of both families.
     package func answers(
         to lookup: VendorQuery,
         in reply: HTTPReply
@@ -88,8 +88,8 @@ package struct Volcengine: Vendor, Redacted {
         v4.keep(found.filter { $0.octets.count == 4 })
         v6.keep(found.filter { $0.octets.count != 4 })
         v4.dropped += items.count - found.count
-        // The vendor may omit a family. Therefore, a family without addresses is unknown if the
-        // other family has addresses.
+        // The vendor may omit a family. Therefore, if only one family has addresses, the result
+        // for the other family is nil (unknown), not an empty list.
         let isSilentAboutV4 = v4.addresses.isEmpty && !v6.addresses.isEmpty
         let isSilentAboutV6 = v6.addresses.isEmpty && !v4.addresses.isEmpty
         return [
