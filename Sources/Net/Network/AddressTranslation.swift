@@ -13,7 +13,7 @@ package final class AddressTranslation {
 
     private var embed: Embedding?
 
-    /// True if addresses may be translated.
+    /// True if a translation to NAT64 addresses is set.
     var isActive: Bool { embed != nil }
 
     private var known: [SocketAddress: SocketAddress] = [:]

@@ -67,8 +67,8 @@ package final class LinkWatch {
                 guard let datagram = try ReceiveBuffer.receive(from: socket.raw) else { break }
                 hasNews = try NetlinkMessage.all(in: datagram).contains(where: isNews) || hasNews
             } catch {
-                // Assumes a change: the kernel dropped notifications, or a notification cannot be
-                // parsed.
+                // Assumes a change, because the kernel dropped notifications, or sent one that
+                // cannot be parsed.
                 hasNews = true
             }
         }

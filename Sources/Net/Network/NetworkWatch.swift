@@ -61,7 +61,7 @@ package final class NetworkWatch {
 
     /// Watches this process's network namespace until released.
     ///
-    /// - Throws: `SocketError`, for example without AF_NETLINK in a sandbox; `NetlinkError` if the
+    /// - Throws: `SocketError`, for example if a sandbox forbids AF_NETLINK; `NetlinkError` if the
     ///   kernel does not return the state.
     package convenience init(_ handler: @escaping @ServiceLoop (Change) -> Void) throws {
         try self.init(

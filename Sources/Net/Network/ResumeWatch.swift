@@ -37,8 +37,8 @@ package final class ResumeWatch {
         watch = nil
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in
             var expirations: UInt64 = 0
-            // SAFETY: writes at most one integer. The read fails with ECANCELED, and enables the
-            // kernel to report the next cancellation.
+            // SAFETY: writes at most one integer. The read fails with ECANCELED. Without the read,
+            // the kernel would not report the next cancellation.
             _ = unsafe Glibc.read(raw, &expirations, MemoryLayout<UInt64>.size)
             self?.look()
         }

@@ -69,7 +69,7 @@ package final class RouterOptionWatch {
 
     /// Watches this process's network namespace, until released.
     ///
-    /// - Throws: `SocketError`, for example without AF_NETLINK in a sandbox.
+    /// - Throws: `SocketError`, for example if a sandbox forbids AF_NETLINK.
     package convenience init(
         _ handler: @escaping @ServiceLoop (Option, _ link: String) -> Void
     ) throws {

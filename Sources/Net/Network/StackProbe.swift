@@ -41,9 +41,11 @@ package final class StackProbe {
 
     /// Connects to `servers`, and returns the address families that work.
     ///
-    /// Returns all families with a route if the families cannot be compared: if only one family has
-    /// a route, if `servers` has no server of one family, or if no server is reachable (then all
-    /// servers may be down).
+    /// In three cases the probe cannot compare the families, and returns all families with a route:
+    ///
+    /// - Fewer than two families have a route.
+    /// - `servers` has no server of one family.
+    /// - No server is reachable. Possibly all servers are down.
     package func test(_ servers: [SocketAddress]) async -> NetworkStack {
         let stack = routes()
         guard stack == .dual else { return stack }

@@ -19,7 +19,7 @@ package final class TLSClient {
     private var trusted: TrustStore?
     private var sessions: [Server: Session] = [:]
 
-    /// CPU time budget of each server for failed handshakes and handshakes without later data.
+    /// Limit on the CPU time of each server's handshakes that failed, or that no data followed.
     private(set) var budgets: [Server: LoopBudget] = [:]
 
     /// Creates a client that offers `protocols` by ALPN (RFC 7301), such as `dot`.
@@ -64,16 +64,17 @@ package final class TLSClient {
         return areCurvesSet && areCiphersSet
     }
 
-    /// Limits certificate chains; disables renegotiation and compression, which only attackers use.
+    /// Limits the size of certificate chains; disables renegotiation and compression.
     ///
-    /// A HelloRequest (RFC 5246 §7.4.1.1) could start an endless handshake. Certificates cost CPU
-    /// time before the server is authenticated.
+    /// A long chain costs CPU time before the server is authenticated. With renegotiation, a
+    /// HelloRequest (RFC 5246 §7.4.1.1) could start an endless handshake. Only attackers use
+    /// renegotiation or compression.
     nonisolated static func limitHandshakes(in context: OpaquePointer) {
         _ = unsafe SSL_CTX_set_options(context, noRenegotiation | noCompression)
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_CERT_LIST, certificateOctets, nil)
     }
 
-    /// Maximum octets of a certificate chain; usual chains have 3,000 to 6,000.
+    /// Maximum octets of a certificate chain; usual chains have 3,000 to 6,000 octets.
     private nonisolated static let certificateOctets = 24 << 10
 
     private static func check(_ isDone: Bool) throws(TLSError) {

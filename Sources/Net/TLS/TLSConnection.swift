@@ -100,7 +100,7 @@ package final class TLSConnection: OctetStream {
                 guard octetsWithoutData <= Self.controlLimit else {
                     throw .broken("the server sends control messages but no data")
                 }
-                // The stream may end without close_notify: the length field of each DNS message
+                // Accepts an end without close_notify, because the length field of each DNS message
                 // shows if the message is truncated.
                 guard try await fill(deadline: deadline) else { return [] }
             case .ended:

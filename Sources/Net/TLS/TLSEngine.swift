@@ -50,7 +50,7 @@ final class TLSEngine {
             || inet_pton(AF_INET6, name, &address) == 1
         var isDone: Bool
         if isAddress {
-            // No server name indication for an address (RFC 6066 §3).
+            // Sends no server name indication, which must not contain an address (RFC 6066 §3).
             isDone =
                 unsafe X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(connection), name) == 1
         } else {
@@ -110,7 +110,7 @@ extension TLSEngine {
     }
 
     private func outcome<Value>(of status: Int32) -> Step<Value> {
-        // SAFETY: the step was the last call on the connection.
+        // SAFETY: `status` is the result of the latest OpenSSL call on the connection.
         switch unsafe SSL_get_error(connection, status) {
         case SSL_ERROR_WANT_READ: .wantsInput
         case SSL_ERROR_ZERO_RETURN: .ended

@@ -15,7 +15,7 @@ package final class TrustStores {
 
         /// The system's file has no certificates, and no previous certificates exist.
         ///
-        /// The system's directories can have certificates.
+        /// Connections trust the certificates in the system's directories, if there are any.
         case absent(source: String, TLSError)
     }
 
@@ -58,10 +58,10 @@ package final class TrustStores {
 
     private init() {}
 
-    /// Parses the system's certificates, which takes 20 ms; for a worker thread.
+    /// Parses the system's certificates, which takes 20 ms; call this on a worker thread.
     package nonisolated static func prepare() { _ = system }
 
-    /// Returns the reason why `ca-file` cannot be `file`; nil if the file has valid certificates.
+    /// Returns the reason why `file` is unusable as `ca-file`; nil if its certificates are valid.
     package nonisolated static func fault(of file: String) -> String? {
         do throws(TLSError) {
             _ = try TrustStore(.file(file))
