@@ -13,7 +13,7 @@ internal import Synchronization
 package struct DatagramBatch: ~Copyable {
     package static let capacity = 32
 
-    /// Size of a buffer in octets: the longest UDP reply; the kernel truncates longer queries.
+    /// Octets of a buffer; no UDP reply is longer, and the kernel truncates longer queries.
     package static let bufferOctets = 4096
 
     private let buffers: UnsafeMutableRawPointer
@@ -76,7 +76,8 @@ package struct DatagramBatch: ~Copyable {
 
     /// Receives up to `capacity` datagrams; returns the number of datagrams or a negated errno.
     ///
-    /// Blocks until a datagram arrives if `waits` is true; otherwise the result may be 0.
+    /// If `waits` is true, blocks until a datagram arrives. If `waits` is false, and no datagram is
+    /// pending, returns 0.
     package mutating func receive(from listener: DatagramListener, waits: Bool = true) -> Int {
         for slot in 0..<usedCount {
             unsafe vectors[slot].iov_len = Self.bufferOctets

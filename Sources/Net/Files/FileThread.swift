@@ -50,8 +50,8 @@ package final class FileThread: Sendable {
             if let value = result.withLock({ $0 }) { return value }
             let left = end - Clock.now
             guard left > .zero else { return nil }
-            // `close` may return before `result` is set, if an earlier access that took too long
-            // ends now.
+            // An earlier access that took too long may end now, and open the gate. Then `close`
+            // returns before `result` is set, and the loop waits again.
             done.close(after: left)
         }
     }

@@ -3,8 +3,9 @@ private import Glibc
 
 /// Watch for writes to a file, and for its replacement, removal and creation.
 ///
-/// Each directory that contains the file, or a symbolic link in its path, has an inotify(7) watch.
-/// If one of these directories does not exist, its nearest existing ancestor has the watch instead.
+/// The directory of the file has an inotify(7) watch, and so has the directory of each symbolic
+/// link in the path. If such a directory does not exist, its nearest existing ancestor has the
+/// watch instead.
 /// A watch on the file itself reports writes to a bind-mounted file.
 ///
 /// If the daemon's user has no inotify instances or watches left, the handler is called every 10 s.
@@ -39,7 +40,9 @@ package final class FileWatch {
 
     private let fileEvents: Int32
 
-    /// For each watched directory, the names of the entries with changes that concern the file.
+    /// Watch descriptor of each watched directory, with the names of its entries to observe.
+    ///
+    /// An entry is the file, or a symbolic link or missing directory in the path of the file.
     private var directories: [Int32: Set<String>] = [:]
 
     /// Watches `path`, which is absolute and need not exist, until released.
@@ -123,13 +126,13 @@ package final class FileWatch {
         directories = [:]
         try watchComponents()
         for watch in old where watch != file && directories[watch] == nil {
-            // Not checked: the call fails if the kernel has removed the watch together with the
-            // file.
+            // Ignores an error, because the call fails if the kernel has removed the watch together
+            // with the file.
             inotify_rm_watch(raw, watch)
         }
     }
 
-    /// Watches the last component of the path, and each component that is a symbolic link.
+    /// Watches the last component of the path, each symbolic link, and the first missing component.
     private func watchComponents() throws(SocketError) {
         var directory = "/"
         var rest: [Substring] = path.split(separator: "/").reversed()

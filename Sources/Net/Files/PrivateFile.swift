@@ -3,8 +3,8 @@ internal import Glibc
 
 /// File that only the daemon's user can read, replaced atomically even at a power failure.
 ///
-/// Rejects a file that is not a regular file of the daemon's user, or that other users can access:
-/// the path of such a file is probably a mistake. All functions can block, so call them on a worker
+/// Rejects a file that is not regular, that another user owns, or that other users can access. The
+/// path of such a file is probably a mistake. All functions can block, so call them on a worker
 /// thread.
 // SAFETY: the system calls use names as C strings, and buffers and structures with their sizes.
 package struct PrivateFile: Sendable {

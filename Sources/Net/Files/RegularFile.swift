@@ -39,8 +39,8 @@ package struct RegularFile: ~Copyable {
 
     /// Reads the content, which can be a secret; wipes the read buffer.
     ///
-    /// - Parameter cuts: true to return only the first octets of a file that is longer than
-    ///   `limit` (the result then has more than `limit` octets); false to throw an error.
+    /// - Parameter cuts: for a file longer than `limit`: false to throw an error; true to return
+    ///   more than `limit` octets from its beginning, so that the caller detects the cut.
     package func read(atMost limit: Int, cuts: Bool = false) throws(FileError) -> [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(min(limit, 16_384))

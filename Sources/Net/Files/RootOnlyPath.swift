@@ -13,10 +13,10 @@ package struct RootOnlyPath {
         "/var/lib/private", "/var/cache/private", "/var/log/private", "/run/private",
     ]
 
-    /// Finds the first directory in `path` that only root can use, or the file itself; nil for
-    /// none.
+    /// Finds the first directory above `path` that only root can use, otherwise `path` itself if
+    /// only root can use it; nil for none.
     ///
-    /// The directories of a symbolic link and of its target are checked.
+    /// If `path` has symbolic links, also checks the directories above their target.
     ///
     /// - Parameter exempt: a directory that is not checked; the directories above it are not
     ///   checked, either.

@@ -18,7 +18,7 @@ package final class SharedFile: Sendable {
 
     private let thread: FileThread
 
-    // SAFETY: used on the thread only.
+    // SAFETY: used only by accesses that `thread` runs, one at a time.
     private nonisolated(unsafe) var file: OwnedDescriptor?
 
     package enum Fault: Error {
@@ -36,14 +36,16 @@ package final class SharedFile: Sendable {
 
     private static let padding = UInt8(ascii: "\n")
 
-    /// Maximum wait for the lock, which a killed process holds until the kernel frees its memory.
+    /// Maximum wait for the lock.
+    ///
+    /// A killed process holds the lock until the kernel has freed the memory of the process.
     private static let patience = Duration.milliseconds(20)
 
     /// Time after a failed wait for the lock, in which all changes fail immediately.
     private static let pause = Duration.seconds(1)
 
     /// Time at which ``pause`` ends; nil if the latest wait for the lock was successful.
-    // SAFETY: used on the thread only.
+    // SAFETY: used only by accesses that `thread` runs, one at a time.
     private nonisolated(unsafe) var lockedUntil: Instant?
 
     private let now: @Sendable () -> Instant

@@ -27,7 +27,7 @@ open class CancellationSignal {
         self.isAwaited = isAwaited
     }
 
-    /// Registers an action that runs at cancellation; if the work is already cancelled, runs now.
+    /// Registers an action for the cancellation; runs the action now if the work is cancelled.
     ///
     /// The action can retain the work without a leak, because `finish` releases all actions.
     package final func whenCancelled(_ action: @escaping @ServiceLoop () -> Void) {

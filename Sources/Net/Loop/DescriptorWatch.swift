@@ -97,15 +97,15 @@ final class DescriptorWatch {
         guard error == 0 else { throw .system(call: "epoll_ctl", code: error) }
     }
 
-    /// Traps on an error, which means that the owner closed the descriptor before the watch ended.
+    /// Traps on an error, because the owner must not close the descriptor before the watch ends.
     private func require(_ error: Int32) {
         precondition(error == 0, "cannot watch a descriptor: \(errorText(error))")
     }
 
     /// Calls the handler.
     ///
-    /// Nonisolated, because a closure would cost an isolation check (Swift 6.3) and an allocation
-    /// per event.
+    /// Nonisolated, because `assumeIsolated` would need a closure, which costs an isolation check
+    /// (Swift 6.3) and an allocation per event.
     nonisolated func report(_ events: UInt32) {
         LoopExecutor.shared.checkIsolated()
         unsafe handler(Events(rawValue: events))

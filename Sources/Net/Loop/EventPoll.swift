@@ -6,7 +6,8 @@ private import Glibc
 ///
 /// The kernel reports ready descriptors in turn (epoll_wait(2)), so no descriptor starves.
 // SAFETY: used on the loop's thread only, except `init`. `events` is never freed. The data of an
-// event is a registered watch: `drop` clears the unread events of a watch that ends.
+// event is nil or points to a registered watch. When a watch ends, `drop` sets the data of its
+// unread events to nil.
 @safe
 final class EventPoll: @unchecked Sendable {
     /// Maximum number of events per poll.

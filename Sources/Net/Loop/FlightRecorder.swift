@@ -3,8 +3,8 @@ private import CLinux
 private import Locks
 
 /// Last 2,048 log lines of all levels, up to 252 octets each, for a crash handler; thread-safe.
-// SAFETY: the pointer never changes. The lock guards its memory, except from the crash handler,
-// which accepts any state.
+// SAFETY: the pointer never changes. The lock guards the memory of the ring. Only the crash handler
+// reads the ring without the lock, and accepts any content.
 @safe
 package final class FlightRecorder: Sendable {
     private nonisolated(unsafe) let ring: OpaquePointer

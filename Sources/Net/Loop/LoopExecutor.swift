@@ -7,9 +7,9 @@ private import Synchronization
 
 /// Thread that alternates between polling descriptors and running Swift jobs.
 ///
-/// The executor of the global actor ``ServiceLoop``. One iteration runs the jobs and the
-/// ``LoopWakeup`` handlers that were queued at its start, in order of arrival. Then it polls at
-/// most 16 descriptors, so neither jobs nor sockets starve. Only D-Bus uses sd-event, because
+/// This is the executor of the global actor ``ServiceLoop``. One iteration runs the jobs and the
+/// ``LoopWakeup`` handlers that were queued at its start, in order of arrival. Then the loop polls
+/// at most 16 descriptors, so neither jobs nor sockets starve. Only D-Bus uses sd-event, because
 /// sd-event needs thousands of instructions per event. One of the polled descriptors is the epoll
 /// instance of sd-event.
 ///
@@ -17,7 +17,7 @@ private import Synchronization
 /// `isPolling` and writes to the eventfd, which ends the poll. The loop sets `isPolling`, and then
 /// waits only if `hasWork` is not set. All these operations have one total order (sequential
 /// consistency). Either the loop sees `hasWork`, or the other thread sees `isPolling`. So no job
-/// is lost, and many jobs need one system call.
+/// is lost, and several queued jobs need only one write to the eventfd.
 package final class LoopExecutor: SerialExecutor {
     package static let shared = LoopExecutor()
 
@@ -53,7 +53,7 @@ package final class LoopExecutor: SerialExecutor {
         /// True if `jobs` is not empty; unlike `jobs.isEmpty`, needs no run-time exclusivity check.
         var hasJobs = false
 
-        /// Sends the queued datagrams; after ``flushLater()``, runs before the thread waits.
+        /// Sends the queued datagrams; called before the thread waits, if `isFlushDue` is set.
         var flush: () -> Void = {}
         var isFlushDue = false
 
@@ -242,7 +242,7 @@ extension LoopExecutor {
 
     /// Sends the queued datagrams, then dispatches the ready descriptors.
     ///
-    /// Waits for a descriptor if no work is left. If several descriptors were ready, delays the
+    /// Waits for a descriptor if no work is left. If the last poll had several events, delays the
     /// datagrams by up to ``delayLimit`` iterations, so that later datagrams to the same socket
     /// need no further system call.
     private func poll() {

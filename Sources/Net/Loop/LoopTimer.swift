@@ -41,7 +41,7 @@ private final class TimerQueue {
     private enum Phase {
         case idle
 
-        /// Ready descriptors are being handled; then the timers due at this instant run.
+        /// The loop handles ready descriptors; then the timers that were due at this instant run.
         case sources(Instant)
 
         case jobs
@@ -67,7 +67,7 @@ private final class TimerQueue {
             "cannot create a timer for the service loop: \(errorText(errno))"
         )
         do throws(SocketError) {
-            // Edge-triggered, and therefore never read.
+            // The two descriptors are never read, because their watches are edge-triggered.
             let expiry = try DescriptorWatch(timer, [.readable, .edges]) { _ in
                 TimerQueue.shared.expired()
             }

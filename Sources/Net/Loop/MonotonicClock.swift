@@ -2,7 +2,7 @@
 private import Glibc
 @_exported public import Monotonic
 
-/// The system's clocks, which no other file reads.
+/// Functions that read the system's clocks.
 package enum Clock {
     /// Time of CLOCK_BOOTTIME, which also advances during suspension, so that TTLs expire.
     package static var now: Instant {

@@ -5,9 +5,10 @@ internal import Synchronization
 ///
 /// The writer takes no lock and never waits. A reader copies records. Then the reader discards the
 /// copies of records that the writer may have overwritten meanwhile, and counts these records as
-/// lost. All 64-bit words are relaxed atomics.
+/// lost. All 64-bit words are relaxed atomics. The number of a valid record is in this range:
 ///
-///     reserved - capacity <= valid records < published <= reserved
+///     reserved - capacity <= number < published <= reserved
+///
 /// An unused buffer occupies no memory page.
 // SAFETY: every word is atomic; the indices are taken modulo the ring's size.
 @safe
@@ -76,7 +77,7 @@ package final class RecordRing: Sendable {
     }
 
     private static func octets(_ range: Range<Int>, of text: RawSpan) -> UInt64 {
-        // If the text has eight octets before the end of the range, one load reads these octets.
+        // One load reads the eight octets before the end of the range, if the text has them.
         guard range.upperBound < 8 else {
             let start = range.upperBound - 8
             // SAFETY: the text is not shorter than the range's end.
@@ -103,7 +104,7 @@ package final class RecordRing: Sendable {
     package struct Records {
         package fileprivate(set) var words: [UInt64] = []
 
-        /// Number of records that the writer overwrote before the reader copied them.
+        /// Number of records that the writer overwrote before or possibly during the copy.
         package fileprivate(set) var lost: UInt64 = 0
 
         /// Sequence number of the record at which the next read starts.

@@ -20,7 +20,7 @@ extension ServiceLoop {
     /// The signals must be blocked.
     @ServiceLoop
     package static func signals(_ signals: [Int32]) throws(SocketError) -> AsyncStream<Int32> {
-        // The kernel merges equal pending signals, so 64 is sufficient.
+        // A buffer of 64 signals is sufficient, because the kernel merges equal pending signals.
         let (stream, continuation) = AsyncStream.makeStream(
             of: Int32.self,
             bufferingPolicy: .bufferingNewest(64)

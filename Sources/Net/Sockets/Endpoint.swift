@@ -70,7 +70,9 @@ final class Endpoint {
 
     var peerAddress: SocketAddress? { descriptor?.peerAddress }
 
-    /// Suspends until an edge or `deadline`, but not if an edge occurred since the last attempt.
+    /// Suspends until an edge or `deadline`.
+    ///
+    /// Returns immediately if an edge occurred after the latest call of ``attempt(_:)``.
     func wait(
         for direction: Direction,
         until deadline: Instant?

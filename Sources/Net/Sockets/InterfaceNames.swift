@@ -16,8 +16,8 @@ enum InterfaceNames {
 
     /// Maximum number of names.
     ///
-    /// Without this limit, users of `httpdnsctl check` could fill the memory: the daemon stores the
-    /// names in their settings, and never removes names.
+    /// Without this limit, users of `httpdnsctl check` could fill the memory, because the daemon
+    /// stores the interface names in the checked settings, and never removes a name.
     static let capacity = 1024
 
     private static let names = Lock<[String]>([])

@@ -87,9 +87,9 @@ public struct SocketAddress: Sendable, Hashable {
             && (isUnspecified || other.isUnspecified || hasSameHost(as: other))
     }
 
-    /// Returns true if both addresses are now the same.
+    /// Returns true if both values mean the same address, port and interface at present.
     ///
-    /// One address can have the name of the interface, and the other address the index.
+    /// One value can have the name of the interface, and the other value the index.
     package func isSame(as other: SocketAddress) -> Bool {
         port == other.port && isIPv6 == other.isIPv6 && hasSameHost(as: other)
     }
@@ -202,7 +202,7 @@ extension SocketAddress: CustomStringConvertible {
 // MARK: - The kernel's form
 
 extension SocketAddress {
-    /// Calls `body` with the kernel's form, which has the present index of a named interface.
+    /// Calls `body` with this address as a `sockaddr`, which has the present interface index.
     package func withSockaddr<Result, Failure: Error>(
         _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -220,7 +220,7 @@ extension SocketAddress {
     }
 
     package func write(to storage: inout sockaddr_storage) -> socklen_t {
-        // SAFETY: both address types fit in sockaddr_storage; the copied count is the field's size.
+        // SAFETY: both address types fit in sockaddr_storage; `octets` has the size of `sin6_addr`.
         unsafe withUnsafeMutablePointer(to: &storage) { pointer in
             let raw = UnsafeMutableRawPointer(pointer)
             if isIPv6 {

@@ -6,7 +6,7 @@ private import Glibc
 // SAFETY: pointers are valid during the calls, and the callers bound the octets.
 @ServiceLoop
 package final class StreamConnection {
-    /// Process, user and group of the peer of a Unix socket, when the peer connected (SO_PEERCRED).
+    /// Process, user and group that a Unix socket's peer had when it connected (SO_PEERCRED).
     package struct Credentials: Sendable, Hashable {
         package let pid: Int32
         package let uid: UInt32
@@ -143,8 +143,8 @@ package final class StreamConnection {
 
     /// Receives up to `limit` octets; returns 0 at the end of input, nil without pending data.
     ///
-    /// After a result below `limit`, new data causes another edge. The end of input causes only one
-    /// edge, which may have occurred before this call.
+    /// After a result below `limit`, new data causes another edge. But the end of input may cause
+    /// no further edge, because its only edge may have occurred before this call.
     package func attemptRead(
         into buffer: inout [UInt8],
         from start: Int,

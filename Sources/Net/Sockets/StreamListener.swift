@@ -54,7 +54,8 @@ package final class StreamListener {
     /// Listens at a path; clients need write permission in `mode`.
     ///
     /// Replaces the socket file of an ended process, but no other file. Sets mode and group before
-    /// clients can connect. Follows no symbolic link: the owner of the directory could create one.
+    /// clients can connect. Follows no symbolic link, because the owner of the directory could
+    /// create a link to another file.
     package init(unixPath path: String, mode: UInt32, group: UInt32? = nil) throws(SocketError) {
         let address = try UnixAddress(path)
         let descriptor = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)
@@ -188,7 +189,7 @@ package final class StreamListener {
         guard unsafe unlink(address.path) == 0 || errno == ENOENT else { throw .last("unlink") }
     }
 
-    /// Returns true if the socket file of an ended process is at the path; false for no file.
+    /// Returns true if the socket file of an ended process is at the path; false without a file.
     ///
     /// Throws an error for all other files.
     private static func isStale(_ address: UnixAddress) throws(SocketError) -> Bool {
