@@ -5,15 +5,15 @@
 /// A server can use up CPU time by three attacks: endless frames that belong to no reply (RFC 9113
 /// §10.5), a reply in frames of one octet, and connections that end after the TLS handshake.
 ///
-/// - Exhausted: one libcurl call overflows an empty bucket. The connections are ended, and requests
-///   to the provider fail until the bucket is half empty.
-/// - Throttled: many calls fill the bucket. The sockets are not read until a tenth of the bucket is
-///   empty, because fewer and larger reads are cheaper.
+/// - Exhausted: a single libcurl call used more CPU time than the capacity of the bucket. All
+///   connections are closed, and requests to the provider fail until the bucket is half empty.
+/// - Throttled: several libcurl calls have filled the bucket. The sockets are not read until a
+///   tenth of the bucket is empty, because fewer and larger reads are cheaper.
 ///
 /// Each reply lowers the level by more than the usual CPU time of a reply. A failed transfer does
-/// not lower the level, but its usual CPU time is not charged.
+/// not lower the level, but ``perTransfer`` of its CPU time is not charged.
 struct LoopBudget {
-    /// Capacity of the bucket; the lowest level is `-capacity`.
+    /// Capacity of the bucket. Replies can lower the level below 0, to `-capacity`.
     static let capacity: Duration = .milliseconds(50)
 
     /// Level at which a throttled provider is read again, after at least 50 ms.
@@ -26,12 +26,13 @@ struct LoopBudget {
     ///
     /// Not a `Duration`, because the multiplication of durations is slow.
     ///
-    /// A reply usually takes 0.1 ms of CPU time. ``perTransfer`` is larger, because a call of
-    /// libcurl can take 1 ms: libcurl checks all transfers of the connection.
+    /// A reply usually takes 0.1 ms of CPU time. ``perTransfer`` is larger: libcurl also checks all
+    /// transfers of the connection, so one call can take 1 ms.
     static let perOctet = 100
     static let perTransfer = 2_000_000
 
-    /// Nanoseconds of a libcurl call that are not charged, for each transfer in flight.
+    /// Nanoseconds of CPU time that are not charged: for each libcurl call and each transfer in
+    /// flight.
     ///
     /// Each libcurl call checks all transfers in flight.
     static let perTransferInFlight = 1000
@@ -40,10 +41,10 @@ struct LoopBudget {
     private(set) var level: Duration = .zero
     private var updated: Instant
 
-    /// True from the time when the bucket is full until the level falls to ``resumptionLevel``.
+    /// True after the bucket is full, until the level has fallen to ``resumptionLevel``.
     private(set) var isThrottled = false
 
-    /// True from the time when one call overflows an empty bucket until the bucket is half empty.
+    /// True after a single call overflows an empty bucket, until the bucket is half empty.
     private(set) var isExhausted = false
 
     init(at now: Instant) { updated = now }
@@ -61,7 +62,8 @@ struct LoopBudget {
         if isExhausted, level <= Self.capacity / 2 { isExhausted = false }
     }
 
-    /// Returns true if a libcurl call of length `time`, with `octets`, overflows an empty bucket.
+    /// Returns true if a single libcurl call overflows an empty bucket: it used the CPU time
+    /// `time`, and received `octets`.
     func overflows(_ time: Duration, octets: Int, inFlight: Int) -> Bool {
         let allowed = Self.perOctet * octets + Self.perTransferInFlight * inFlight
         return min(level, .zero) + time - .nanoseconds(allowed) > Self.capacity
@@ -72,10 +74,10 @@ struct LoopBudget {
     /// The allowances are ``perOctet``, ``perTransfer`` and ``perTransferInFlight``.
     ///
     /// - Parameters:
-    ///   - failed: number of transfers that ended without a reply. These transfers reduce the CPU
-    ///     time of the call, but not the level.
-    ///   - isStopped: true if the bucket overflowed during the call; then the full CPU time is
-    ///     added.
+    ///   - failed: number of transfers that ended without a reply. For each of them,
+    ///     ``perTransfer`` is subtracted from the CPU time of the call, down to 0.
+    ///   - isStopped: true if the call was stopped because it overflowed the bucket; then the full
+    ///     CPU time is added.
     mutating func charge(
         _ time: Duration,
         octets: Int,
@@ -98,20 +100,21 @@ struct LoopBudget {
         if isOverflow { isExhausted = true }
     }
 
-    /// Adds the full CPU time of a libcurl call or a TLS connection in which a handshake failed.
+    /// Adds the full CPU time of a libcurl call in which a TLS handshake failed.
     ///
-    /// Never sets ``isExhausted``, because the request would then fail with an error about endless
-    /// data, and not with the TLS error.
+    /// Never sets ``isExhausted``: the request would then fail with an error about endless data
+    /// instead of the TLS error.
     mutating func chargeFailedHandshake(_ time: Duration, at now: Instant) {
         update(to: now)
         level += time
         if level >= Self.capacity { isThrottled = true }
     }
 
-    /// Adds the CPU time of a handshake without a later reply, but at least ``perTransfer``.
+    /// Adds the CPU time of a handshake on a connection that ended without a reply.
     ///
-    /// The minimum covers the rest of the CPU time for the connection. Each reply subtracts
-    /// ``perTransfer``, so a server that replies on half of its connections is not throttled.
+    /// Adds at least ``perTransfer``, because the connection also needed CPU time outside the
+    /// handshake. Each reply subtracts ``perTransfer``, so a server that replies on half of its
+    /// connections is not throttled.
     mutating func chargeUnanswered(_ handshake: Duration, at now: Instant) {
         chargeFailedHandshake(max(handshake, .nanoseconds(Self.perTransfer)), at: now)
     }
@@ -120,8 +123,8 @@ struct LoopBudget {
 /// CPU time meter for libcurl calls that read from a provider.
 ///
 /// Charges a TLS handshake only if the handshake fails, or if the connection ends without a reply,
-/// because a successful handshake can take more CPU time than the budget allows.
-/// ``HandshakeLimit`` bounds the one handshake of a connection.
+/// because a successful handshake can take more CPU time than the budget allows. ``HandshakeLimit``
+/// limits the messages of the handshake.
 ///
 /// Not isolated, because C code, which runs on the service loop, calls the meter.
 final class LoopMeter {
@@ -139,7 +142,8 @@ final class LoopMeter {
     /// True if the current libcurl call has processed a handshake, and has not yet read data.
     private var isHandshake = false
 
-    /// CPU time and number of the handshakes that ``takeHandshake(isCharged:)`` has not taken yet.
+    /// CPU time and number of the handshakes that ``takeHandshake(isCharged:)`` has not yet
+    /// removed.
     private var handshakes: (time: Duration, count: Int) = (.zero, 0)
 
     private var inFlight = 0
@@ -179,7 +183,8 @@ final class LoopMeter {
             firstRead = Clock.now
             return true
         }
-        // First compares the elapsed time: it is at least the CPU time, and needs no system call.
+        // Compares the elapsed time first. The CPU time cannot be longer than the elapsed time, and
+        // only the CPU time needs a system call.
         guard isStopped || overflows(firstRead.duration(to: Clock.now)) else { return true }
         if overflows(Clock.threadTime - start) { isStopped = true }
         return !isStopped
@@ -210,9 +215,10 @@ final class LoopMeter {
         budget.chargeFailedHandshake(Clock.threadTime - callStart, at: Clock.now)
     }
 
-    /// Takes one handshake out of ``handshakes``, when the request that opened the connection ends.
+    /// Removes one handshake from ``handshakes``; called when the request that opened the
+    /// connection ends.
     ///
-    /// The CPU time of this handshake is unknown; the mean of all ``handshakes`` is used instead.
+    /// The CPU time of a single handshake is unknown, so the mean of all ``handshakes`` is removed.
     ///
     /// - Parameter isCharged: true if the connection ended without a reply.
     func takeHandshake(isCharged: Bool) {

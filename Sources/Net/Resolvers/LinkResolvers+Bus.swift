@@ -35,7 +35,8 @@ extension SystemBus.Object {
 // MARK: - systemd-resolved
 
 extension LinkResolvers {
-    /// Returns the indexes of the links with servers or domains; 0 stands for the whole machine.
+    /// Returns the indexes of the links with servers or domains; index 0 means the settings of the
+    /// whole machine.
     static func indexes(inResolved manager: BusValue) -> [Int32] {
         let entries = ["DNSEx", "DNS", "Domains"].flatMap { manager[$0]?.items ?? [] }
         let indexes = Set(
@@ -158,7 +159,8 @@ extension LinkResolvers {
 }
 
 extension LinkResolvers {
-    /// Splits these settings of systemd-resolved into settings of the link and of its VPNs.
+    /// Splits these settings of systemd-resolved into settings of the interface, and settings of
+    /// each VPN over it.
     ///
     /// systemd-resolved does not report which links are VPNs. For an interface and the IPsec VPNs
     /// that use the interface, systemd-resolved has only one list of servers.

@@ -46,7 +46,8 @@ package struct LinkResolvers: Sendable, Hashable {
 
     /// True if the link has the routing domain `~.`.
     ///
-    /// If a link has this domain, names outside all other domains go only to links with `~.`.
+    /// If at least one link has `~.`, only links with `~.` get the names outside all other routing
+    /// domains.
     package var takesAll = false
 
     package init(
@@ -67,7 +68,7 @@ package struct LinkResolvers: Sendable, Hashable {
     /// True for a VPN.
     package var isTunnel: Bool
 
-    /// True for a VPN that also carries packets to the Internet.
+    /// True for a VPN that gets all names, and also carries the packets to the Internet.
     package var isFullTunnel = false
 
     /// True for a VPN that gets all names, but carries no packets to the Internet.
@@ -103,7 +104,7 @@ package struct LinkResolvers: Sendable, Hashable {
 extension LinkResolvers {
     /// Sets the routing domains; the domain `.` contains all names.
     ///
-    /// As in systemd-resolved, the servers of a link with routing domains get other names only if
+    /// As in systemd-resolved, a link with routing domains gets names outside these domains only if
     /// `isDefault` is true.
     mutating func route(_ routing: [String], isDefault: Bool? = nil) {
         takesAll =
@@ -179,18 +180,19 @@ extension LinkResolvers {
 // MARK: - Merging
 
 extension LinkResolvers {
-    /// Merges the settings of several sources; a link gets the settings of its first source.
+    /// Merges the settings of several sources. If two sources report a link, the first source
+    /// counts.
     ///
     /// A resolv.conf of the whole machine is used only if no earlier source has a server for names
     /// outside the routing domains (``isDefault``).
     ///
-    /// In two cases, the servers of links that are not VPNs get only names in their routing
-    /// domains:
+    /// Some links that are not VPNs get only names in their routing domains:
     ///
-    /// - on all links, if the administrator had set servers before `httpdnsctl setup`
+    /// - all these links, if the administrator had set servers before `httpdnsctl setup`
     ///   (``Source/chosen``);
-    /// - on links from all sources except systemd-resolved, if systemd-resolved has servers for the
-    ///   whole machine, or a server with TLS.
+    /// - these links from sources other than systemd-resolved, if systemd-resolved has servers for
+    ///   names outside the routing domains, and these servers are set for the whole machine or use
+    ///   TLS.
     ///
     /// - Parameters:
     ///   - running: interfaces that are up, by name; nil if unknown.
@@ -225,8 +227,8 @@ extension LinkResolvers {
                 }
                 // A hostile network could assign the address of a VPN's DNS server to this machine.
                 // Then the DNS server is removed, but the VPN keeps its domains, so that no other
-                // server gets the names. A link that is not a VPN does not keep `~.` as its only
-                // domain, because the removed server may be this daemon.
+                // server gets the names. A link that is not a VPN and has only the domain `~.` does
+                // not keep it: the removed server may be this daemon.
                 let keepsDomains =
                     !entry.link.isEmpty
                     && (!entry.domains.isEmpty || entry.takesAll && entry.isTunnel)

@@ -15,7 +15,8 @@ struct ResolvedState {
 
         case running
 
-        /// Does not run now; the latest reply has a server of a VPN or with TLS, and stays valid.
+        /// Does not run now; the latest reply stays valid, because it has a VPN server or a TLS
+        /// server.
         case ended
     }
 

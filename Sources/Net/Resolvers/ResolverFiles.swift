@@ -29,7 +29,8 @@ package struct ResolverFiles: Sendable {
 
     var directories: [Directory]
 
-    /// Files of the whole machine, in order of preference, and the programs that write them.
+    /// Files with settings of the whole machine, each with the program that writes the file; the
+    /// preferred file is first.
     var files: [(source: LinkResolvers.Source, path: String)]
 
     /// Directory in which systemd-networkd stores the DNS settings of links.
@@ -208,9 +209,9 @@ package struct ResolverFiles: Sendable {
     /// True for a file such as `lo.ipsec.192.0.2.1`: strongSwan writes it for a VPN without an
     /// interface.
     ///
-    /// False for `lo.inet` and `lo.inet6`, the files of the interface `lo` from interfaces(5). Also
-    /// true for the files `lo.*` of DNS servers on this machine. This is harmless, because loopback
-    /// addresses are ignored later.
+    /// False for `lo.inet` and `lo.inet6`, the files of the interface `lo` from interfaces(5). The
+    /// result is also true for a file `lo.*` of a DNS server on this machine. This error is
+    /// harmless, because loopback addresses are ignored later.
     private static func isOfIPsec(_ file: String) -> Bool {
         file.hasPrefix("lo.") && file != "lo.inet" && file != "lo.inet6"
     }

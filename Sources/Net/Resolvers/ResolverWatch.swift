@@ -10,8 +10,8 @@ package final class ResolverWatch {
 
     let report: @ServiceLoop (String) -> Void
 
-    /// Called with true when NetworkManager detects a captive portal, and with false when
-    /// NetworkManager no longer detects it.
+    /// Called with true when NetworkManager detects a captive portal, and with false when the
+    /// captive portal has ended.
     package var onPortal: (@ServiceLoop (Bool) -> Void)?
     private var hasPortal = false
 
@@ -31,12 +31,12 @@ package final class ResolverWatch {
 
     var networkManager = NetworkManagerState()
 
-    /// Timer for each service that no longer runs.
+    /// Timers of the services that have stopped, by service.
     ///
-    /// Until the timer fires, the latest reply of the service stays valid.
+    /// The latest reply of a stopped service stays valid until the timer fires.
     private var absences: [String: LoopTimer] = [:]
 
-    /// Time for the restart of a service, during which its latest reply stays valid.
+    /// Time for which the latest reply of a stopped service stays valid: the service may restart.
     ///
     /// Without this time, the daemon would use the resolv.conf of the service during the restart.
     /// The file has no routing domains and no TLS, so a server could get names that the service
@@ -53,7 +53,7 @@ package final class ResolverWatch {
     private var routeTimer: LoopTimer?
     private static let routeTime = Duration.seconds(2)
 
-    /// Sequence number of the latest D-Bus call to each service; later replies to earlier calls are
+    /// Sequence number of the latest D-Bus call to each service; replies to earlier calls are
     /// ignored.
     private var queries: [String: UInt64] = [:]
 
@@ -66,9 +66,9 @@ package final class ResolverWatch {
 
     /// Timer of the next periodic D-Bus calls to systemd-resolved.
     ///
-    /// systemd-resolved sends no signal if only domains, `DNSOverTLS` or `DefaultRoute` change. The
-    /// files in which systemd-resolved stores the settings of links cannot be watched instead,
-    /// because only root can read them.
+    /// systemd-resolved sends no signal if only domains, `DNSOverTLS` or `DefaultRoute` change.
+    /// systemd-resolved stores the settings of links in files, but the daemon cannot watch these
+    /// files: only root can read them.
     private var poll: LoopTimer?
     private static let pollTime = Duration.seconds(10)
 
@@ -135,8 +135,8 @@ package final class ResolverWatch {
             let isResolved = service == SystemBus.Object.resolved.service
             if isResolved { self?.resolvedChanged() } else { self?.query(service) }
         }
-        // The file watch begins before the second check of `mayRun`. So a socket that is created
-        // between the two checks is noticed.
+        // Watches the path of the socket first, and calls `mayRun` again afterwards. So the watch
+        // is not missed if the socket is created between the two calls of `mayRun`.
         if !bus.mayRun, let path = bus.socketPath {
             watch(path) { if bus.mayRun { $0.load(bus) } }
         }
@@ -169,7 +169,7 @@ package final class ResolverWatch {
                 openBus()
             }
             guard !bus.isOpen else { return }
-            // Waits for no service, because no service can reply without the bus.
+            // Without the bus, no service can reply, so no reply is awaited.
             awaited = []
             resolved.hasStopped()
             changed()
@@ -291,7 +291,7 @@ package final class ResolverWatch {
         let isKnown = object == .resolved ? resolved.isKnown : networkManager.isKnown
         switch reply {
         case .noReply:
-            // An earlier reply stays valid, because systemd-resolved still runs.
+            // systemd-resolved still runs, so an earlier reply stays valid.
             if object == .resolved { resolved.hasNotReplied() }
             if !isKnown { settle(service) }
             let pause = min((pauses[service] ?? Self.shortestPause / 2) * 2, Self.longestPause)

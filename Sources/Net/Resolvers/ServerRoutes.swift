@@ -7,7 +7,7 @@ struct ServerRoutes {
         let address: SocketAddress
     }
 
-    /// Servers of VPNs, each with the link through which the server was reached.
+    /// VPN servers that were reached through a link; the address contains the index of the link.
     private var bound: Set<SocketAddress> = []
 
     /// Servers of VPNs that were not bound to the interface of the VPN at the latest update.
@@ -20,8 +20,8 @@ struct ServerRoutes {
 
     /// Returns true if packets to `server` leave through the link with this index.
     ///
-    /// After one result of true, the result stays true while the link exists, because a hostile
-    /// network may later add another route to the server.
+    /// Once the result was true, it stays true while the link exists. A later check of the route
+    /// would not be safe: a hostile network may add another route to the server.
     mutating func isReached(_ server: SocketAddress, through index: UInt32) -> Bool {
         var linked = server
         linked.link = index

@@ -94,7 +94,7 @@ package final class SystemBus {
         }
     }
 
-    /// True between `open` and `close`, also while the bus does not run.
+    /// True between `open` and `close`, even if the bus does not run.
     package var isOpen: Bool { unsafe bus != nil }
 
     /// False if the socket of the bus does not exist.
@@ -104,7 +104,7 @@ package final class SystemBus {
         return unsafe access(path, F_OK) == 0
     }
 
-    /// Path of the socket of the bus; nil if the address has another form.
+    /// Path of the socket of the bus; nil if the address does not begin with `unix:path=`.
     var socketPath: String? {
         let prefix = "unix:path="
         guard address.hasPrefix(prefix) else { return nil }
@@ -283,7 +283,7 @@ package final class SystemBus {
     ) throws(SocketError) {
         LoopExecutor.shared.noteEvent()
         guard status >= 0 else {
-            // SAFETY: no slot has the box.
+            // SAFETY: there is no slot that owns the box.
             unsafe box.release()
             throw .system(call: call, code: -status)
         }
@@ -329,7 +329,7 @@ private struct BusReader {
 
     /// Number of values that may still be read; limited, because a message can have 128 MiB.
     ///
-    /// Each octet of an address is a value.
+    /// In an array of octets, each octet counts as one value.
     private var left = 100_000
 
     /// Returns the first value of a message; nil for an error reply.
