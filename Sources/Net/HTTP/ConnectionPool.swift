@@ -22,7 +22,7 @@ final class ConnectionPool {
 
     private lazy var resumption = Alarm(.system) { [weak self] in self?.resume() }
 
-    /// Repeats ``sendOutput()`` after the send buffer of a socket was full.
+    /// Alarm that calls ``sendOutput()`` again after the send buffer of a socket was full.
     private lazy var sending = Alarm(.system) { [weak self] in self?.sendOutput() }
 
     private let meter: LoopMeter
@@ -155,7 +155,7 @@ extension ConnectionPool {
         )
     }
 
-    /// Ends a transfer early: closes an HTTP/1.1 connection, resets an HTTP/2 stream.
+    /// Ends a transfer early; this closes an HTTP/1.1 connection, or resets an HTTP/2 stream.
     func abandon(_ transfer: Transfer, _ error: HTTPError) {
         guard let handle = transfer.handle, handle.transfer === transfer else { return }
         remove(transfer, handle)
@@ -170,17 +170,18 @@ extension ConnectionPool {
 
     /// Ends a transfer at its deadline.
     ///
-    /// A connection is silent if the request was sent in the first half of the wait, and no reply
-    /// data arrived in the second half. (On a new connection, handshake data also counts.) Data in
-    /// the first half does not count, because the connection can have died later. A silent
-    /// connection is handled by the first rule that applies:
+    /// A connection is silent if the request was sent in the first half of the time until the
+    /// deadline, and no reply data arrived in the second half. (On a new connection, handshake data
+    /// also counts.) Data in the first half does not count, because the connection can have died
+    /// after this data. A silent connection is handled by the first rule that applies:
     ///
-    /// - With ``HTTPRequest/keepsSilentConnection``, the connection is marked as silent.
+    /// - With ``HTTPRequest/keepsSilentConnection``, the connection is marked as possibly dead.
     /// - If the peer has acknowledged nothing since the request was sent, the connection is dead,
-    ///   and is shut down; libcurl would use it for many minutes. If the request reused the
-    ///   connection, the idle connections to this peer are probably dead, too, and are shut down.
-    /// - If the connection was opened for this request and has no other request, the connection is
-    ///   shut down.
+    ///   and is shut down. Otherwise, libcurl would use it for many minutes. If the request reused
+    ///   the connection, the idle connections to this peer are probably dead, too, and are shut
+    ///   down.
+    /// - If the request required a new connection, and the connection has no other request, the
+    ///   connection is shut down.
     /// - All other connections are marked as silent (``isSilent(_:)``). Possibly only this request
     ///   is slow, because of the name that a client chose.
     private func expire(_ transfer: Transfer) {
@@ -189,8 +190,8 @@ extension ConnectionPool {
         let none = Instant(nanoseconds: 0)
         let received = socket?.lastReceived ?? none
         let replied = isReusing ? socket?.lastReply ?? none : received
-        // Uses the time at which the request was sent: the request may have waited for the
-        // handshake of another request before.
+        // Not the start of the transfer: the request may first have waited for the handshake of
+        // another request.
         let sent = transfer.handle?.received.sent ?? none
         // If `mayBeDead` is true, the caller repeats the request. A request that may be billed must
         // not be repeated if data has arrived since the start of the request.
@@ -226,10 +227,10 @@ extension ConnectionPool {
         for transfer in transfers { abandon(transfer, error) }
     }
 
-    /// True if libcurl has started the transfer; if false, `handle` describes an earlier transfer.
+    /// True if libcurl has started the transfer; before, `handle` describes an earlier transfer.
     private func isKnown(_ transfer: Transfer) -> Bool { transfer.turn < turns }
 
-    /// True if the server has not replied on a connection with an acknowledged request.
+    /// True if a connection to the server has an acknowledged request that got no reply.
     func isSilent(_ server: SocketAddress) -> Bool { sockets.isSilent(server) }
 
     private func socket(
@@ -344,7 +345,7 @@ extension ConnectionPool {
         } else if !meter.charge(time, replies: replies, failed: ended.count - replies) {
             isAbandoned = true
         }
-        // First marks idle sockets on which libcurl has started new requests as in use.
+        // First removes the idle marks of sockets on which libcurl has started new requests.
         applyWanted()
         for (transfer, handle, code) in ended where transfer.handle === handle {
             var result = handle.result(

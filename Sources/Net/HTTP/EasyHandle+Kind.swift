@@ -3,7 +3,7 @@
 extension EasyHandle {
     /// Request properties that determine the options of a handle.
     ///
-    /// A class, because a copy of a struct costs as much as the comparison with a request.
+    /// A class, because the copy of a struct would take as long as the comparison with a request.
     final class Kind {
         private let server: SocketAddress
         private let headers: [String]

@@ -63,10 +63,11 @@ extension EasyHandle {
     }
 
     private func setBounds() throws(HTTPError) {
-        // The send buffer is most of the memory of a transfer, so it has about libcurl's minimum
-        // size. It can contain a URL with a token, and must be erased. CCurl/library.c does not
-        // erase blocks of the size of a receive buffer, so the send buffer has another size.
-        // CURLOPT_BUFFERSIZE is not set, because libcurl 7.88 rejects it on a reset handle.
+        // The send buffer is most of the memory of a transfer, so its size is near libcurl's
+        // minimum (16 KiB). The buffer can contain a URL with a token, so it must be erased.
+        // CCurl/library.c erases no block that has the size of a receive buffer, so the send buffer
+        // has another size. CURLOPT_BUFFERSIZE is not set, because libcurl 7.88 rejects it on a
+        // reset handle.
         try set(CURLOPT_UPLOAD_BUFFERSIZE, (16 << 10) + 256)
         try set(CURLOPT_LOW_SPEED_LIMIT, 1)
         try set(CURLOPT_LOW_SPEED_TIME, 5)
@@ -109,8 +110,8 @@ extension EasyHandle {
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         guard trusted != nil, Self.sharesOpenSSL, request.version != .http3 else {
-            // libcurl cannot use the parsed certificates here, and reads the file for each
-            // connection.
+            // In these cases, libcurl cannot use the parsed certificates. It reads the
+            // certificate file for each connection.
             if let file = request.certificateFile { try set(CURLOPT_CAINFO, file) }
             return
         }
@@ -149,8 +150,8 @@ extension EasyHandle {
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
         // Disables renegotiation, because the budget charges no handshake that succeeds.
         unsafe TLSClient.limitHandshakes(in: context)
-        // While HTTP/2 frames arrive that belong to no reply, a call of libcurl does not return.
-        // This callback can end the connection during the call. SAFETY: the pool retains the meter
+        // A libcurl call does not return while frames arrive that belong to no HTTP/2 reply. This
+        // callback can end the connection during such a call. SAFETY: the pool retains the meter
         // until the connection is freed.
         unsafe SSL_CTX_set_msg_callback(context, Self.noteMessage)
         unsafe SSL_CTX_ctrl(

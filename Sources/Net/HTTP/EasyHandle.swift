@@ -142,7 +142,8 @@ extension EasyHandle {
         freeOptions()
     }
 
-    /// Removes the query, which can contain a token, unless all requests of the kind have this URL.
+    /// Removes the query of the URL, which can contain a token. Keeps the query if all requests of
+    /// the kind have the same URL.
     ///
     /// The handle must be in no multi handle.
     func forgetQuery() {
@@ -268,7 +269,7 @@ extension EasyHandle {
         Self.isEnd(code) && received.headers.octets == 0 && isReusing
     }
 
-    /// True if the error `code` can mean that the connection ended before the complete reply.
+    /// True if the error `code` can mean that the connection ended before the reply was complete.
     private static func isEnd(_ code: CURLcode) -> Bool {
         switch code {
         // With HTTP/2, libcurl reports the end of the connection as a partial file.
@@ -293,14 +294,14 @@ extension EasyHandle {
             guard received.headers.octets == 0 else { return .broken(text) }
             return wasSent ? .cutOff(reused: isReusing) : .connect(text, isOpen: true)
         case CURLE_SSL_CONNECT_ERROR:
-            // The certificate did not cause this error; perhaps the peer has closed the connection.
+            // The error is not about the certificate; perhaps the peer has closed the connection.
             return .connect(details ?? text, isOpen: true)
         case _ where Self.isHandshakeFailure(code):
             return .tls(details ?? text)
         case CURLE_UNSUPPORTED_PROTOCOL where localPort != 0,
             CURLE_BAD_FUNCTION_ARGUMENT where localPort != 0:
-            // libcurl reports a missing or wrong status line as a fault of the request. But the
-            // request was valid, because libcurl opened a connection for it.
+            // For a missing or wrong status line, libcurl reports an error code for invalid
+            // requests. But libcurl had opened a connection, so the request was valid.
             return .broken("the reply is not HTTP")
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_NOT_BUILT_IN,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ENGINE_NOTFOUND, CURLE_BAD_FUNCTION_ARGUMENT:
@@ -328,8 +329,8 @@ extension EasyHandle {
         guard cause != 0 else { return .connect(text) }
         if SocketError.isNoPort(cause, to: peer) { return .exhausted("\(SocketError.noPort)") }
         let isOurs = SocketError.system(call: "connect", code: cause).isShortage
-        // ECONNRESET means that the connection was open, because the error of a refused connection
-        // is ECONNREFUSED.
+        // ECONNRESET means that the TCP connection was open. A server that refuses the connection
+        // causes ECONNREFUSED instead.
         return isOurs
             ? .exhausted(errorText(cause))
             : .connect(errorText(cause), isOpen: cause == ECONNRESET)

@@ -12,7 +12,7 @@ package final class HTTPClient: HTTPTransport {
 
         /// Maximum octets of all headers and bodies being received; further replies fail.
         ///
-        /// A provider can use at most half of the octets that the other providers leave free.
+        /// A provider can use at most half of the octets that no other provider uses.
         package var receivedOctets = 8 << 20
 
         /// Maximum octets of the headers of a reply; each line counts with 96 additional octets.
@@ -69,7 +69,7 @@ package final class HTTPClient: HTTPTransport {
 
     /// Initialises libcurl once per process; call this on a worker thread.
     ///
-    /// A request that begins meanwhile waits for the end of the initialisation.
+    /// A request that begins during the initialisation waits for its end.
     package nonisolated static func prepare() { ConnectionPool.initialiseOnce }
 
     @discardableResult
@@ -91,8 +91,8 @@ package final class HTTPClient: HTTPTransport {
 
     package func reset() {
         let old = providers.values.flatMap { $0.reset() }
-        // Ends the requests in a later task, after all reactions to the network change, because
-        // completion handlers may send new requests.
+        // Ends the requests in a later task, because completion handlers may send new requests. At
+        // that time, all parts of the daemon have handled the network change.
         ServiceLoop.task {
             for pool in old { pool.abandonAll(.broken("the connections were dropped")) }
         }

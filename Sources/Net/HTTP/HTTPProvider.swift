@@ -14,8 +14,8 @@ final class HTTPProvider {
 
     private var latest: Group?
 
-    /// Groups for requests that need a new connection while a server of the current group is
-    /// silent.
+    /// Groups for requests that need a new connection while the current group has a silent
+    /// connection to the server.
     private var candidates: [TrustSource?: Group] = [:]
 
     /// Pools that were retired and may still have requests in flight.
@@ -58,8 +58,8 @@ final class HTTPProvider {
     /// one connection from reuse. Therefore, while a connection to the server is silent, a request
     /// that needs a new connection gets a second pool. If the server then replies on a connection
     /// of the second pool, and the old connection is still silent, the second pool replaces the old
-    /// pool. The second pool already has an open connection. So if a client chooses names that get
-    /// no reply, queries for other names need not wait for a handshake.
+    /// pool. The second pool then already has an open connection. So queries for other names need
+    /// not wait for a handshake, even if a client chooses names that get no reply.
     ///
     /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
     ///   `HTTPError.invalidRequest` for unreadable certificates.
@@ -138,7 +138,7 @@ final class ReplyMemory {
 
     /// Reply memory of one provider.
     ///
-    /// Full if the provider uses more octets than all providers together leave free.
+    /// Full if the provider uses more octets than are free for all providers together.
     final class Share {
         private let whole: ReplyMemory
 

@@ -7,7 +7,8 @@ package protocol HTTPTransport: Sendable {
 
     /// Sends `request`, and calls `completion` once: after `send` has returned, and by `deadline`.
     ///
-    /// - Returns: a handle; its `cancel()` calls `completion` before `cancel()` returns.
+    /// - Returns: a handle of the request. `cancel()` on this handle calls `completion` before it
+    ///   returns.
     @discardableResult
     func send(
         _ request: consuming HTTPRequest,
@@ -63,13 +64,13 @@ package struct HTTPRequest: Sendable, Hashable {
     /// True to open a new connection, because existing connections may be dead.
     ///
     /// If ``keepsSilentConnection`` is also true, each existing connection to the server is marked
-    /// as silent. A later reply on one of these connections removes its mark.
+    /// as possibly dead. A later reply on one of these connections removes its mark.
     package var wantsFreshConnection = false
 
-    /// True to close a silent connection only when another connection of the provider gets a reply.
+    /// True to keep a silent connection until another connection of the provider gets a reply.
     ///
     /// A connection is silent if no data arrived in the second half of the wait for a reply. If
-    /// this property is false, a silent connection is replaced earlier:
+    /// this property is false, a silent connection is closed or replaced earlier:
     ///
     /// - at the deadline of the request, if the peer has acknowledged no segment since the
     ///   request was sent;
@@ -79,9 +80,9 @@ package struct HTTPRequest: Sendable, Hashable {
     /// True to send the request at most once; set for requests that may be billed.
     ///
     /// If a reused connection ends without a reply, the request fails with
-    /// ``HTTPError/cutOff(reused:)``, and is not repeated. If data arrived on a reused connection
-    /// during the request, the connection is not dead. Therefore a timeout of this request is
-    /// ``HTTPError/timedOut(reused:)`` with `reused` false.
+    /// ``HTTPError/cutOff(reused:)``, and is not repeated. If the request times out, but data
+    /// arrived on the reused connection during the request, the connection is not dead. Then the
+    /// error is ``HTTPError/timedOut(reused:)`` with `reused` false.
     package var isSentOnce = false
 
     /// True if libcurl's handles may retain the query of the URL after the request.
@@ -173,8 +174,9 @@ package enum HTTPError: Error, Hashable {
 
     /// The connection ended after the request was sent, and before the first octet of the reply.
     ///
-    /// The request may be the cause, because a firewall can end connections with certain names.
-    /// `reused` is true for a reused connection, which may have been closed before the request.
+    /// The cause may be the name in the request, because a firewall can end connections with
+    /// certain names. `reused` is true for a reused connection; the server may have closed it
+    /// before the request arrived.
     case cutOff(reused: Bool)
 
     /// TLS failed, for example because the certificate does not match.

@@ -31,8 +31,7 @@ struct LoopBudget {
     static let perOctet = 100
     static let perTransfer = 2_000_000
 
-    /// Nanoseconds of CPU time that are not charged: for each libcurl call and each transfer in
-    /// flight.
+    /// Uncharged nanoseconds of each libcurl call, for each transfer in flight.
     ///
     /// Each libcurl call checks all transfers in flight.
     static let perTransferInFlight = 1000
@@ -62,8 +61,8 @@ struct LoopBudget {
         if isExhausted, level <= Self.capacity / 2 { isExhausted = false }
     }
 
-    /// Returns true if a single libcurl call overflows an empty bucket: it used the CPU time
-    /// `time`, and received `octets`.
+    /// Returns true if a single libcurl call of length `time`, which received `octets`, overflows
+    /// an empty bucket.
     func overflows(_ time: Duration, octets: Int, inFlight: Int) -> Bool {
         let allowed = Self.perOctet * octets + Self.perTransferInFlight * inFlight
         return min(level, .zero) + time - .nanoseconds(allowed) > Self.capacity
@@ -100,7 +99,7 @@ struct LoopBudget {
         if isOverflow { isExhausted = true }
     }
 
-    /// Adds the full CPU time of a libcurl call in which a TLS handshake failed.
+    /// Adds the CPU time of a failed TLS handshake, or of the libcurl call in which it failed.
     ///
     /// Never sets ``isExhausted``: the request would then fail with an error about endless data
     /// instead of the TLS error.
@@ -124,7 +123,7 @@ struct LoopBudget {
 ///
 /// Charges a TLS handshake only if the handshake fails, or if the connection ends without a reply,
 /// because a successful handshake can take more CPU time than the budget allows. ``HandshakeLimit``
-/// limits the messages of the handshake.
+/// limits the number of messages in a handshake.
 ///
 /// Not isolated, because C code, which runs on the service loop, calls the meter.
 final class LoopMeter {

@@ -22,8 +22,8 @@ final class ReceivedReply {
     /// Time at which libcurl sent the request, after the connection was ready.
     private(set) var sent: Instant?
 
-    /// Number of octets of the proxy's reply to CONNECT; nil without a tunnel, or if the tunnel is
-    /// open.
+    /// Octets received of the proxy's reply to CONNECT; nil if the request uses no tunnel, or if
+    /// the tunnel is already open.
     private var tunnelOctets: Int?
 
     /// True if libcurl must not send the request again when a reused connection ends.
@@ -167,8 +167,8 @@ final class ReceivedReply {
 
     /// Parses one line of the reply to CONNECT; returns false to abort the transfer.
     ///
-    /// Aborts if the proxy refuses the tunnel. Otherwise, libcurl 7.88 would discard the body of
-    /// the refusal octet by octet in one call, and this body can have any length.
+    /// Aborts if the proxy refuses the tunnel. Without the abort, libcurl 7.88 would read the body
+    /// of the refusal octet by octet in one call, and the body can have any length.
     private func takeTunnelHeader(_ line: RawSpan, after before: Int) -> Bool {
         let octets = before + line.byteCount
         tunnelOctets = octets

@@ -2,7 +2,8 @@
 
 /// Headers of one reply.
 ///
-/// A class, because each access to a struct in a class needs run-time exclusivity checks.
+/// A class, because a struct in another class would need run-time exclusivity checks at each
+/// access.
 final class ReplyHeaders {
     /// Octets of all lines, also of interim replies and trailers, plus `lineOctets` for each line.
     private(set) var octets = 0
@@ -22,7 +23,8 @@ final class ReplyHeaders {
 
     private var (hasDate, hasRetryAfter, hasContentType, hasAge) = (false, false, false, false)
 
-    /// Values of earlier replies; a reply with equal values needs no new strings.
+    /// Header values of earlier replies. If the next reply has an equal value, the stored string is
+    /// used again.
     private var (latestDate, latestRetryAfter, latestContentType, latestAge) = ("", "", "", "")
 
     /// True if a stored value is longer than ``retainedOctets``; the next reply removes all values.
@@ -89,7 +91,8 @@ final class ReplyHeaders {
         let count = start.utf8CodeUnitCount
         guard line.byteCount >= count else { return false }
         let start = unsafe start.utf8Start
-        // Compares the last octet first, because most lines have no delimiter at this place.
+        // Compares the last octet first: `start` ends with a delimiter, and most lines have another
+        // octet at this place.
         // SAFETY: `line` and `start` have at least `count` octets.
         let last = unsafe line.unsafeLoad(fromByteOffset: count - 1, as: UInt8.self)
         guard unsafe last == start[count - 1] else { return false }

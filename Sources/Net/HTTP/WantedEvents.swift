@@ -3,8 +3,8 @@ import CCurl
 
 /// Socket events and timeout that libcurl's callbacks ask for.
 ///
-/// ``ConnectionPool`` applies these changes after each call of libcurl. Most changes of a call
-/// cancel each other out, and then need no system call.
+/// ``ConnectionPool`` applies these changes after each call of libcurl. Often, a change in a call
+/// reverts an earlier change of the same call, so that no system call is needed.
 ///
 /// Not isolated, because C code, which runs on the service loop, uses this object.
 final class WantedEvents {

@@ -5,7 +5,7 @@ private import Glibc
 
 /// Watches of libcurl's sockets, by descriptor.
 ///
-/// libcurl 7.88 closes some sockets without a report. Therefore the service loop watches a
+/// libcurl 7.88 closes some sockets without a callback. Therefore the service loop watches a
 /// duplicate of each socket, and ``open(family:type:protocol:)`` detects reused descriptors.
 @ServiceLoop
 final class WatchedSockets {
@@ -83,10 +83,11 @@ final class WatchedSockets {
 
     let wanted = WantedEvents()
 
-    /// Local port of each socket that ``suspect(_:port:)`` has marked as silent.
+    /// Local port of each socket that ``suspect(_:port:)`` has marked, by descriptor.
     private var suspects: [Int32: UInt16] = [:]
 
-    /// Local port and server of each connection that ``markSilent(_:_:of:)`` has marked as silent.
+    /// Local port and server of each connection that ``markSilent(_:_:of:)`` has marked, by
+    /// descriptor.
     private var silent: [Int32: (port: UInt16, server: SocketAddress)] = [:]
 
     var isSuspended = false {
@@ -124,14 +125,14 @@ final class WatchedSockets {
                 do throws(SocketError) {
                     try watch(descriptor, events)
                 } catch .system(_, EBADF) {
-                    // libcurl has closed the socket without a report.
+                    // libcurl has closed the socket without a callback.
                     continue
                 }
             } else if let socket = all[descriptor], socket.events == .readable {
                 socket.isIdle = true
             } else {
-                // Not marked as idle, because libcurl 7.88 may have closed a socket that never
-                // connected.
+                // The socket is not marked as idle: if it was never connected, libcurl 7.88 may
+                // already have closed it.
                 forget(descriptor)
             }
         }
@@ -158,7 +159,7 @@ final class WatchedSockets {
         }
         // On an idle HTTP/1.1 connection, libcurl would take arriving octets for the reply to the
         // next request (RFC 9112 §9.2). An idle HTTP/2 connection stays open, because HTTP/2 has
-        // frames that belong to no request.
+        // frames that belong to no request, such as PING.
         if socket.isHTTP1 { socket.shutDown() }
         forget(descriptor)
     }
@@ -191,13 +192,13 @@ final class WatchedSockets {
         }
     }
 
-    /// Marks a socket as silent.
+    /// Marks a socket as possibly dead, because a request on it got no reply.
     ///
     /// The next reply on a socket without this mark shuts down all sockets with this mark. A reply
     /// on this socket only removes the mark.
     func suspect(_ descriptor: Int32, port: UInt16) { suspects[descriptor] = port }
 
-    /// Marks all sockets of a server as silent.
+    /// Marks all sockets of a server as possibly dead; see ``suspect(_:port:)``.
     ///
     /// Includes idle sockets, because libcurl would prefer their old connections to new ones.
     func suspectAll(to server: SocketAddress) {
@@ -216,7 +217,8 @@ final class WatchedSockets {
         return ports
     }
 
-    /// Handles a reply: shuts down the sockets in `suspects`, unless one of them got this reply.
+    /// Handles a reply: shuts down all sockets in `suspects`. If one of these sockets got the
+    /// reply, only removes its mark.
     ///
     /// - Parameters:
     ///   - descriptor: socket with an event; -1 if a timer of libcurl expired.
@@ -248,8 +250,8 @@ final class WatchedSockets {
 
     /// Opens a socket, if necessary with a spare descriptor; returns -1 on failure.
     ///
-    /// The new socket can get the descriptor of a watched socket, which libcurl has closed without
-    /// a report. Then the watch moves to the new socket.
+    /// The new socket can get the descriptor of a watched socket that libcurl has closed without a
+    /// callback. If the old socket was not idle, the new socket is watched instead.
     func open(family: Int32, type: Int32, protocol: Int32) -> Int32 {
         let descriptor = SpareDescriptors.open {
             socket(family, type | Int32(SOCK_CLOEXEC.rawValue), `protocol`)

@@ -135,8 +135,8 @@ package final class ResolverWatch {
             let isResolved = service == SystemBus.Object.resolved.service
             if isResolved { self?.resolvedChanged() } else { self?.query(service) }
         }
-        // Watches the path of the socket first, and calls `mayRun` again afterwards. So the watch
-        // is not missed if the socket is created between the two calls of `mayRun`.
+        // Watches the path of the socket first, and calls `mayRun` again afterwards. So a
+        // socket that is created between the two calls of `mayRun` is not missed.
         if !bus.mayRun, let path = bus.socketPath {
             watch(path) { if bus.mayRun { $0.load(bus) } }
         }
