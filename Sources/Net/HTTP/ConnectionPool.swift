@@ -305,7 +305,7 @@ extension ConnectionPool {
         // of an iteration of the service loop.
         case 0: nextCall.ring()
         case 1...: alarm.set(Clock.now + .milliseconds(milliseconds))
-        // The timer is not cancelled, because libcurl soon sets the next timeout.
+        // Keeps the kernel's timer, because libcurl soon sets the next timeout.
         default: alarm.suspend()
         }
     }

@@ -142,10 +142,10 @@ extension EasyHandle {
         freeOptions()
     }
 
-    /// Removes the query of the URL, which can contain a token. Keeps the query if all requests of
-    /// the kind have the same URL.
+    /// Removes the query of the URL, which can contain a token.
     ///
-    /// The handle must be in no multi handle.
+    /// Keeps the query if all requests of the kind have the same URL. The handle must
+    /// be in no multi handle.
     func forgetQuery() {
         guard kind?.url == nil else { return }
         // SAFETY: null resets an option, or removes a part of the parsed URL.

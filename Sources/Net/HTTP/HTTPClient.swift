@@ -91,8 +91,8 @@ package final class HTTPClient: HTTPTransport {
 
     package func reset() {
         let old = providers.values.flatMap { $0.reset() }
-        // Ends the requests in a later task, because completion handlers may send new requests. At
-        // that time, all parts of the daemon have handled the network change.
+        // Completion handlers may send new requests. Therefore the old requests end in a later
+        // task, after all parts of the daemon have handled the network change.
         ServiceLoop.task {
             for pool in old { pool.abandonAll(.broken("the connections were dropped")) }
         }

@@ -13,7 +13,7 @@
 /// Each reply lowers the level by more than the usual CPU time of a reply. A failed transfer does
 /// not lower the level, but ``perTransfer`` of its CPU time is not charged.
 struct LoopBudget {
-    /// Capacity of the bucket. Replies can lower the level below 0, to `-capacity`.
+    /// Capacity of the bucket; replies can lower the level below 0, down to `-capacity`.
     static let capacity: Duration = .milliseconds(50)
 
     /// Level at which a throttled provider is read again, after at least 50 ms.

@@ -2,8 +2,7 @@
 
 /// Headers of one reply.
 ///
-/// A class, because a struct in another class would need run-time exclusivity checks at each
-/// access.
+/// A class, because each access to a struct in a class needs run-time exclusivity checks.
 final class ReplyHeaders {
     /// Octets of all lines, also of interim replies and trailers, plus `lineOctets` for each line.
     private(set) var octets = 0
@@ -23,8 +22,7 @@ final class ReplyHeaders {
 
     private var (hasDate, hasRetryAfter, hasContentType, hasAge) = (false, false, false, false)
 
-    /// Header values of earlier replies. If the next reply has an equal value, the stored string is
-    /// used again.
+    /// Header values of earlier replies; for an equal value, the next reply uses the same string.
     private var (latestDate, latestRetryAfter, latestContentType, latestAge) = ("", "", "", "")
 
     /// True if a stored value is longer than ``retainedOctets``; the next reply removes all values.

@@ -217,8 +217,9 @@ final class WatchedSockets {
         return ports
     }
 
-    /// Handles a reply: shuts down all sockets in `suspects`. If one of these sockets got the
-    /// reply, only removes its mark.
+    /// Handles a reply: shuts down all sockets in `suspects`, if none of them got the reply.
+    ///
+    /// If one of these sockets got the reply, only removes the mark of this socket.
     ///
     /// - Parameters:
     ///   - descriptor: socket with an event; -1 if a timer of libcurl expired.

@@ -180,8 +180,7 @@ extension LinkResolvers {
 // MARK: - Merging
 
 extension LinkResolvers {
-    /// Merges the settings of several sources. If two sources report a link, the first source
-    /// counts.
+    /// Merges the settings of several sources; if two sources report a link, uses only the first.
     ///
     /// A resolv.conf of the whole machine is used only if no earlier source has a server for names
     /// outside the routing domains (``isDefault``).
