@@ -21,7 +21,8 @@ struct Failure: Error, Equatable {
     /// Error name from the daemon, such as `io.httpdnsd.Control.NotFound`.
     var error: String?
 
-    /// True if the printed reply contains the failure; `--json` then prints no error object.
+    /// True if the reply that was printed as JSON already contains the failure; then `--json`
+    /// prints no error object.
     var isInReply = false
 
     init(message: String, hint: String? = nil, status: ExitStatus = .failed, error: String? = nil) {

@@ -57,8 +57,8 @@ struct Httpdnsctl: ParsableCommand {
 
 /// Global options that the user writes before the subcommand.
 ///
-/// If the command and its subcommand both had ``Options``, the parser would ignore the values of
-/// one of the two.
+/// A separate type, because the parser cannot use ``Options`` in the command and also in its
+/// subcommand: it would ignore the values of one of them.
 struct OptionsBefore: ParsableArguments {
     @Option(name: .long, help: .socket, completion: .file())
     var socket: String?

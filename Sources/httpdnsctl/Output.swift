@@ -23,7 +23,8 @@ enum Output {
 
     /// Writes all text to standard output.
     ///
-    /// - Throws: a write error; if the reader has closed the pipe, an error with the status `ok`.
+    /// - Throws: if a write fails. If the reader has closed the pipe, the status of the error is
+    ///   `ok`.
     static func write(_ text: String) throws(Failure) {
         guard !text.isEmpty, let fault = writeAll(Array(text.utf8), to: STDOUT_FILENO)
         else { return }

@@ -77,8 +77,8 @@ struct ControlClient {
     /// Makes a call that may take minutes.
     ///
     /// Each time `limit` passes without a reply, the function calls `Version` on another
-    /// connection, and throws if the daemon does not answer `Version` either. Even if the function
-    /// throws, the daemon may have executed the call.
+    /// connection, and throws if the daemon does not answer `Version` either. If the function
+    /// throws, the daemon may nevertheless have executed the call.
     ///
     /// - Parameter progress: receives the elapsed time each time the daemon answers `Version`.
     /// - Throws: the errors of `call`.

@@ -2,9 +2,9 @@
 import Glibc
 
 enum Unreachable {
-    /// Advice for a user without access to a socket with the group root.
+    /// Advice for a user who may not access the socket, because the group of the socket is root.
     ///
-    /// The daemon keeps its own group for the socket if the group `httpdns` does not exist. No user
+    /// If the group `httpdns` does not exist, the socket gets the daemon's own group. No user
     /// should join the group root.
     static let adviceOnGroupRoot =
         "use sudo; for access without sudo: groupadd --system httpdns && usermod -aG httpdns USER "

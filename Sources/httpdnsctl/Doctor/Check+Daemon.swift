@@ -134,8 +134,8 @@ extension Check {
         guard let check = machine.settings else {
             return .skipped("httpdnsd is not installed, or --check timed out")
         }
-        // Ignores errors about missing credentials, because systemd passes credentials only to
-        // httpdnsd.service, and not to this run of `httpdnsd --check`.
+        // Ignores errors about missing credentials: systemd passes credentials to httpdnsd.service
+        // only, so this run of `httpdnsd --check` has none.
         let lines = check.output.split(separator: "\n").map(String.init)
         let faults = ["only root can read", "would have no DNS"]
         if let line = lines.first(where: { line in faults.contains { line.contains($0) } }) {

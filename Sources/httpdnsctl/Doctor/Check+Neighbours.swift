@@ -3,7 +3,8 @@ import Control
 import DNSWire
 
 extension Check {
-    /// Check of containers: each container must query the daemon at an address beyond loopback.
+    /// Check of container engines: their containers must query the daemon at an address beyond
+    /// loopback.
     static let containers = Check("containers") { machine in
         var results: [Verdict] = []
         let file = ResolvConfText(machine.resolver.text ?? "")

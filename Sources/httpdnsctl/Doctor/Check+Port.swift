@@ -69,9 +69,9 @@ extension Check {
         let has = listeners.contains {
             ServerAddress($0.address) == socket.server && $0.transport == socket.transport.rawValue
         }
-        // The daemon has a listener at the address of this socket. A socket of pid 1 is no problem:
-        // systemd keeps a copy of each socket that systemd passes to the daemon. Any other process
-        // that shares the port (SO_REUSEPORT) receives some of the queries.
+        // The daemon has a listener at the address of this socket. A socket of systemd (pid 1) is
+        // harmless: systemd keeps a copy of each socket that it passes to the daemon. Any other
+        // process that shares the port (SO_REUSEPORT) receives some of the queries.
         if has { return socket.process.map { $0.pid != 1 } ?? false }
         if machine.status != nil, !socket.server.address.isUnspecified { return false }
         return machine.servers.contains { server in

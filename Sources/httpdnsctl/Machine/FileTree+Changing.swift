@@ -106,8 +106,8 @@ extension FileTree {
             _ = try makeDirectories(for: directory + "/.")
             let descriptor = try openDirectory(directory)
             defer {
-                // Until its exec, a new child process has a copy of the descriptor. Without
-                // LOCK_UN, this copy would continue to hold the lock.
+                // A new child process has a copy of the descriptor until the child calls exec.
+                // Without LOCK_UN, this copy would continue to hold the lock.
                 flock(descriptor, LOCK_UN)
                 close(descriptor)
             }

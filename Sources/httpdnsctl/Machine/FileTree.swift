@@ -3,8 +3,8 @@ import Glibc
 
 /// File system of this machine, or of a machine image in a directory.
 ///
-/// Paths and link targets of an image are relative to its directory; `..` cannot lead out of this
-/// directory.
+/// In an image, absolute paths and link targets begin in the directory of the image; `..` cannot
+/// lead out of this directory.
 struct FileTree: Sendable {
     /// Directory of the machine image without a final slash; empty if the tree is this machine.
     let root: String
@@ -24,7 +24,9 @@ struct FileTree: Sendable {
 
     // MARK: - Names
 
-    /// Resolves the symbolic links in a path; in the last component, only if `followsLast` is true.
+    /// Resolves the symbolic links in a path.
+    ///
+    /// A link in the last component is resolved only if `followsLast` is true.
     ///
     /// - Throws: if the path has too many links.
     func resolve(_ path: String, followsLast: Bool) throws(Failure) -> String {

@@ -3,7 +3,7 @@ import Control
 import Glibc
 
 enum QueryText {
-    /// Column titles and widths; 0 means unlimited.
+    /// Column titles and widths in characters; a column with the width 0 is not padded.
     private static let columns = [
         ("TIME", 12), ("TOOK", 9), ("RCODE", 9), ("TYPE", 6), ("NAME", 35), ("FROM", 0),
     ]
@@ -70,8 +70,8 @@ extension String {
 extension QueryEvent {
     /// Text of the column FROM.
     ///
-    /// A cached answer: its source and server. Other answers: the server, or the source if there is
-    /// no server.
+    /// For an answer from the cache: `cache` or `stale`, and the server in parentheses. For other
+    /// answers: the server, or the source if the server is unknown.
     var from: String {
         guard let server, source == "cache" || source == "stale" else { return server ?? source }
         return "\(source) (\(server))"

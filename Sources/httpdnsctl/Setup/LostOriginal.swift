@@ -23,9 +23,9 @@ extension FileState {
     /// True if setup wrote this resolv.conf, and programs still query a server that setup wrote.
     ///
     /// The comment of setup lists the nameservers that setup wrote. Administrators and VPN programs
-    /// replace the nameservers, but leave this comment in the file. So the comment must list at
-    /// least one present nameserver. A file without nameservers also counts: programs then query
-    /// 127.0.0.1.
+    /// can replace the nameservers without removing the comment. Therefore the result is true only
+    /// if the comment lists at least one nameserver of the file. The result is also true for a file
+    /// without nameservers: programs then query 127.0.0.1.
     var hasServersOfSetup: Bool {
         let start = Self.mark + " for "
         guard isFromSetup else { return false }

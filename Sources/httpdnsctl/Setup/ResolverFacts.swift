@@ -93,12 +93,13 @@ struct ResolverFacts: Sendable {
 }
 
 extension ResolverFacts {
-    /// Collects the facts as they would be without the setup.
+    /// Collects the facts about this machine as it would be without the setup.
     ///
     /// For a file that setup changed, the facts are from the original content in the setup journal.
     ///
-    /// - Parameter seesSetup: true to use the present content of a file that setup wrote, if the
-    ///   setup journal lacks the original content; false to use a default content in this case.
+    /// - Parameter seesSetup: decides about a file that setup wrote, but whose original content is
+    ///   not in the setup journal. If true, the facts are from the present content; if false, from
+    ///   a default content.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,

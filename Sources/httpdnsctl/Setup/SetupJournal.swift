@@ -16,7 +16,8 @@ struct SetupJournal: Codable, Equatable, Sendable {
 
     var commands: [[String]]
 
-    /// Commands that a revert runs after it has restored the files; nil to run `commands`.
+    /// Commands that a revert runs after it has restored the files; if nil, the revert runs
+    /// `commands`.
     var undo: [[String]]?
 
     struct Entry: Codable, Equatable, Sendable {
@@ -24,7 +25,8 @@ struct SetupJournal: Codable, Equatable, Sendable {
         var before: FileState
         var after: FileState
 
-        /// Returns the state to which a revert sets this file, if the file changed since the setup.
+        /// Returns the state that a revert gives to this file; called if the file has changed since
+        /// the setup.
         ///
         /// Returns nil if the revert leaves the file as it is.
         func restored(from now: FileState, _ ownServers: Set<String>) -> FileState? {
@@ -125,10 +127,10 @@ struct SetupJournal: Codable, Equatable, Sendable {
 }
 
 extension SetupJournal {
-    /// Returns the journal without the entry of resolv.conf, if another program has rewritten
-    /// resolv.conf since the setup; otherwise returns the unchanged journal.
+    /// Returns the journal without the entry of resolv.conf, if another program rewrote the file.
     ///
-    /// `setup apply --force` then records the present file as the original.
+    /// Returns the unchanged journal if no program has rewritten resolv.conf since the setup.
+    /// Without the entry, `setup apply --force` records the present file as the original.
     func withoutReplaced(in tree: FileTree) throws(Failure) -> SetupJournal {
         guard let entry = self[ResolverFacts.Paths.resolvConf] else { return self }
         let now = try tree.state(entry.path)
@@ -136,8 +138,8 @@ extension SetupJournal {
         guard now != entry.before, now != entry.after, !now.isFromSetup,
             !ownServers.isSuperset(of: ResolvConfText(text).nameservers)
         else { return self }
-        // A resolv.conf that a VPN program wrote does not become the original, because the servers
-        // of the VPN are not those of the network.
+        // A resolv.conf from a VPN program does not become the original, because it contains the
+        // servers of the VPN, not the servers of the network.
         if case .foreign = ResolverOwner(signedIn: text) { return self }
         var journal = self
         journal.entries.removeAll { $0 == entry }

@@ -30,9 +30,9 @@ extension SetupPlan {
     /// Saves the servers in a file of systemd-resolved that a DHCP client has overwritten.
     ///
     /// The DHCP client wrote to the file through the link /etc/resolv.conf. A restart of
-    /// systemd-resolved deletes these servers, and `from: network` finds them in no other place. If
-    /// an earlier setup has already saved these servers and restarted systemd-resolved, the saved
-    /// servers stay.
+    /// systemd-resolved deletes these servers, and no other source of `from: network` has them. If
+    /// an earlier setup has already saved these servers and restarted systemd-resolved, setup keeps
+    /// the saved servers.
     mutating func keepLeases(_ facts: ResolverFacts) {
         let isByLease =
             ResolverOwner(signedIn: facts.text) != .resolved || !facts.savedServers.isEmpty
@@ -101,17 +101,18 @@ extension SetupPlan {
         )
     }
 
-    /// Saves the nameservers of resolv.conf for `from: network`, if they could otherwise be lost.
+    /// Saves the nameservers of resolv.conf for `from: network`, unless their source reports
+    /// them to the daemon.
     ///
-    /// Nameservers that the operator chose get the option `chosenMark`. The daemon uses saved
-    /// nameservers without this option only while no other source has a server. Nothing is saved if
+    /// Nameservers that the operator chose get the option `chosenMark`. Without this option, the
+    /// daemon uses saved nameservers only while no other source has a server. Nothing is saved if
     /// the manager of resolv.conf (NetworkManager, systemd-resolved, or a program such as a VPN)
     /// wrote the file: in another network, the nameservers would be wrong.
     mutating func saveNameservers(_ facts: ResolverFacts) {
         let nameservers = ResolvConfText(facts.text ?? "").networkServers
-        // False for managers that perhaps report no nameservers to the daemon later: dhclient may
-        // be installed but not running, and dhcpcd, openresolv and resolvconf may be removed.
-        // Therefore setup saves their nameservers.
+        // False for managers that may report no nameservers to the daemon after the setup: dhclient
+        // may be installed but not running, and dhcpcd, openresolv and resolvconf may be removed.
+        // Therefore setup saves the nameservers.
         let isReported =
             switch owner {
             case .dhclient, .dhcpcd, .openresolv, .resolvconf: false
@@ -141,8 +142,8 @@ extension SetupPlan {
         save(servers, search + ["options " + Self.resolvedMark], facts)
     }
 
-    /// Option for saved servers from resolved.conf(5); the daemon uses servers with this option
-    /// first.
+    /// Option that marks saved servers from resolved.conf(5); the daemon prefers servers with this
+    /// option.
     static let resolvedMark = "httpdnsd-resolved"
     static let chosenMark = "httpdnsd-chosen"
 

@@ -4,7 +4,7 @@ import DNSWire
 import Glibc
 
 struct SetupServers {
-    /// Addresses at which a DNS server answers; if no server answers, the first candidate.
+    /// Addresses at which a DNS server answered; if no server answered, the first candidate.
     var servers: [ServerAddress]
 
     var obstacles: [SetupPlan.Obstacle] = []
@@ -68,7 +68,9 @@ struct SetupServers {
         }
     }
 
-    /// Returns an obstacle if neither the unit nor its socket starts the daemon at boot; else nil.
+    /// Returns an obstacle if the daemon runs now, but would not start at boot; otherwise nil.
+    ///
+    /// The daemon starts at boot if its unit or its socket is enabled.
     static func obstacle(
         at unit: MachineFacts.UnitState?,
         hasSocket: @autoclosure () -> Bool
@@ -141,7 +143,8 @@ struct SetupServers {
 
     private static let stub = ServerAddress(.v4(IPv4Address(value: 0x7F00_0035)))
 
-    /// Returns why systemd-resolved does not forward to the daemon; nil if no fault is visible.
+    /// Returns why systemd-resolved does not forward queries to the daemon; nil if no fault is
+    /// detected.
     ///
     /// Uses a name below `test.`, which the daemon answers locally (RFC 6761 §6.2).
     static func faultOfStub(

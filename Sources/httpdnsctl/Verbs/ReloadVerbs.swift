@@ -79,7 +79,8 @@ struct CheckVerb: Verb {
     }
 
     private static func text(of file: String) throws(Failure) -> String {
-        // Standard input, and the pipe of a process substitution such as `<(command)`, are open.
+        // Files that the calling program has already opened: standard input, and the pipe of a
+        // process substitution such as `<(command)`.
         let isOpen =
             file == "/dev/stdin" || file.hasPrefix("/dev/fd/") || file.hasPrefix("/proc/self/fd/")
         let status = FileTree().status(FileTree.absolute(file), follows: true)
