@@ -305,7 +305,7 @@ extension ConnectionPool {
         // of an iteration of the service loop.
         case 0: nextCall.ring()
         case 1...: alarm.set(Clock.now + .milliseconds(milliseconds))
-        // Keeps the kernel's timer, because libcurl soon sets the next timeout.
+        // Cancels the action, but not the timer, because libcurl soon sets the next timeout.
         default: alarm.suspend()
         }
     }
