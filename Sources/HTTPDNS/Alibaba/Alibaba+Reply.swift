@@ -72,8 +72,11 @@ extension Alibaba {
 
     /// Returns the addresses in the object `{"ips": […], "ttl", "no_ip_code"}`.
     ///
-    /// Returns nil if the object is missing or unreadable, and for an empty list with an
-    /// undocumented `no_ip_code`.
+    /// Returns nil in three cases:
+    ///
+    /// - The object is missing.
+    /// - The TTL or all addresses are invalid.
+    /// - The list is empty, and `no_ip_code` is undocumented.
     private static func family(
         _ family: Families,
         in value: JSONValue?

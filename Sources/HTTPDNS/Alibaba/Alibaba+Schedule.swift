@@ -58,8 +58,9 @@ extension Alibaba: AddressScheduling {
 
     /// Returns the servers of one family; the lists of addresses and ports have the same order.
     ///
-    /// Without TLS, an attacker can forge the reply. Therefore, the function then ignores servers
-    /// with other ports than the default port and the port of `scheduler` (the queried server).
+    /// Without TLS, an attacker can forge the reply. Therefore, without TLS, the function ignores
+    /// each server with a port that is neither the default port nor the port of `scheduler` (the
+    /// queried server).
     private func servers(
         in json: JSONValue,
         _ key: String,

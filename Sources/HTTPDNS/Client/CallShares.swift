@@ -3,9 +3,9 @@ internal import DNSWire
 
 /// Calls in flight of each DNS client (nil: the daemon itself), and the limits of these calls.
 ///
-/// Each client has the limit ``FairShare``. While proven clients use the vendor, all other clients
-/// together can have at most half of the calls. Without this second limit, queries with forged
-/// source addresses could use all calls.
+/// The limit of each client is ``FairShare/half``. While proven clients use the vendor, all other
+/// clients together can have at most half of the calls. Without this second limit, queries with
+/// forged source addresses could use all calls.
 package struct CallShares: Sendable {
     /// Maximum number of calls in flight, from the settings (`concurrent-calls`).
     private let most: Int
@@ -18,8 +18,8 @@ package struct CallShares: Sendable {
 
     /// Minimum time between two increases of `limit`.
     ///
-    /// Doubles after the vendor refuses the additional calls; falls to a quarter after the vendor
-    /// accepts them.
+    /// Doubles if the vendor refuses a call after an increase. Falls to a quarter before the next
+    /// increase if the vendor refused no call after the previous one.
     private var pause = ClientLimits.growthPause
 
     /// True if the latest change of `limit` is an increase.
@@ -35,8 +35,8 @@ package struct CallShares: Sendable {
 
     /// Clients with large replies, and the time until which they have at most one call in flight.
     ///
-    /// On a slow network, large replies to one client delay the replies to other clients so much
-    /// that the fallback would get the names of the other clients.
+    /// On a slow network, large replies to one client delay the replies to other clients. Without
+    /// this limit, the fallback would often answer the names of the other clients.
     private var limitedUntil: [ClientNetwork: Instant] = [:]
 
     /// Earliest time in `limitedUntil`.
@@ -51,7 +51,8 @@ package struct CallShares: Sendable {
         @inline(__always) get { limit - count }
     }
 
-    /// Returns the number of further calls that can begin for proven clients, or for other clients.
+    /// Returns the number of calls that can begin now for all proven clients together (`isProven`),
+    /// or for all other clients together.
     @inline(__always)
     func free(isProven: Bool) -> Int {
         isReserved && !isProven ? min(free, (limit + 1) / 2 - unproven) : free
@@ -100,10 +101,11 @@ package struct CallShares: Sendable {
 
     /// Returns true if `client` gets no further call because of its own calls in flight.
     ///
-    /// `more` is added to the number of the client's calls in flight. The result is true only if
-    /// the client has at least as many calls as all other clients together; calls of the daemon
-    /// itself do not count as calls of another client. The result is false for a client without
-    /// calls, and for a client that is not proven, because another host can forge its address.
+    /// The client must have at least as many calls as all other clients together, without the calls
+    /// of the daemon itself. The result is always false for a client without calls, and for a
+    /// client that is not proven: another host can forge the address of such a client.
+    ///
+    /// - Parameter more: number to add to the client's calls in flight.
     func isOwnReason(_ client: ClientNetwork?, adding more: Int) -> Bool {
         let used = count(of: client)
         guard used > 0, client.isProven else { return false }
@@ -120,8 +122,8 @@ package struct CallShares: Sendable {
         hasGrown = false
     }
 
-    /// Raises a reduced limit by one call, or by a quarter if the vendor has accepted the latest
-    /// increase.
+    /// Raises a reduced limit, at most once per `pause`: by one call after a reduction, and by a
+    /// quarter if the latest change was also an increase.
     ///
     /// The caller must call this function when the vendor answers while names are queued.
     mutating func grow(now: Instant) {
@@ -161,7 +163,8 @@ extension ClientNetwork? {
 }
 
 extension VendorClient {
-    /// Records that `client` uses the vendor; reserves calls if proven clients use the vendor.
+    /// Records that `client` uses the vendor. While proven clients use the vendor, reserves half of
+    /// the calls and of the queue for them.
     func note(_ client: ClientNetwork, now: Instant) {
         clients.note(client, now: now)
         shares.endLimits(now: now)
@@ -192,8 +195,8 @@ extension VendorClient {
         (calls + lingering.filter(\.isExpired)).filter { !$0.isTrial }
     }
 
-    /// Stops counting `call` against `concurrent-calls`; may queue the names in ``HeldNames``
-    /// again.
+    /// Stops counting `call` against `concurrent-calls`; queues the names in ``HeldNames`` again if
+    /// ``release(after:)`` permits this.
     func free(_ call: VendorCall) {
         guard !call.isTrial else { return }
         shares.end(call.client)

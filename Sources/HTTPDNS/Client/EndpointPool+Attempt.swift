@@ -21,7 +21,8 @@ extension EndpointPool {
         /// Connecting failed, or a probe with a fixed name failed.
         case failed
 
-        /// No usable answer, perhaps because of the queried name; counts if a probe also fails.
+        /// No usable answer, perhaps because of the queried name; counts as a failure only if a
+        /// probe also fails.
         case suspected
 
         case limited(retryAfter: Duration?)

@@ -27,9 +27,9 @@ struct RateLimiter: Sendable, Hashable {
 
     /// Returns true if `client` has reached its limit; other clients can still cause requests.
     ///
-    /// If `yields`, a quarter of the burst is reserved for clients of the other kind: proven clients,
-    /// or clients that are not proven. The reservation makes the bursts of `client` smaller, but
-    /// does not change its average rate.
+    /// If `yields` is true, a quarter of the burst is reserved for the other kind of clients
+    /// (proven, or not proven). This reservation makes the bursts of `client` smaller, but does not
+    /// change its average rate.
     func forbids(_ client: ClientNetwork, yields: Bool, now: Instant) -> Bool {
         guard let perSecond else { return false }
         let isCurrent = second.map { now - $0 < .seconds(1) } ?? false

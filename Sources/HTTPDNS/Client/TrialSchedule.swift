@@ -2,11 +2,11 @@
 
 /// Schedule of health probes.
 ///
-/// At most one probe is in flight. Probes start at least ``ClientLimits/trialPause`` apart.
-/// Exception: after each of the first `burst` - 1 failures in a row, the next probe can start
-/// immediately.
+/// At most one probe is in flight, and probes start at least ``ClientLimits/trialPause`` apart. If
+/// the latest probe failed, and fewer than `burst` probes have failed in a row, the next probe can
+/// start without this pause.
 struct TrialSchedule: Sendable, Hashable {
-    /// Number of failed probes in a row after which the pause applies, at least 1.
+    /// Number of consecutive failed probes after which the next probe must wait; at least 1.
     let burst: Int
 
     private(set) var isUnderWay = false

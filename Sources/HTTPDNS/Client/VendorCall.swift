@@ -10,7 +10,8 @@ final class PendingLookup {
     let start: Instant
     let deadline: Instant
 
-    /// True if, after a failure, another vendor with at least the same protection gets the name.
+    /// True if another vendor, with at least the same protection, looks up the name after a
+    /// failure.
     let hasNext: Bool
 
     var wasMerged = false
@@ -92,7 +93,7 @@ final class VendorCall {
 
     var names: [PendingName]
 
-    /// DNS client with the limits that the call counts against; nil for the daemon itself.
+    /// DNS client to which the call is charged; nil for the daemon itself.
     let client: ClientNetwork?
 
     var course: AttemptPlan
@@ -102,16 +103,16 @@ final class VendorCall {
 
     var failed: [VendorError] = []
 
-    /// Failure that a limit of concurrent calls may have caused; nil if there was none.
+    /// Failure that a limit of concurrent calls may have caused; nil if there was no such failure.
     ///
-    /// If the call has several of these failures, this is the first failure that is not a failure
-    /// to connect. If all are failures to connect, this is the latest failure.
+    /// If there were several such failures: the first failure that is not a failure to connect. If
+    /// all are failures to connect: the latest failure.
     var saturation: VendorError?
 
     /// True if a request failed with an error that a limit of concurrent calls cannot cause.
     ///
-    /// Two errors do not count: a failed TLS handshake, and a closed idle connection after which
-    /// the request is sent again.
+    /// A failed TLS handshake does not count. A closed idle connection does not count if the
+    /// request is sent again on a new connection.
     var hasOtherFailure = false
 
     var wasAnswered = false
@@ -142,9 +143,9 @@ final class VendorCall {
 
     var suspectAt: Instant?
 
-    /// Number of times that ``VendorClient`` dropped all requests of the call that were in flight.
+    /// Number of times that ``VendorClient`` cancelled all requests in flight of the call.
     ///
-    /// The result of a request that was sent before the latest drop is ignored.
+    /// The result of a request that was sent before the latest cancellation is ignored.
     var round = 0
 
     var restarts = 0

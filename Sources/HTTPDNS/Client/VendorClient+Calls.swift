@@ -108,7 +108,7 @@ extension VendorClient {
             return call.course.stopHedging()
         }
         if !call.isTrial { call.hedges += 1 }
-        // A health probe shows if the server or the queried name is slow.
+        // A health probe shows if the server is slow, or only the queried name.
         if pool.isCurrentSilent { beginTrial(of: call.client) }
         counters.hedges += 1
         perform(call.course.tick(now: now), of: call, .hedge)

@@ -139,7 +139,7 @@ extension PriceModel.Fate {
     /// Estimated fraction (0…1) of the units that would remain with the advised minimum TTL.
     ///
     /// The advised TTL is ``ClientLimits/advisedTTL``. The estimate assumes that clients query the
-    /// name all the time.
+    /// name again as soon as its answer expires.
     fileprivate var shareAtAdvisedTTL: Double {
         guard case .answered(let answers) = self else { return 1 }
         var ttl = UInt32.max

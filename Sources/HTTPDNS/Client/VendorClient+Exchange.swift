@@ -193,8 +193,8 @@ final class Exchange<Question: VendorRequest>: RequestHandle {
         _ sent: Result<HTTPReply, HTTPError>
     ) -> Int64? {
         if let better = client.betterOffset(than: offset, error, sent) { return better }
-        // The vendor refused the request that tested the local time, so the request is repeated
-        // with the stored offset.
+        // To test the local time, this request was signed without the stored offset. The vendor
+        // refused the request, so it is sent again with the stored offset.
         guard isRetest, error.mayBeClockSkew else { return nil }
         return client.skew.offset
     }

@@ -82,7 +82,7 @@ extension VendorClient {
             guard isFirst else { return }
             if call.isTrial { trialAnswered(call) } else { noteOrder(running, of: call, now) }
             deliver(answers, from: running.attempt.server, to: call)
-            // A health probe shows if the current server or the queried name is slow.
+            // A health probe shows if the current server is slow, or only the queried name.
             let isCurrentLate = call.running.contains {
                 $0.attempt.server == pool.current && $0.number < number
             }

@@ -98,7 +98,7 @@ package final class VendorClient {
     /// Value of `callsBegun` when `suspectCalls` last ran.
     var suspectedCalls: UInt64 = 0
 
-    /// True if upstreams answer queued names that wait too long.
+    /// True if a queued name has upstreams as fallback, which answer the name if it waits too long.
     var hasQueuedFallback = false
 
     lazy var callAlarm = Alarm(clocks) { [weak self] in self?.tickCalls() }
@@ -162,9 +162,9 @@ package final class VendorClient {
             store: usage
         )
         pace = RateLimiter(perSecond: settings.callsPerSecond)
-        // The burst is enough to hedge all calls of one DNS client (half of the concurrent calls),
-        // and is at least `retriesBeforeSwitch`: after this number of hedged requests, the calls of
-        // the DNS client avoid a slow server.
+        // One DNS client can have half of the concurrent calls; the burst permits a hedged request
+        // for each of them. The burst is at least `retriesBeforeSwitch`, because after this number
+        // of hedged requests, the calls of the DNS client avoid a slow server.
         hedges = HedgeBudget(
             burst: max((settings.concurrentCalls + 1) / 2, settings.retriesBeforeSwitch)
         )
@@ -173,8 +173,8 @@ package final class VendorClient {
             duration: settings.returnToPrimaryAfter
         )
         trials = TrialSchedule(burst: settings.retriesBeforeSwitch)
-        // All scheduled servers count as one server, because after a failed scheduled server, a
-        // configured server is queried next (`EndpointPool.rotation`).
+        // All scheduled servers count as one server: if a scheduled server fails, a call next
+        // queries a configured server (`EndpointPool.rotation`).
         silence = VendorCircuitBreaker(
             limit: settings.retriesBeforeSwitch * (servers.count + (source == nil ? 0 : 1))
         )
@@ -211,7 +211,7 @@ extension VendorClient {
         return price.total(VendorQuery(names: [name], families: families))
     }
 
-    /// True if calls or their price depend on the families that clients want.
+    /// True if the address families that clients want change the calls or the price of a call.
     var countsDemand: Bool { facts.pairsFamilies || price.item == .family }
 
     /// Returns the families of the call that `lookUp` would make with these arguments.
@@ -331,8 +331,8 @@ extension VendorClient {
 
         case refused(VendorError, pause: Duration)
 
-        /// The difference in seconds between the vendor's clock and the local clock exceeds
-        /// `limit`; positive if the vendor's clock is ahead.
+        /// The vendor's clock and the local clock differ by more than `limit` seconds. The first
+        /// value is the difference in seconds, positive if the vendor's clock is ahead.
         case clockRefused(Int64, limit: Int64)
 
         case budgetSpent(Budget.Rule)

@@ -18,7 +18,7 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var tries: UInt64 = 0
 
-    /// Number of requests that the daemon sent and the vendor did not refuse.
+    /// Number of sent requests that the vendor did not refuse, and may therefore bill.
     package var billable: UInt64 = 0
 
     package var billableNames: UInt64 = 0
@@ -29,7 +29,7 @@ package struct VendorStatistics: Sendable, Hashable {
 
     /// Estimate of `units` if the minimum TTL were ``ClientLimits/advisedTTL``.
     ///
-    /// The estimate assumes that clients query each name all the time.
+    /// The estimate assumes that clients query each name again as soon as its answer expires.
     package var unitsAtAdvisedTTL = 0.0
 
     /// Part of `units.atMost` for IPv6 addresses; 0 if the vendor does not bill by family.
@@ -62,21 +62,21 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Lookups that joined a lookup of the same name and the other family.
     package var paired: UInt64 = 0
 
-    /// Number of names that joined the call of another name.
+    /// Number of names in calls, without the first name of each call.
     package var batched: UInt64 = 0
 
     /// Clock correction in use: time by which the vendor's clock is ahead of the local clock.
     package var clockSkew: Duration?
 
-    /// Clock correction that is not used, because it is above the limit; nil after an accepted
-    /// request.
+    /// Clock correction that is above the limit, and therefore not used; nil after the vendor has
+    /// accepted a request.
     package var refusedClockSkew: Duration?
 
     package var skewRepairs: UInt64 = 0
 
     package var budget: Budget.Rule?
 
-    /// Use of the current UTC day and month; nil if the stored counts are unknown.
+    /// Calls and units of the current UTC day and month; nil if the stored counts are unknown.
     package var usage: UsageRecord?
 
     /// Reason why `usage` is unknown or only in memory; nil if there is no problem.
@@ -90,7 +90,7 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var dayEndsIn = Duration.zero
 
-    /// Time until a budget that is spent now starts again.
+    /// Time until the budget starts again; valid only if the budget is spent.
     package var budgetStartsIn = Duration.zero
 
     package var beyondBudget: UInt64 = 0

@@ -25,7 +25,8 @@ package struct ServiceAddresses: Sendable, Hashable {
 }
 
 extension SocketAddress {
-    /// Creates a server address; nil for port 0, or if `scheduler` has another address scope.
+    /// Creates a server address; nil for port 0, or if `address` has not the same ``AddressScope``
+    /// as `scheduler`.
     init?(_ address: IPAddress, port: UInt16, from scheduler: SocketAddress) {
         guard port != 0, let scope = AddressScope(address),
             let own = IPAddress(octets: scheduler.octets), scope == AddressScope(own)

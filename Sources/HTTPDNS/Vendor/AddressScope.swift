@@ -13,7 +13,7 @@ enum AddressScope: Sendable, Hashable {
 
     case global
 
-    /// Creates the scope of an address; nil for other special-purpose addresses.
+    /// Creates the scope of an address; nil for a special-purpose address without a case here.
     init?(_ address: IPAddress) {
         if address.isLoopback {
             self = .loopback

@@ -29,7 +29,7 @@ extension HTTPReply {
         return json[key]?.text.flatMap(VendorCode.init)
     }
 
-    /// Seconds of `Retry-After`, up to a limit; nil for a date (RFC 9110 §10.2.3).
+    /// Seconds of `Retry-After`, up to a limit; nil if the header has a date (RFC 9110 §10.2.3).
     private var retryAfterSeconds: Int64? {
         guard let retryAfter, !retryAfter.isEmpty,
             retryAfter.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })

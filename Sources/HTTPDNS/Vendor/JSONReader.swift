@@ -100,10 +100,11 @@ extension JSONReader {
         nodes[object].end = nodes.count
     }
 
-    /// Records the latest string as key number `count`; returns false for a duplicate key.
+    /// Records the latest string as a key of `object`; returns false for a duplicate key.
     ///
-    /// For small objects, comparing keys is faster than hashing. `marks` contains the marks of the
-    /// object's earlier keys (``mark(of:)``); a key with a new mark needs no comparison.
+    /// `count` is the number of keys of the object, with this key. For small objects, comparing
+    /// keys is faster than hashing. `marks` combines the marks of the object's earlier keys
+    /// (``mark(of:)``). If the mark of this key is not in `marks`, the key needs no comparison.
     private mutating func insertKey(of object: Int, _ count: Int, _ marks: inout UInt64) -> Bool {
         let latest = nodes.count - 1
         guard count > Self.comparedKeys else {
@@ -175,7 +176,8 @@ extension JSONReader {
         nodes[array].end = nodes.count
     }
 
-    /// Parses the literal that consists of the ASCII octets in `word`, most significant first.
+    /// Parses `true`, `false` or `null`; `word` has the ASCII octets of the expected literal, the
+    /// first in the most significant position.
     private mutating func literal(
         _ word: UInt64,
         _ kind: JSONDocument.Node.Kind

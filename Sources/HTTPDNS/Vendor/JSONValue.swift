@@ -19,8 +19,8 @@ final class JSONDocument: Sendable {
 
         let kind: Kind
 
-        // With `Int32`, a node has 16 instead of 32 octets. Many replies then need only one small
-        // allocation.
+        // With `Int32`, a node has 16 octets; with `Int`, 32 octets. Because of the smaller size,
+        // many replies need only one small allocation.
         private let lower: Int32
         private let upper: Int32
         private var last: Int32
@@ -187,7 +187,7 @@ extension JSONValue {
         return Elements(document, index + 1, end: node.end)
     }
 
-    /// Elements of an array, without a copy.
+    /// Elements of an array, read from the document without a copy.
     struct Elements: Sequence, IteratorProtocol {
         private let document: JSONDocument
         private var index: Int

@@ -3,10 +3,10 @@ import DNSWire
 import Net
 
 enum Origin: Sendable, Hashable {
-    /// Plain HTTP to `name`; nil for the server's IP address.
+    /// Plain HTTP with `name` as the host of the URL; if nil, the host is the server's IP address.
     case http(name: String? = nil)
 
-    /// HTTPS with a certificate for `name`; nil for the server's IP address.
+    /// HTTPS with a certificate for `name`; if nil, for the server's IP address.
     case https(name: String?)
 
     var name: String? {
@@ -40,7 +40,7 @@ struct QueryWriter {
         octets.reserveCapacity(Self.usualOctets)
     }
 
-    /// Starts a URL with its scheme, host and port; a link-local address has no zone.
+    /// Starts a URL with scheme, host and port, without the zone of a link-local address.
     init(_ origin: Origin, at server: SocketAddress) {
         self.init()
         octets += (origin.usesTLS ? "https://" : "http://").utf8

@@ -33,7 +33,7 @@ package final class RouteParameters: Sendable {
         hash = hasher.finalize()
     }
 
-    /// Text that identifies the parameters; the same in all processes.
+    /// Text that identifies the parameters; equal parameters have equal texts in all processes.
     package var text: String {
         let subnet = clientSubnet.map { "\($0)" } ?? ""
         let custom = sdns.map { $0.map { "\($0.name)=\($0.value)" }.joined(separator: ",") }

@@ -23,10 +23,11 @@ package protocol Vendor: Sendable {
     /// NXDOMAIN, NODATA, or an unregistered name.
     func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
 
-    /// Name for health probes; clients cannot choose this name, which need not have addresses.
+    /// Name for health probes, which clients cannot choose; the name need not have addresses.
     var trialName: Name { get }
 
-    /// Returns a codec with another form of the request that may avoid `error`; nil for none.
+    /// Returns a codec that sends the request in another form, which may avoid `error`; nil if
+    /// there is no other form.
     func alternative(after error: VendorError) -> (any Vendor)?
 
     var price: PriceModel { get }
@@ -95,7 +96,8 @@ package struct VendorFacts: Sendable, Hashable {
 }
 
 extension VendorFacts {
-    /// Returns true if a call can contain `name` after `count` names of `octets` octets in total.
+    /// Returns true if a call with `count` names (`octets` octets in total) can also contain
+    /// `name`.
     ///
     /// If true, adds the octets of `name` to `octets`.
     func canCarry(_ name: Name, after count: Int, _ octets: inout Int) -> Bool {

@@ -16,7 +16,7 @@ package enum VendorError: Error, Hashable {
     /// HTTP status 429; `retryAfter` is the header `Retry-After`.
     case limited(retryAfter: Duration?)
 
-    /// Another HTTP status, or a vendor code for a failed server.
+    /// HTTP status that no other case covers, or a vendor code for a failed server.
     case serverStatus(Int, code: VendorCode? = nil)
 
     case responseCode(RCode)
@@ -47,7 +47,7 @@ package enum VendorError: Error, Hashable {
     /// The DNS client reached its share of `calls-per-second`.
     case clientPace
 
-    /// The queue is full, or other clients use all calls.
+    /// The queue is full, or all calls that the vendor permits at the same time are in use.
     case busy
 
     /// The DNS client reached its share of the queue or of the calls in flight.
@@ -80,7 +80,7 @@ extension VendorError {
         /// The server refuses the account; another server may accept the account.
         case accountRefused
 
-        /// The error is local, or the vendor rejected the request; another server would not help.
+        /// The cause is this machine or the request, not the server; another server would not help.
         case notTheServer
     }
 

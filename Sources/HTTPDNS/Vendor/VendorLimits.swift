@@ -19,9 +19,9 @@ package enum VendorLimits {
 
     package static let maximumAliases = 16
 
-    /// Maximum octets of the names in one call, with commas.
+    /// Maximum octets of the names in one call, including the commas between the names.
     ///
-    /// RFC 9110 §4.1 recommends support for URLs of 8000 octets.
+    /// The names are part of the URL. RFC 9110 §4.1 recommends support for URLs of 8000 octets.
     package static let maximumNameOctets = 1024
 
     package static let maximumServers = 32
@@ -30,7 +30,7 @@ package enum VendorLimits {
 
     package static let maximumURL = 2048
 
-    /// Maximum octets of Alibaba's custom parameters, as in its SDKs.
+    /// Maximum octets of Alibaba's custom parameters; Alibaba's SDKs have the same limit.
     package static let maximumParameters = 1000
 
     package static let maximumAccount = 128
@@ -44,7 +44,7 @@ package enum VendorLimits {
     /// Largest TTL in seconds (RFC 2181 §8).
     package static let maximumTTL: UInt32 = .max >> 1
 
-    /// Largest TTL in seconds (one week) in a reply encrypted without authentication (RFC 8767 §4).
+    /// Largest TTL in seconds (one week) in an encrypted, but unauthenticated reply (RFC 8767 §4).
     static let maximumSealedTTL: UInt32 = 604_800
 
     /// Maximum seconds of `Retry-After`; a longer back-off is a mistake or an attack.
@@ -58,7 +58,8 @@ package enum VendorLimits {
 
     package static let scheduleLifetime: Int64 = 60
 
-    /// Minimum time for a reply: a timeout after a shorter time is not a failure of the server.
+    /// Minimum time for a reply. A timeout after a shorter time does not count as a failure of the
+    /// server.
     ///
     /// Tencent Cloud document 379/95500 recommends 500 ms for a first request.
     package static let fairWait = Duration.milliseconds(500)

@@ -7,7 +7,8 @@ package struct VendorQuery: Sendable, Hashable {
 
     package var families: Families
 
-    /// Client address to send; the vendor selects answers for it, not for the source address.
+    /// Client address to send; the vendor selects answers for this address instead of the source
+    /// address.
     package var clientSubnet: IPAddress?
 
     /// Parameters of the route; nil for the vendor's settings.
@@ -32,7 +33,7 @@ package struct VendorQuery: Sendable, Hashable {
 package struct VendorAnswer: Sendable, Hashable {
     package var name: Name
 
-    /// IPv4 addresses; nil if not requested, or missing or unreadable in the reply.
+    /// IPv4 addresses; nil if the call did not request them, or the reply has no readable ones.
     package var v4: AddressSet?
 
     package var v6: AddressSet?
