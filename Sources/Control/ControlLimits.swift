@@ -7,6 +7,11 @@ package enum ControlLimits {
     /// Maximum octets of a reply without NUL, as in systemd.
     package static let replyOctets = 16 * 1024 * 1024
 
+    /// Maximum octets of the records of one cache entry as text; further records are only counted.
+    ///
+    /// As text, an answer of 64 KiB can have 4 MiB, because its names are not compressed.
+    package static let recordOctets = 64 * 1024
+
     /// Maximum depth of nested objects and lists in a reply; a reply to `Explain` has 7.
     package static let nesting = 16
 

@@ -179,6 +179,43 @@ struct ServiceUnitsTests {
         #expect(try messages().isEmpty)
     }
 
+    @Test("--check names files that the user of the service cannot read or see")
+    func unreadable() throws {
+        defer { try? FileManager.default.removeItem(at: root) }
+        try install()
+        var environment = SettingsEnvironment()
+        environment.passesOverCredentials = true
+        environment.serviceUnits = { [root] in
+            ServiceUnits(in: ["lib", "etc"].map { root.appending(path: $0).path })
+        }
+        func warnings(_ path: String) throws -> [String] {
+            try settings(of: isp + "hosts: {files: [\(path)]}", environment: environment).warnings
+                .map(\.description)
+        }
+        let dropIn = "etc/httpdnsd.service.d/user.conf"
+        let open = "[Service]\nDynamicUser=no\nPrivateTmp=no\nProtectHome=no\n"
+        try write(open + "User=nobody\n", to: dropIn)
+        let file = root.appending(path: "hosts").path
+        try write("192.0.2.1 a.example\n", to: "hosts")
+        try #require(chmod(root.path, 0o755) == 0 && chmod(file, 0o600) == 0)
+        if geteuid() == 0 {
+            try #require(chown(file, 12_345, 12_345) == 0)
+            expectErrors(try warnings(file), ["not every user can read \(file): cannot read it"])
+            try #require(chmod(file, 0o640) == 0)
+            #expect(try warnings(file).count == 1)
+            try write(open + "User=nobody\nSupplementaryGroups=12345\n", to: dropIn)
+            #expect(try warnings(file).isEmpty)
+            try write(open + "User=12345\n", to: dropIn)
+            #expect(try warnings(file).isEmpty)
+        }
+        try #require(chmod(file, 0o644) == 0)
+        #expect(try warnings(file).isEmpty)
+        try write("[Service]\nPrivateTmp=yes\n", to: dropIn)
+        if file.hasPrefix("/tmp/") {
+            expectErrors(try warnings(file), ["cannot read \(file): its own /tmp PrivateTmp="])
+        }
+    }
+
     @Test("--check tests the directory of a settings file only if the service reads this file")
     func directory() throws {
         defer { try? FileManager.default.removeItem(at: root) }
@@ -195,7 +232,8 @@ struct ServiceUnitsTests {
         }
         #expect(try Settings.load(file: file, environment: environment).warnings.isEmpty)
         try write(
-            "[Service]\nExecStart=\nExecStart=/usr/sbin/httpdnsd --config \(file)\n",
+            "[Service]\nDynamicUser=no\nPrivateTmp=no\nExecStart=\n"
+                + "ExecStart=/usr/sbin/httpdnsd --config \(file)\n",
             to: "etc/httpdnsd.service.d/config.conf"
         )
         let warnings = try Settings.load(file: file, environment: environment).warnings

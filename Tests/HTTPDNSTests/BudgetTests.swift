@@ -524,7 +524,7 @@ struct BudgetCountTests {
     func reservation(_ rule: Budget.Rule) throws {
         let store = UsageMemory()
         var budget = Budget(rule, vendor: "v", cheapest: 1, store: store)
-        let block = rule.unitsPerMonth.map { $0 / 1_000 } ?? 10
+        let block = rule.unitsPerMonth.map { min(10, $0 / 1_000) } ?? 10
         var spent: UInt64 = 0
         for today in 0..<3 {
             for _ in 0..<3_000 {
@@ -555,13 +555,11 @@ struct BudgetCountTests {
         #expect(other.usage(wallSeconds: midnight)?.unitsThisMonth == 2)
     }
 
-    @Test(
-        "after a crash, the count is at most 0.1 % of the limit too high (no limit: 10 units)"
-    )
+    @Test("after a crash, the count is at most 10 units or 0.1 % of the limit too high")
     func crash() {
         for (rule, block) in [
-            (Budget.Rule(unitsPerDay: 500_000), 500), (Budget.Rule(unitsPerDay: 100), 0),
-            (nil, 10),
+            (Budget.Rule(unitsPerDay: 500_000), 10), (Budget.Rule(unitsPerDay: 5_000), 5),
+            (Budget.Rule(unitsPerDay: 100), 0), (nil, 10),
         ] as [(Budget.Rule?, UInt64)] {
             let store = UsageMemory()
             var spent: UInt64 = 0

@@ -9,6 +9,16 @@ extension CachedEntry {
         let origin = origins.name(entry.server)
         let message = entry.message
         let records = (message?.answers ?? []) + (message?.authorities ?? [])
+        var (texts, octets): ([String], Int) = ([], 0)
+        for record in records {
+            let text = "\(record)"
+            octets += text.utf8.count
+            guard octets <= ControlLimits.recordOctets else {
+                texts.append("… (\(records.count - texts.count) more records)")
+                break
+            }
+            texts.append(text)
+        }
         let parts = origin.split(separator: "/", maxSplits: 1).map(String.init)
         let server = parts.count > 1 ? parts[1] : ""
         self.init(
@@ -25,13 +35,18 @@ extension CachedEntry {
             stale: entry.remaining == 0,
             hits: UInt64(entry.hits),
             variant: entry.variant.text,
-            records: records.map { "\($0)" }
+            records: texts
         )
         if origins.isOfFleet(entry.server) {
             fleet = server.split(separator: "/").dropFirst().first.map(String.init) ?? ""
         }
         synthesized = origins.isSynthesized(entry.server) ? true : nil
     }
+}
+
+extension CachedEntry {
+    /// Octets of the records as text.
+    var recordOctets: Int { records.reduce(0) { $0 + $1.utf8.count } }
 }
 
 extension AnswerVariant {

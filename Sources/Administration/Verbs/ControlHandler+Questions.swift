@@ -52,20 +52,25 @@ extension ControlHandler {
         }
     }
 
-    private static let dumpedTogether = 256
+    /// A part of `dump` ends after this number of entries, or of octets of their records as text.
+    private static let dumpedTogether = (entries: 256, octets: 1 << 20)
 
     package func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply {
         // Does not hold the `DaemonState`, which would keep old settings in memory after a reload.
         let cache = daemon.state.cache
         let origins = daemon.state.resolver.origins
         var walk = CacheWalk(cache)
-        var part: [CacheEntry] = []
+        var (part, octets): ([CachedEntry], Int) = ([], 0)
         while let entries = walk.next(now: clocks.now()) {
-            part += entries
-            if !part.isEmpty, part.count >= Self.dumpedTogether || walk.isAtEnd {
-                let shown = await offLoop { [part] in part.map { CachedEntry($0, origins) } }
-                part = []
-                try await send(DumpReply(entries: shown, total: Int(cache.numbers.entries)))
+            if !entries.isEmpty {
+                let shown = await offLoop { entries.map { CachedEntry($0, origins) } }
+                part += shown
+                octets += shown.reduce(0) { $0 + $1.recordOctets }
+            }
+            let (most, mostOctets) = Self.dumpedTogether
+            if !part.isEmpty, part.count >= most || octets >= mostOctets || walk.isAtEnd {
+                try await send(DumpReply(entries: part, total: Int(cache.numbers.entries)))
+                (part, octets) = ([], 0)
             }
             // `send` may return without a suspension; without `yield`, this loop would block other
             // work.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Net
 
 extension ServiceUnits {
     /// Restrictions of the service; see systemd.exec(5).
@@ -14,6 +15,10 @@ extension ServiceUnits {
         private var hasPrivateUsers = false
         private var hasDynamicUser = false
         private var hasPrivateTemporary = false
+        private var hidesHomes = false
+
+        /// Groups of Group= and SupplementaryGroups=.
+        private var groups: Set<Substring> = []
         private var protectsSystem = false
 
         /// Directories and files in which the service may write, by setting.
@@ -40,6 +45,9 @@ extension ServiceUnits {
                 case "PrivateUsers": hasPrivateUsers = isOn
                 case "DynamicUser": hasDynamicUser = isOn
                 case "PrivateTmp": hasPrivateTemporary = isOn
+                case "ProtectHome": hidesHomes = isOn && value != "read-only"
+                case "Group", "SupplementaryGroups":
+                    groups = words.isEmpty ? [] : groups.union(words)
                 case "ProtectSystem": protectsSystem = value == "strict"
                 default: note(words, of: key)
                 }
@@ -80,6 +88,28 @@ extension ServiceUnits {
             let isRoot = !hasDynamicUser && ["root", "0", ""].contains(user)
             return !hasPrivateUsers && (isRoot || ambient.isSuperset(of: capabilities))
                 && isInSet ?? true
+        }
+
+        /// User and groups of the service.
+        func serviceUser(_ find: (String) -> ServiceUser?) -> ServiceUser {
+            var found =
+                find(user) ?? ServiceUser(user: user == "root" ? 0 : UInt32(user), groups: [])
+            found.groups.formUnion(groups.compactMap { GroupFile.number(of: String($0)) })
+            return found
+        }
+
+        /// Returns the reason why the service sees no file at a path; nil if it can see the file.
+        func obstacle(toReading path: String) -> String? {
+            if hasPrivateTemporary || hasDynamicUser,
+                let directory = ["/tmp", "/var/tmp"].first(where: { Self.contains($0, path) })
+            {
+                return "the service has its own \(directory) (PrivateTmp=)"
+            }
+            let homes = ["/home", "/root", "/run/user"]
+            guard hidesHomes, let home = homes.first(where: { Self.contains($0, path) }) else {
+                return nil
+            }
+            return "\(home) is empty for the service (ProtectHome=)"
         }
 
         /// Returns the reason why the service cannot keep or share a file at a path; nil if it can.

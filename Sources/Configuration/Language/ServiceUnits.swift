@@ -67,6 +67,12 @@ package struct ServiceUnits {
     /// True if the service has the capabilities that are required to load the BPF program.
     var canAccelerate: Bool { service.has(["CAP_BPF", "CAP_NET_ADMIN"]) }
 
+    /// User and groups of the service.
+    var user: ServiceUser { service.serviceUser { GroupFile.user($0) } }
+
+    /// Returns the reason why the service sees no file at a path; nil if it can see the file.
+    func obstacle(toReading path: String) -> String? { service.obstacle(toReading: path) }
+
     /// Returns the source of the credential with this name.
     func credential(_ name: String) -> Credentials.Source { credentials.source(of: name) }
 

@@ -17,15 +17,25 @@ extension SettingsReading {
         exempt: String? = nil,
         hint: String? = nil
     ) {
-        guard environment.passesOverCredentials,
-            let closed = RootOnlyPath(on: path, exempt: exempt)
-        else { return }
+        guard environment.passesOverCredentials else { return }
+        let units = environment.serviceUnits()
+        let outage = isRequired ? "; \(SettingsComplaint.outage)" : ""
+        if exempt == nil, RegularFile.fault(of: path)?.isAbsence != true,
+            let obstacle = units?.obstacle(toReading: path)
+        {
+            return warn(
+                place,
+                "httpdnsd.service cannot read \(path): \(obstacle)\(outage)",
+                hint: "move the file to /etc/httpdnsd"
+            )
+        }
+        guard let closed = RootOnlyPath(on: path, exempt: exempt, for: units?.user) else { return }
         let what = closed.path == path ? "it" : path
         let command = "run `chmod \(closed.isDirectory ? "755" : "644") \(closed.path)`"
         warn(
             place,
-            "only root can read \(closed.path): httpdnsd.service runs as its own user, and cannot "
-                + "read \(what)" + (isRequired ? "; \(SettingsComplaint.outage)" : ""),
+            "\(closed.isForRoot ? "only root" : "not every user") can read \(closed.path): "
+                + "httpdnsd.service runs as its own user, and cannot read \(what)\(outage)",
             hint: hint ?? command
         )
     }

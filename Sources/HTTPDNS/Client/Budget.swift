@@ -168,18 +168,19 @@ extension Budget {
         return share(record)
     }
 
-    /// Amount to reserve in addition to the cost of a request: 0.1 % of the limit.
+    /// Amount to reserve in addition to the cost of a request.
     ///
-    /// Without a limit, the amount is a tenth of the charges in the previous second, at least
-    /// ``ClientLimits/usageBlock``. The larger the amount, the fewer accesses to the stored counts.
-    /// If `isReleased`, the amount is zero, because nothing would return the rest of a reservation.
+    /// The amount is a tenth of the charges in the previous second, at least
+    /// ``ClientLimits/usageBlock``, but at most 0.1 % of the limit. The larger the amount, the fewer
+    /// accesses to the stored counts, and the larger the error of the counts after a crash. If
+    /// `isReleased`, the amount is zero, because nothing would return the rest of a reservation.
     private var block: UsageAmount {
         guard !isReleased else { return .none }
         let least = ClientLimits.usageBlock
+        let units = [rule?.unitsPerDay, rule?.unitsPerMonth].compactMap(\.self).min() ?? .max
         return UsageAmount(
-            calls: rule?.callsPerDay.map { $0 / 1000 } ?? max(least, chargedBefore.calls / 10),
-            units: [rule?.unitsPerDay, rule?.unitsPerMonth].compactMap { $0 }.min()
-                .map { $0 / 1000 } ?? max(least, chargedBefore.units / 10)
+            calls: min(max(least, chargedBefore.calls / 10), (rule?.callsPerDay ?? .max) / 1000),
+            units: min(max(least, chargedBefore.units / 10), units / 1000)
         )
     }
 

@@ -14,6 +14,26 @@ package enum GroupFile {
             ?? (name.allSatisfy(\.isNumber) ? UInt32(name) : nil)
     }
 
+    /// Returns the user `name` with its groups; nil if `/etc/passwd` has no such user.
+    package static func user(
+        _ name: String,
+        passwords: String = "/etc/passwd",
+        groups: String = "/etc/group"
+    ) -> ServiceUser? {
+        func lines(_ path: String) -> [[Substring]] {
+            let octets = (try? RegularFile(path).read(atMost: maximumOctets)) ?? []
+            return String(decoding: octets, as: UTF8.self).split(whereSeparator: \.isNewline)
+                .map { $0.split(separator: ":", omittingEmptySubsequences: false) }
+        }
+        guard let user = lines(passwords).first(where: { $0.count == 7 && $0[0] == name }),
+            let own = UInt32(user[2]), let primary = UInt32(user[3])
+        else { return nil }
+        let others = lines(groups).filter { line in
+            line.count == 4 && line[3].split(separator: ",").contains { $0 == name }
+        }
+        return ServiceUser(user: own, groups: Set([primary] + others.compactMap { UInt32($0[2]) }))
+    }
+
     static func number(of name: String, in text: String) -> UInt32? {
         // Splits octets, not characters, because a split of characters is slower, and would delay
         // the start of the daemon.

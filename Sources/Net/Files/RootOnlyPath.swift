@@ -1,10 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// File or directory that prevents all users except root from reading a path.
+/// User and groups of a service.
+package struct ServiceUser: Hashable, Sendable {
+    /// User ID; nil for a user that exists only while the service runs (`DynamicUser=`).
+    package var user: UInt32?
+
+    package var groups: Set<UInt32>
+
+    package init(user: UInt32?, groups: Set<UInt32>) {
+        (self.user, self.groups) = (user, groups)
+    }
+}
+
+/// File or directory that prevents a service, or all users except root, from reading a path.
 package struct RootOnlyPath {
     package let path: String
     package let isDirectory: Bool
+
+    /// True if only root can use the file or directory; false if some other users can.
+    package let isForRoot: Bool
 
     /// Directories of `DynamicUser=` services.
     ///
@@ -18,9 +33,12 @@ package struct RootOnlyPath {
     ///
     /// If `path` has symbolic links, also checks the directories above their target.
     ///
-    /// - Parameter exempt: a directory that is not checked; the directories above it are not
-    ///   checked, either.
-    package init?(on path: String, exempt: String? = nil) {
+    /// - Parameters:
+    ///   - exempt: a directory that is not checked; the directories above it are not checked,
+    ///     either.
+    ///   - user: the user that must be able to read the path; if nil, any user except root.
+    package init?(on path: String, exempt: String? = nil, for user: ServiceUser? = nil) {
+        guard user?.user != 0 else { return nil }
         let exempt = exempt.flatMap { Self.resolved($0) }
         guard let target = Self.resolved(path) else { return nil }
         for path in [path, target] {
@@ -28,13 +46,15 @@ package struct RootOnlyPath {
                 .map { String(path[..<$0]) }
             for directory in directories
             where !Self.contains(directory, exempt) && !Self.ofSystemd.contains(directory) {
-                guard Self.isClosed(directory, isSearched: true) else { continue }
+                guard Self.isClosed(directory, isSearched: true, for: user) else { continue }
                 (self.path, isDirectory) = (directory, true)
+                isForRoot = Self.isClosed(directory, isSearched: true, for: nil)
                 return
             }
         }
-        guard Self.isClosed(target, isSearched: false) else { return nil }
+        guard Self.isClosed(target, isSearched: false, for: user) else { return nil }
         (self.path, isDirectory) = (path, Self.status(target).map(Self.isDirectory) ?? false)
+        isForRoot = Self.isClosed(target, isSearched: false, for: nil)
     }
 
     private static func contains(_ directory: String, _ other: String?) -> Bool {
@@ -42,14 +62,19 @@ package struct RootOnlyPath {
         return (other + "/").hasPrefix(directory + "/")
     }
 
-    /// True if only the user root or the group root can use the file or directory.
+    /// True if `user` cannot use the file or directory; without `user`, if only the user root or the
+    /// group root can.
     ///
     /// - Parameter isSearched: true if the caller opens files in the directory, and never lists it.
-    private static func isClosed(_ path: String, isSearched: Bool) -> Bool {
+    private static func isClosed(_ path: String, isSearched: Bool, for user: ServiceUser?) -> Bool {
         guard let status = status(path) else { return false }
         let needed: mode_t = isSearched ? 0o001 : isDirectory(status) ? 0o005 : 0o004
-        return status.st_uid == 0 && status.st_mode & needed != needed
-            && (status.st_gid == 0 || status.st_mode & needed << 3 != needed << 3)
+        let isOpenToGroup = status.st_mode & needed << 3 == needed << 3
+        guard status.st_mode & needed != needed else { return false }
+        guard let user else { return status.st_uid == 0 && (status.st_gid == 0 || !isOpenToGroup) }
+        let isOpenToOwner = status.st_mode & needed << 6 == needed << 6
+        return !(isOpenToOwner && status.st_uid == user.user)
+            && !(isOpenToGroup && user.groups.contains(status.st_gid))
     }
 
     private static func isDirectory(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFDIR }
