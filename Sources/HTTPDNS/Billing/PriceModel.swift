@@ -136,7 +136,7 @@ extension PriceModel {
 
     /// Returns the billed units of each name, in the order of the names in a request.
     ///
-    /// A reply does not count as empty if the daemon dropped all its addresses as unusable.
+    /// A reply that has only unusable addresses, which the daemon drops, does not count as empty.
     package func units(of query: VendorQuery, _ fate: Fate) -> [UnitRange] {
         var isEmpty = true
         if case .answered(let answers) = fate {

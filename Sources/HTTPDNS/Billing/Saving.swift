@@ -2,7 +2,8 @@
 
 /// Change of the settings that reduces a vendor's bill.
 package enum Saving: Sendable, Hashable {
-    /// Change of the vendor's settings to `setting`; a family of a name then costs `weight` units.
+    /// Change of the vendor's settings to `setting`, with which each family of a name costs
+    /// `weight` units.
     ///
     /// `givesUp` is the disadvantage of the change.
     case channel(setting: String, weight: UInt64, givesUp: String)

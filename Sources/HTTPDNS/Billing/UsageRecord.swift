@@ -6,7 +6,8 @@ package import Net
 ///
 /// The counts restart when the clock moves to a later day or month. If the clock is set back to a
 /// day in ``former``, the counts of this earlier day continue, and the calls and units of the later
-/// days are added. Without this sum, a wrong clock would give a second budget.
+/// days are added to them. Without this addition, the daemon could use the budget twice after a
+/// clock error.
 package struct UsageRecord: Sendable, Hashable {
     /// Counts of an earlier day.
     package struct Former: Sendable, Hashable {
@@ -43,16 +44,15 @@ package struct UsageRecord: Sendable, Hashable {
     /// Earlier days in chronological order.
     package var former: [Former] = []
 
-    /// Calls and units of ``latestDay`` when the clock last moved to or away from this day.
+    /// Calls and units of ``latestDay`` at the latest move of the clock to or from this day.
     ///
-    /// `aheadOfMonth` is the number of units that were used in the month of ``latestDay`` at the
-    /// time of this move.
+    /// `aheadOfMonth` is the number of units in the month of ``latestDay`` at the same move.
     package var ahead = UsageAmount.none
     package var aheadOfMonth: UInt64 = 0
 
-    /// Day to which the clock was set back, if that day is not in ``former``; otherwise nil.
+    /// Day to which the clock was set back, if ``former`` has no counts of that day; otherwise nil.
     ///
-    /// The counts of ``latestDay`` continue on this day.
+    /// The counts of ``latestDay`` continue on the day `behind`.
     package var behind: Int64?
 
     package init(day: Int64) {
@@ -87,8 +87,8 @@ package struct UsageRecord: Sendable, Hashable {
     private mutating func moveForward(to today: Int64) {
         if behind != nil {
             guard !isFormer(today) else {
-                // `today` already has counts, so the clock was wrong on `latestDay`. The counts of
-                // `today` continue.
+                // `today` already has counts, so the clock was wrong when it showed `latestDay`.
+                // The counts of `today` continue.
                 catchUp(to: latestDay)
                 return moveBack(to: today)
             }
@@ -113,7 +113,8 @@ package struct UsageRecord: Sendable, Hashable {
 
     /// Moves ``day`` forward, at most to ``latestDay``, after the clock was set back to ``behind``.
     ///
-    /// Adds the calls and units since the day ``behind`` to ``ahead`` and ``aheadOfMonth``.
+    /// Adds to ``ahead`` and ``aheadOfMonth`` the calls and units that were counted since the clock
+    /// was set back.
     private mutating func catchUp(to today: Int64) {
         guard let behind else { return }
         ahead = ahead + (day == behind ? useToday.less(ahead) : useToday)
@@ -138,9 +139,9 @@ package struct UsageRecord: Sendable, Hashable {
             if isLatest { ahead = use }
             day = today
         }
-        // If `today` has no counts, the current counts continue. The counts in `former` are not
-        // added: a host without a clock battery starts with a time in the distant past, and the sum
-        // of all days since then would be too high.
+        // If `today` has no counts, the current counts continue, without the counts in `former`. A
+        // host without a clock battery starts with a time in the distant past. The sum of all days
+        // since then would be too high.
         guard isFormer(today) else {
             if behind == nil {
                 // Forgets a `latestDay` that is after `day`, because only a wrong clock has reached
@@ -150,9 +151,9 @@ package struct UsageRecord: Sendable, Hashable {
             } else if day == behind {
                 behind = today
             } else if use != .none {
-                // If the clock is set to `day` again, the counts of `day` must continue. `useToday`
-                // still contains these counts, so the entry has the use `.none`. Otherwise, the
-                // same calls would count twice.
+                // Because of this entry, the counts of `day` continue if the clock is set to `day`
+                // again. The use in the entry is `.none`, because `useToday` still contains the
+                // counts of `day`, and the same calls would count twice.
                 former.append(Former(day: day, until: latestDay, use: .none, unitsOfMonth: 0))
                 former.sort { $0.day < $1.day }
                 former = former.suffix(Self.mostFormer)
@@ -223,10 +224,10 @@ package protocol UsageStore: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - today: the current day.
-    ///   - durably: false to permit a record in memory if the storage cannot be opened; true to
-    ///     return nil in this case.
-    ///   - change: returns true if it changed the record; runs on any thread, possibly after this
-    ///     function has returned nil.
+    ///   - durably: if the storage cannot be opened: true to return nil, false to use a record in
+    ///     memory.
+    ///   - change: returns true if it changed the record. The closure can run on any thread, and
+    ///     after this function has returned nil.
     /// - Returns: the record after the change; nil if the stored record is unknown.
     @ServiceLoop
     func update(
@@ -236,7 +237,8 @@ package protocol UsageStore: AnyObject, Sendable {
         _ change: @escaping @Sendable (inout UsageRecord) -> Bool
     ) -> UsageRecord?
 
-    /// Problem and remedy if the latest record is unknown or not shared; otherwise nil.
+    /// Problem with the latest record (unknown or not shared), with the remedy; nil if there is
+    /// none.
     @ServiceLoop
     var problem: String? { get }
 

@@ -3,9 +3,9 @@ package import Net
 
 /// State machine that plans the retries and hedged requests of one vendor call.
 ///
-/// A plan queries each server once, and once more on a new connection if a reused connection
-/// failed. Because requests are billed, a plan queries at most `maximumServers` servers; servers
-/// that cannot be reached do not count.
+/// A plan queries each server at most once. If a reused connection to a server failed, the plan
+/// queries this server again on a new connection. Because requests are billed, a plan queries at
+/// most `maximumServers` servers; servers that cannot be reached do not count.
 package struct AttemptPlan: Sendable, Hashable {
     package enum Move: Sendable, Hashable {
         /// Send a request to the server, on a new connection if `fresh`; the integer identifies the
@@ -24,7 +24,7 @@ package struct AttemptPlan: Sendable, Hashable {
         /// The reused connection failed; a new connection may succeed.
         case oldConnection
 
-        /// The error is local; another server would not help.
+        /// The cause is this machine or the request, not the server; another server would not help.
         case ours
     }
 
@@ -149,9 +149,9 @@ extension AttemptPlan {
 
     /// Returns the move that sends a request, which lasts for `timeout` at most.
     ///
-    /// ``deadline`` does not end the first request, because the vendor would process this request
-    /// even after its cancellation. Each further request ends at ``deadline`` or at the end of the
-    /// first request's `timeout`, whichever is later.
+    /// The first request can last for the whole `timeout`, even beyond ``deadline``, because the
+    /// vendor would process this request even after its cancellation. Each further request ends at
+    /// the latest at ``deadline``, or at the end of the first request's `timeout` if this is later.
     private mutating func ask(
         _ server: SocketAddress,
         fresh: Bool,

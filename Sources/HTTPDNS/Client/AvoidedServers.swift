@@ -4,14 +4,14 @@ internal import Net
 
 /// Servers that miss the names of a client, and therefore do not get the client's calls first.
 ///
-/// A server can answer health probes, but not the names of a client, for example because it stops
-/// replying on used connections. Probes then do not replace the server, and each name waits for a
-/// hedged request. Each client has its own list, because a client can choose names that only one
-/// of the servers answers. All clients that are not proven have one common list.
+/// A server can answer health probes, but not the names of a client, for example because the server
+/// stops replying on used connections. Health probes do not detect such a server, and each name
+/// waits for a hedged request. Each client has its own list, because a client can choose names that
+/// only one of the servers answers. All clients that are not proven have one common list.
 ///
-/// A server misses a call if the server fails, or if another server answers and this server has
-/// not answered within `hedge-after`. A call that no server answers clears the list of the client,
-/// because the order of servers that the list has changed may be the cause.
+/// A server misses a call if the server fails, or if another server answers and this server has not
+/// answered within `hedge-after`. A call that no server answers clears the list of the client,
+/// because the changed order of servers may be the cause.
 ///
 /// Each missed call adds ``HedgeBudget/callsPerHedge`` to the score of the server. Each call that
 /// the server answers within `hedge-after` subtracts 1. If the score is more than (`limit` - 1) ×

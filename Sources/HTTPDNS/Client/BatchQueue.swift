@@ -4,10 +4,10 @@ internal import Net
 
 /// Queue of names that wait for a vendor call.
 ///
-/// Each DNS client has its own queues; a name is queued for each client that waits for the name.
-/// The next call is for the client with the fewest calls in flight; clients with equally many calls
-/// take turns. If proven and other clients wait, every second call is for a proven client. A call
-/// has only names of one client, because one slow name delays the whole call.
+/// Each DNS client has its own queues. A name for which several clients wait is in a queue of each
+/// of these clients. The next call is for the client with the fewest calls in flight; clients with
+/// equally many calls take turns. If both proven and other clients wait, every second call is for a
+/// proven client. A call has only names of one client, because one slow name delays the whole call.
 ///
 /// Not copyable, because a copy would share the entries.
 package struct BatchQueue: ~Copyable {
@@ -45,7 +45,8 @@ package struct BatchQueue: ~Copyable {
 
         fileprivate(set) var questions = ShortArray<Question>()
 
-        /// Clients other than `client` that wait for the answer, for each element of `questions`.
+        /// For each element of `questions`: the clients, other than `client`, that wait for the
+        /// answer.
         fileprivate(set) var others = ShortArray<Set<ClientNetwork?>>()
     }
 
@@ -114,7 +115,8 @@ package struct BatchQueue: ~Copyable {
 
         var clients: ArraySlice<Client> = []
 
-        /// Removes the client at `index`; the index of each client before it increases by 1.
+        /// Removes the client at `index`; the indexes of all clients before this client increase by
+        /// 1.
         mutating func remove(_ index: Int) {
             for place in stride(from: index, to: clients.startIndex, by: -1) {
                 clients[place] = clients[place - 1]
@@ -169,8 +171,9 @@ package struct BatchQueue: ~Copyable {
 extension BatchQueue {
     /// Adds a question to the queue of `client`.
     ///
-    /// If all queues together have ``ClientLimits/queuedEntries`` entries (half of this number for
-    /// a client that is not proven), the question is added only if no other client has queued it.
+    /// If another client has already queued the question, the question is added only while all
+    /// queues together have fewer than ``ClientLimits/queuedEntries`` entries (half of this number
+    /// for a client that is not proven).
     ///
     /// - Parameter since: time at which the name began to wait.
     package mutating func add(
@@ -216,8 +219,8 @@ extension BatchQueue {
     ///   - facts: limits of the names of a call.
     ///   - limit: maximum number of names.
     ///   - now: current time. If the oldest name of a queue has waited longer than
-    ///     ``ClientLimits/newestFirst``, the newest names are taken first. Without this rule, while
-    ///     a client queries too many names, each name would get a call only shortly before its
+    ///     ``ClientLimits/newestFirst``, the newest names are taken first. Without this rule, each
+    ///     name of a client that queries too many names would get a call only shortly before its
     ///     deadline.
     package mutating func nextBatch(
         _ shares: borrowing CallShares,

@@ -6,8 +6,8 @@
 /// doubles with each further 429, up to 60 s. Then one attempt is admitted: an answer closes the
 /// breaker, a 429 opens the breaker again.
 ///
-/// An attempt that began before the breaker opened cannot close the breaker. A 429 for this attempt
-/// prolongs the pause if the `Retry-After` of this 429 ends later, and has no other effect.
+/// An attempt that began before the breaker opened cannot close the breaker. A 429 for such an
+/// attempt only prolongs the pause, and only if its `Retry-After` ends after the pause.
 struct Breaker: Sendable, Hashable {
     struct Pause: Sendable, Hashable {
         var until: Instant

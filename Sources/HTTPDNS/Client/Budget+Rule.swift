@@ -120,7 +120,8 @@ extension Budget {
 extension Budget.Rule {
     /// Returns the seconds until a spent budget starts again.
     ///
-    /// A spent monthly limit starts again with the next month, a daily limit with the next day.
+    /// A spent monthly limit starts again in the next month; a spent daily limit starts again on
+    /// the next day.
     static func secondsSpent(
         _ rule: Self?,
         _ record: UsageRecord?,

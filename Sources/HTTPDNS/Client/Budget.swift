@@ -32,7 +32,7 @@ package struct Budget {
 
     private var day: Int64 = .min
 
-    /// Number of times ``clear()`` has run; a charge from before the latest run is not refunded.
+    /// Number of times ``clear()`` has run; after a run, earlier charges are no longer refunded.
     private var period: UInt64 = 0
 
     /// Reservation: amount that the stored counts already contain, but no request has used yet.
@@ -131,8 +131,8 @@ extension Budget {
 
     /// True if requests beyond the budget are not sent.
     ///
-    /// A strict budget also forbids requests while the stored counts are unknown. Otherwise, each
-    /// crash would restart the budget.
+    /// A strict budget also forbids requests while the stored counts are unknown. Otherwise, the
+    /// whole budget would be available again after each crash.
     var isStrict: Bool { rule?.onExceeded == .fallback }
 
     package mutating func forbids(wallSeconds: Int64) -> Bool {
@@ -294,7 +294,8 @@ extension Budget {
 extension Budget {
     mutating func begin(_ today: Int64) {
         guard today != day else { return }
-        // If the clock was set back, the unused reservation stays in the counts of the old `day`.
+        // If the clock was set back, nothing is subtracted: the unused reservation stays in the
+        // counts of the old `day`.
         let unused = today > day ? reserved.units : 0
         let isNewMonth = unused > 0 && UsageRecord.month(of: day) != UsageRecord.month(of: today)
         day = today

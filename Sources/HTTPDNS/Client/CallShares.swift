@@ -163,8 +163,10 @@ extension ClientNetwork? {
 }
 
 extension VendorClient {
-    /// Records that `client` uses the vendor. While proven clients use the vendor, reserves half of
-    /// the calls and of the queue for them.
+    /// Records that `client` uses the vendor.
+    ///
+    /// While proven clients use the vendor, half of the calls and half of the queue are reserved
+    /// for them.
     func note(_ client: ClientNetwork, now: Instant) {
         clients.note(client, now: now)
         shares.endLimits(now: now)

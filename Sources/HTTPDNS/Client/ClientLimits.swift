@@ -26,14 +26,15 @@ package enum ClientLimits {
     /// is older than this time does not show that the vendor still replies.
     static let trialPatience = Duration.milliseconds(250)
 
-    /// Time after a server's answer in which a limit of concurrent calls can explain a failure.
+    /// Time after an answer of a server, in which a limit of concurrent calls can be the cause of a
+    /// failure of this server.
     static let saturationEvidence = Duration.seconds(3)
 
-    /// Maximum number of retries of a name after the vendor refused its call; retries may be
+    /// Maximum number of retries of a name after the vendor refused its call; each retry may be
     /// billed.
     static let saturationRetries = 2
 
-    /// Maximum number of retries of a name after failures to connect, which are not billed.
+    /// Maximum number of retries of a name after failures to connect; such failures are not billed.
     static let connectionRetries = 8
 
     /// Maximum number of names that wait for the end of another call after the vendor refused their
@@ -47,10 +48,10 @@ package enum ClientLimits {
 
     static let longestGrowthPause = Duration.seconds(8)
 
-    /// Octets of a reply that are not counted as a large reply, for each name of the call.
+    /// Number of octets per name of the call, up to which a reply is not a large reply.
     static let usualReplyOctets = 4_096
 
-    /// Octets of large replies for which a client has at most one call in flight for one second.
+    /// Octets of large replies that limit a client to one call in flight for one more second.
     static let largeReplyOctetsPerSecond = 64 << 10
 
     /// Maximum time for which large replies limit the calls of a client.
@@ -65,7 +66,8 @@ package enum ClientLimits {
     /// Maximum time, in addition to `fallback-after`, for which a name waits for a handshake.
     static let handshakePatience = Duration.milliseconds(600)
 
-    /// Time without a reply to a call after which a health probe begins, if names are queued.
+    /// Time for which a call can be without a reply before a health probe begins, if names are
+    /// queued.
     static let queueSuspicion = Duration.milliseconds(150)
 
     /// Interval at which the resolver checks if a queued name must go to another source.
@@ -106,19 +108,19 @@ package enum ClientLimits {
 
     static let countTimeout = Duration.seconds(3)
 
-    /// Minimum number of calls and units that a budget without limit reserves in advance.
+    /// Minimum number of calls, and of units, that a budget without a limit reserves in advance.
     static let usageBlock: UInt64 = 10
 
     static let countedClients = 1_024
 
-    /// Time after a client's latest lookup in which other clients must leave a share to this
+    /// Time after the latest lookup of a client, in which other clients must leave a share to this
     /// client.
     static let clientMemory = Duration.seconds(86_400)
 
     /// Maximum number of requests that continue after the end of their call.
     ///
-    /// If a call ended because its lookups reached their deadlines, its requests are not included:
-    /// the call still counts against `concurrent-calls`.
+    /// Requests of an expired call (all lookups reached their deadlines) are not included, because
+    /// such a call still counts against `concurrent-calls`.
     static let lingeringTries = 64
 
     /// Waiting time of a queued name after which newer names of the same client are sent first.

@@ -5,8 +5,9 @@
 /// If the vendor refuses a request, the request is signed again with the time in the header `Date`
 /// of the reply. The difference between this time and the local time is the *offset*. The offset is
 /// stored only if the vendor accepts the second request. The offset has a limit, because a request
-/// that is signed for a future time can be replayed until this time. At intervals, a request that
-/// is signed with the local time tests if the offset is still necessary.
+/// that is signed for a future time can be replayed until this time. Every
+/// ``ClientLimits/skewRetest``, one request is signed with the local time, to test if the offset is
+/// still necessary.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
         case none
@@ -47,7 +48,8 @@ struct ClockSkew: Sendable, Hashable {
 // MARK: - Events
 
 extension ClockSkew {
-    /// Returns the offset for the next request; `isRetest`: the request tests the local time.
+    /// Returns the offset for the next request; `isRetest` is true if the request tests the local
+    /// time.
     mutating func next(at now: Instant) -> (offset: Int64, isRetest: Bool) {
         guard let offset else { return (0, false) }
         guard let retestAt, now >= retestAt else { return (offset, false) }
@@ -69,8 +71,9 @@ extension ClockSkew {
         repairs += 1
     }
 
-    /// Records an offset above the limit; returns true for the first one since the vendor last
-    /// accepted a request.
+    /// Records an offset above the limit.
+    ///
+    /// Returns true if this is the first such offset since the vendor last accepted a request.
     mutating func refused(_ offset: Int64) -> Bool {
         defer { refusedOffset = offset }
         return refusedOffset == nil

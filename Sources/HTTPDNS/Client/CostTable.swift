@@ -33,8 +33,8 @@ package struct CostTable: Sendable {
     /// Charged names, at most `limit`, in the letter case of the latest charge.
     private var entries: [Entry] = []
 
-    /// Result of the latest search in `cheapest()`: the lowest count, and the index in `entries` at
-    /// which the search ended (`hand`).
+    /// Results of the latest search in `cheapest()`: `lowest` is the lowest count, and `hand` is
+    /// the index in `entries` at which the search ended.
     private var lowest: UInt64 = 0
     private var hand = -1
 

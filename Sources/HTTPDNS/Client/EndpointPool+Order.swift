@@ -43,8 +43,8 @@ extension EndpointPool {
     /// If there are scheduled servers (from the vendor's scheduling service), a call must reach a
     /// working server even if all scheduled servers or all configured servers are silent. For this
     /// reason, the second server is a configured server, and the first three servers include both
-    /// kinds. If the second server has failed since its latest answer and the third has not, the
-    /// two change places.
+    /// kinds. Exception: if only the second server has failed since its latest answer, the second
+    /// and the third server change places.
     var rotation: [Int] {
         let alternating = alternating
         guard hasScheduled else { return alternating }
@@ -96,11 +96,11 @@ extension EndpointPool {
 
     func isReturnDue(_ now: Instant) -> Bool { !returnCandidates(now).isEmpty }
 
-    /// Returns the servers to check now with a probe.
+    /// Returns the servers to check now with a probe; empty if no check is due.
     ///
-    /// If the current server is configured and scheduled servers are known, returns at most two
-    /// scheduled servers; the first of these that answers becomes current. Otherwise, returns the
-    /// primary server (the first server of the list).
+    /// If the current server is configured and scheduled servers are known, these are at most two
+    /// scheduled servers, and the server that answers first becomes current. In all other cases, it
+    /// is the primary server (the first server of the list).
     func returnCandidates(_ now: Instant) -> [Int] {
         guard let returnAt, !isProbing, now >= returnAt else { return [] }
         var candidates = [0]

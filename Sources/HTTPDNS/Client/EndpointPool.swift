@@ -17,7 +17,7 @@ package struct EndpointPool: Sendable, Hashable {
 
         var suspicions = 0
 
-        /// Highest attempt number of all servers at the time of this server's latest answer.
+        /// Number of the latest attempt at any server when this server last answered.
         var receivedThrough: UInt64 = 0
 
         /// Attempt number of the latest failed probe since the latest answer; 0 if there is none.
@@ -36,7 +36,7 @@ package struct EndpointPool: Sendable, Hashable {
         /// Consecutive probes that another server answered first.
         var lateTrials = 0
 
-        /// Numbers of the attempts that had no answer when a hedged request started.
+        /// Numbers of the attempts in flight that had no answer when a hedged request started.
         var silent: Set<UInt64> = []
 
         var isSpecial: Bool { breaker.openUntil != nil || !silent.isEmpty }
@@ -139,7 +139,7 @@ extension EndpointPool {
 
     /// Records that `attempt` was unanswered when a hedged request started.
     ///
-    /// The server's breaker then no longer waits for the reply to this attempt.
+    /// If the breaker of the server admitted only this attempt, it can now admit another attempt.
     package mutating func fellSilent(_ attempt: Attempt) {
         guard attempt.era == era, let index = index(of: attempt.server) else { return }
         endpoints[index].breaker.ended(attempt.number)
@@ -331,7 +331,7 @@ extension EndpointPool {
 
     /// Returns true if all configured servers refuse the account.
     ///
-    /// If true, also ends the pauses of these servers, because the caller then stops all calls.
+    /// If true, also ends the pauses of these servers; instead, the caller stops all calls.
     mutating func takeRefusal() -> Bool {
         guard endpoints.allSatisfy({ $0.refusal != nil || !$0.isConfigured }) else { return false }
         for index in endpoints.indices where endpoints[index].refusal != nil {

@@ -5,7 +5,7 @@ internal import DNSWire
 ///
 /// A client that uses no unit of the resource gets a unit if one is free. A client that already
 /// uses units gets another unit only if it uses less than `multiple` times the number of units that
-/// are then still free.
+/// would remain free.
 struct FairShare {
     private let multiple: Int
 
@@ -15,16 +15,20 @@ struct FairShare {
     /// Limit of a client: three quarters of the units that other clients leave free.
     static let threeQuarters = FairShare(multiple: 3)
 
-    /// Returns true if a client gets a unit, with a reserve for proven and for unproven clients.
+    /// Returns true if a client gets a unit, with a reserve for each of the two kinds of clients.
+    ///
+    /// The two kinds are proven clients and clients that are not proven.
     ///
     /// - A client that is not proven cannot use the reserve of proven clients.
-    /// - Until unproven clients have used their reserve, a proven client cannot use either of the
-    ///   two reserves. Exception: a proven client that uses at most an eighth of the free units
-    ///   (`smallPart`).
+    /// - A proven client can use the reserves if the used units of the client are at most an eighth
+    ///   of the free units (`smallPart`).
+    /// - Any other proven client must leave both reserves free, minus the units that unproven
+    ///   clients already use. If these clients use at least as many units as their reserve, the
+    ///   proven client need not leave any unit free.
     ///
     /// - Parameters:
-    ///   - reserve: units that each kind of clients has as a reserve.
-    ///   - unproven: units that all clients that are not proven use.
+    ///   - reserve: number of units in the reserve of each kind.
+    ///   - unproven: number of units in use by all clients that are not proven.
     func admits(
         _ client: ClientNetwork,
         used: Int,
@@ -38,7 +42,7 @@ struct FairShare {
         return admits(used: used, free: max(0, free - reserved))
     }
 
-    /// Divisor: a proven client with at most `free` / `smallPart` used units can use the reserves.
+    /// A proven client can use the reserves if it uses at most `free` / `smallPart` units.
     private static let smallPart = 8
 
     func admits(used: Int, free: Int) -> Bool {

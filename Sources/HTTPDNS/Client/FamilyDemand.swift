@@ -10,10 +10,12 @@ package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
 
     case both
 
-    /// Request only the family that a client wants; has the same effect as `v6`.
+    /// Request only the family that a client wants, IPv4 or IPv6. `v4` and `v6` have the same
+    /// effect.
     case v4
 
-    /// Request only the family that a client wants; has the same effect as `v4`.
+    /// Request only the family that a client wants, IPv4 or IPv6. `v4` and `v6` have the same
+    /// effect.
     case v6
 }
 
@@ -26,7 +28,9 @@ struct FamilyDemand: Sendable {
 
     private let limit: Int
 
-    /// Demand for the latest names, by hash of the name; when full, this table replaces `older`.
+    /// Demand for the latest names, by hash of the name.
+    ///
+    /// When `recent` is full, its content moves to `older`, and replaces the content of `older`.
     private var recent: [UInt64: Demand] = [:]
     private var older: [UInt64: Demand] = [:]
 

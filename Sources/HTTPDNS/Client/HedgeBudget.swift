@@ -8,22 +8,25 @@ internal import DNSWire
 /// client that queries only slow names cannot use up the limit of other clients. All clients that
 /// are not proven have one common limit.
 ///
-/// Each hedged request adds ``callsPerHedge`` to the debt of its client. Each call of the client
-/// subtracts 1 from the debt, and each period of ``repaymentTime`` also subtracts 1. The debt is at
-/// most `burst` × ``callsPerHedge``. If a client starts n calls in m × ``repaymentTime``, at most
-/// `burst` + (n + m) / ``callsPerHedge`` of these calls have a hedged request. A hedged request
-/// does not count if a server answers this request before the earlier requests of the call, because
-/// the hedged request then helped the client.
+/// Each hedged request adds ``callsPerHedge`` to the debt of its client; the debt is at most
+/// `burst` × ``callsPerHedge``. Each call of the client subtracts 1 from the debt. Each period of
+/// ``repaymentTime`` also subtracts 1. Therefore, if a client starts n calls in m of these periods,
+/// at most `burst` + (n + m) / ``callsPerHedge`` of the calls have a hedged request.
+///
+/// A hedged request that is answered before the earlier requests of its call does not count,
+/// because it helped the client.
 struct HedgeBudget: Sendable {
     static let callsPerHedge = 20
 
-    /// Time that reduces the debt by 1; permits a hedged request every 10 minutes without calls.
+    /// Time that reduces the debt by 1, even if the client starts no calls.
+    ///
+    /// The debt of one hedged request is gone after 10 minutes at the latest.
     static let repaymentTime = Duration.seconds(30)
 
     private let burst: Int
 
     private struct Debt {
-        /// Debt in calls, at least 1.
+        /// Number of calls of the client that repay the debt, at least 1.
         var calls: Int
 
         /// Time of the latest hedged request.
@@ -63,8 +66,8 @@ struct HedgeBudget: Sendable {
         let left = debts[key].map { $0.calls - Int((now - $0.since) / Self.repaymentTime) } ?? 0
         let calls = max(0, left) + Self.callsPerHedge
         guard calls <= burst * Self.callsPerHedge else { return false }
-        // If the table is full, all debts are cleared: each client then has the burst of a new
-        // client.
+        // If the table is full, all debts are cleared. Each client can then send as many hedged
+        // requests as a new client.
         if debts.count >= ClientLimits.countedClients { debts.removeAll() }
         debts[key] = Debt(calls: calls, since: now)
         return true

@@ -56,8 +56,8 @@ package struct ProofResult: Sendable {
 }
 
 extension ProofCase {
-    /// Returns true if `result` meets the expectation; nil if there is no reply or nothing to
-    /// compare.
+    /// Returns true if `result` meets the expectation; nil if there is no reply, or if the reply
+    /// does not have the expected item.
     package func isMet(by result: ProofResult) -> Bool? {
         switch (expectation, result.outcome) {
         case (_, .failure(.transport(.tls))): expectation == .certificateError

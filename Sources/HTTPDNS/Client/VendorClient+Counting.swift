@@ -51,8 +51,8 @@ extension VendorClient {
 
     /// Records and returns the cost of a finished request, and refunds the rest of the charge.
     ///
-    /// - Parameter refunds: false if the reply can be forged, because a forged refusal must not
-    ///   make a billed call free for the budget.
+    /// - Parameter refunds: false if the reply can be forged. If a refusal is forged, the vendor
+    ///   may bill the call, so its charge must stay in the budget.
     func settle(
         _ question: some VendorRequest,
         _ receipt: Budget.Receipt,
@@ -154,7 +154,8 @@ extension PriceModel.Fate {
 }
 
 extension VendorError {
-    /// Returns the effect of a failed request on the bill; only a reply with status 200 is billed.
+    /// Returns the effect of a failed request on the bill; a reply with a status other than 200 is
+    /// free.
     func fate(_ mayBeBilled: Bool) -> PriceModel.Fate {
         if case .serverStatus(let status, _) = self, status != 200 { return .free }
         return mayBeBilled ? .unknown : .free

@@ -164,7 +164,7 @@ extension VendorClient {
         return pace.forbids(client, yields: yields, now: now) ? .clientPace : nil
     }
 
-    /// Returns the error that forbids all calls and probes now; nil if they are permitted.
+    /// Returns the error that forbids all calls and probes now; nil if no such error exists.
     func obstacle(_ now: Instant) -> VendorError? {
         switch gate.refusal(now: now) {
         case .byOperator: return .paused
@@ -182,7 +182,7 @@ extension VendorClient {
 // MARK: - Queue
 
 extension VendorClient {
-    /// Starts calls for queued names, if another call is allowed.
+    /// Starts calls for queued names, if the limit of concurrent calls permits another call.
     ///
     /// With `batching: together`, the calls start in the next iteration of the service loop.
     func flushSoon() {
@@ -300,8 +300,8 @@ extension VendorClient {
         }
         let queued = pending.values.lazy.filter { $0.call == nil }
         let next = queued.compactMap(\.firstDeadline).min()
-        // Each search reads the whole queue, so one search expires all lookups with deadlines that
-        // are close together.
+        // Each search reads all pending names. Because of the minimum interval, one search expires
+        // all lookups with deadlines that are close together.
         queueAlarm.set(next.map { max($0, now + ClientLimits.queueGrain) })
     }
 }
@@ -328,7 +328,10 @@ extension VendorClient {
         for lookUp in late { finish(lookUp, .failure(failure)) }
     }
 
-    /// Cancels a lookup; the last lookup for a name stays if the name's call is already charged.
+    /// Cancels a lookup.
+    ///
+    /// If the name is in a call, which is already charged, the last lookup for the name is not
+    /// cancelled.
     private func cancel(_ lookUp: PendingLookup) {
         guard let name = pending[lookUp.question],
             name.lookUps.contains(where: { $0 === lookUp }),

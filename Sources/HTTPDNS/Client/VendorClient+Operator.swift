@@ -13,7 +13,7 @@ extension VendorClient {
         armRefresh()
     }
 
-    /// Stops the refresh of server addresses, and returns the unused reservation of the budget.
+    /// Stops the refresh of server addresses, and releases the unused reservation of the budget.
     package func stop() {
         schedule.stop()
         refresh?.cancel()
@@ -78,8 +78,9 @@ extension VendorClient {
         return underWay.count
     }
 
-    /// Sends a call again; fails a call that was already sent again ``ClientLimits/restarts``
-    /// times.
+    /// Sends a call again after a network change.
+    ///
+    /// If the call was already sent again ``ClientLimits/restarts`` times, the call fails instead.
     private func reissue(_ call: VendorCall, _ now: Instant) {
         dropTries(of: call, now)
         guard case .servers(var order) = pool.order(now: now) else { return }

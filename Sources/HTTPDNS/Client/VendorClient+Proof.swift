@@ -53,10 +53,10 @@ extension VendorClient {
         )
     }
 
-    /// Returns the current server, with the port of the settings or the default port.
+    /// Returns the current server, with the port for the test call.
     ///
-    /// The port is the default port if the test call uses TLS and the settings do not, or vice
-    /// versa.
+    /// If the use of TLS differs between the test call and the settings, the port is the default
+    /// port. If it does not differ, the server keeps its configured port.
     private func server(of each: ProofCase) -> SocketAddress {
         let facts = each.vendor.facts
         guard facts.usesTLS != self.facts.usesTLS else { return pool.current }
@@ -65,8 +65,8 @@ extension VendorClient {
 
     /// Returns the price rules of a test call.
     ///
-    /// If the settings have price rules, these rules apply, with the weight of the settings or of
-    /// the vendor, whichever is higher. Otherwise, the rules of the vendor apply.
+    /// If the settings have price rules, these rules apply, but with the weight of the vendor if it
+    /// is higher. If the settings have no price rules, the rules of the vendor apply.
     private func price(of each: ProofCase) -> PriceModel {
         guard settings.price != nil else { return each.vendor.price }
         var model = price

@@ -26,10 +26,13 @@ struct HeldNames: Sendable {
 extension VendorClient {
     /// Returns true if a limit of concurrent calls is the likely cause of a failure.
     ///
-    /// Other calls must have earlier requests to the server in flight: if the server were broken,
-    /// these requests would have failed first. After a failure that the queried name can cause (any
-    /// failure except a failure to connect), the server must also have sent an answer within the
-    /// last ``ClientLimits/saturationEvidence``.
+    /// Two conditions must be true:
+    ///
+    /// - Other calls have earlier requests to the server in flight. If the server were broken,
+    ///   these requests would have failed first.
+    /// - The failure is a failure to connect, or the server has sent an answer within the last
+    ///   ``ClientLimits/saturationEvidence``. Without such an answer, the queried name can be the
+    ///   cause of any failure except a failure to connect.
     func isSaturation(
         _ error: VendorError,
         of server: SocketAddress,
@@ -53,21 +56,17 @@ extension VendorClient {
         return others >= error.callsOfSaturation
     }
 
-    /// Removes from a failed call, and returns, the names to retry when another call ends.
+    /// Removes and returns the names of a failed call that are retried when another call ends.
     ///
-    /// Returns no names in two cases:
+    /// The function returns no names if a limit of concurrent calls is not the likely cause of the
+    /// failure. It also returns no names if another request of the call failed for a different
+    /// reason, because the vendor might bill each retry. Names that the next vendor looks up
+    /// (``PendingLookup/hasNext``) are never returned.
     ///
-    /// - A limit of concurrent calls is not the likely cause of the failure.
-    /// - Another request of the call failed for a different reason: each retry could then be
-    ///   billed.
+    /// If a limit is the likely cause, the function also reduces `shares.limit` to the number of
+    /// other calls in flight. There are two exceptions:
     ///
-    /// Never returns a name that then goes to the next vendor (``PendingLookup/hasNext``).
-    ///
-    /// If a limit is the likely cause, also reduces `shares.limit` to the number of other calls in
-    /// flight. Exceptions:
-    ///
-    /// - A call that the vendor refused does not reduce the limit, because the queried name can be
-    ///   the cause.
+    /// - A refusal of a call does not reduce the limit, because the queried name can be the cause.
     /// - A probe that could not connect does not reduce the limit, because idle connections of the
     ///   daemon can be the cause.
     func takeRetriable(from call: VendorCall) -> [PendingName] {
@@ -124,9 +123,10 @@ extension VendorClient {
 }
 
 extension VendorError {
-    /// Minimum number of other calls in flight for the error to show a limit of concurrent calls.
+    /// Minimum number of other calls in flight with which the error shows a limit of concurrent
+    /// calls.
     ///
-    /// A 429 with fewer calls in flight shows a rate limit, which needs a pause instead.
+    /// A 429 with fewer other calls in flight shows a rate limit: the daemon must pause.
     fileprivate var callsOfSaturation: Int { if case .limited = self { 4 } else { 1 } }
 
     /// True if a limit of concurrent calls can cause the error.

@@ -60,9 +60,9 @@ extension VendorClient {
 
     /// Maximum wait for the answer to a health probe, which needs a new connection.
     ///
-    /// On a long network path, the handshake and the reply need up to four round trips. The median
-    /// latency is an estimate of one round trip. While the vendor is silent, a long wait delays no
-    /// name, because other sources then answer the names.
+    /// On a long network path, the handshake and the reply need up to four round trips; the median
+    /// latency is an estimate of one round trip. While the vendor is silent, the wait is longer.
+    /// This delays no name, because other sources answer the names.
     private var trialTimeout: Duration {
         let usual = max(settings.timeout / 2, min(settings.timeout, VendorLimits.fairWait))
         let median = record(of: pool.current)?.latency.median ?? .zero
@@ -70,7 +70,9 @@ extension VendorClient {
         return max(usual, isSilent ? longest : min(median * 5, longest))
     }
 
-    /// Makes the health probes for calls without a reply start earlier, because names are queued.
+    /// Advances the health probe for each call without a reply, because names are queued.
+    ///
+    /// The probe starts ``ClientLimits/queueSuspicion`` after the start of the call.
     func suspectCalls() {
         guard hasQueuedFallback, suspectedCalls != callsBegun else { return }
         suspectedCalls = callsBegun
@@ -110,17 +112,19 @@ extension VendorClient {
 
     /// Returns the time until which a name waits for this vendor; nil to use the fallback now.
     ///
-    /// - A name in a call waits until the call has lasted for `delay` (`fallback-after`).
-    ///   Exception: this vendor is protected, the fallback is not, and the call needs a new
-    ///   connection. Then `delay` begins when the connection is open. The wait for the connection
-    ///   ends `delay` plus ``ClientLimits/handshakePatience`` after the start of the call.
-    /// - A queued name waits for `delay` plus ``ClientLimits/queuePatience`` at most, because
-    ///   clients can occupy all calls with other names.
-    /// - If this vendor is protected and the fallback is not, a queued name waits until its
-    ///   deadline, because the fallback would send the name in plain text.
-    /// - After a failed health probe, a queued name stops waiting. If the fallback is encrypted
-    ///   or this vendor is unprotected, the name waits at most ``ClientLimits/trialPatience`` for a
-    ///   probe.
+    /// A name in a call waits until the call has lasted for `delay` (`fallback-after`). A queued
+    /// name waits at most `delay` plus ``ClientLimits/queuePatience``, because clients can occupy
+    /// all calls with other names. While a health probe is in flight, a queued name waits at most
+    /// ``ClientLimits/trialPatience`` for this probe. After a failed health probe, a queued name
+    /// stops waiting.
+    ///
+    /// If this vendor is protected and the fallback is not, the fallback would send the name in
+    /// plain text. Therefore, the name waits longer:
+    ///
+    /// - If the call needs a new connection, `delay` begins when the connection is open. The wait
+    ///   for the connection ends `delay` plus ``ClientLimits/handshakePatience`` after the start of
+    ///   the call.
+    /// - A queued name waits until its deadline, or until a health probe has failed.
     ///
     /// - Parameter isProtected: true if the next vendor or the upstreams are encrypted.
     package func waitEnd(
@@ -143,16 +147,16 @@ extension VendorClient {
         guard let queuedAt = name.queuedAt else { return nil }
         let end =
             mayLeave ? queuedAt + delay + ClientLimits.queuePatience : name.lastDeadline ?? now
-        // The deadline of the name has passed, so the name is about to fail. After this failure,
-        // the resolver selects the fallback.
+        // The deadline of the name has passed, and the queue fails the name soon. The resolver
+        // selects the fallback after this failure.
         if !mayLeave, end <= now, name.lastDeadline != nil { return now + ClientLimits.queueGrain }
         guard end > now else { return nil }
         let check = min(end, now + ClientLimits.queueCheck)
         guard let oldest = counted.min(by: { $0.number < $1.number }) else {
             return mayLeave ? nil : check
         }
-        // The oldest call can be expired and 2 s old, so a reply since the start of this call does
-        // not show that the vendor still replies.
+        // If the oldest call has expired, it can be 2 s old. A reply that arrived soon after the
+        // start of this call does not show that the vendor still replies.
         let recent = max(oldest.start, now - ClientLimits.trialPatience)
         if silence.hasReceived(since: recent) { return check }
         // If the client of the oldest call has used up its share of the budget, the probe is
@@ -164,9 +168,10 @@ extension VendorClient {
         return trials.wasAnswered ? check : nil
     }
 
-    /// Returns the time until which a name waits because its call opened a connection.
+    /// Returns the time until which a name waits for a call that opens a connection.
     ///
-    /// On a long network path, a handshake and a reply together take longer than `fallback-after`.
+    /// On a long network path, the handshake and the reply together take longer than
+    /// `fallback-after`.
     private func handshakeEnd(
         of call: VendorCall,
         after delay: Duration,

@@ -261,10 +261,12 @@ extension VendorError {
     ///
     /// - A failure to connect and a failure in a health probe count immediately.
     /// - Any other failure of the server counts only if a later health probe also fails.
-    /// - A timeout does not count if the server had less time than ``VendorLimits/fairWait`` (or
-    ///   than `timeout`, if `timeout` is shorter).
-    /// - A timeout or a lost connection does not count if a retry on a new connection follows.
-    /// - A 429 counts only in a health probe, because in a call, the queried name may be the cause.
+    ///
+    /// Three failures do not count:
+    ///
+    /// - A timeout, if the server had less time than both ``VendorLimits/fairWait`` and `timeout`.
+    /// - A timeout or a lost connection, if a retry on a new connection follows.
+    /// - A 429 for a call, because the queried name may be the cause. (A 429 for a probe counts.)
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,

@@ -50,8 +50,8 @@ extension VendorClient {
     /// Returns the reason why a name did not get a call.
     ///
     /// - `outOfTime`: the vendor does not respond.
-    /// - `clientBusy`: a call is free, or a client that waits for the name has calls in flight. A
-    ///   client without calls in flight would get the next call.
+    /// - `clientBusy`: the limit of a waiting client is the reason. This is so if a call is free,
+    ///   or if a client that waits for the name has calls in flight.
     /// - `busy`: all other cases.
     ///
     /// - Parameters:
@@ -67,8 +67,9 @@ extension VendorClient {
     /// Returns the failure of a name that gets no call because of `reason`.
     ///
     /// - Parameters:
-    ///   - clients: the clients of the name; nil if they are unknown.
-    ///   - client: client of the call that the name would get now; nil if no call is free.
+    ///   - clients: the clients that wait for the name; nil if they are unknown.
+    ///   - client: client of the call for which the name was too late; nil if there is no such
+    ///     call.
     func failure(
         _ reason: VendorError,
         of clients: Set<ClientNetwork?>?,

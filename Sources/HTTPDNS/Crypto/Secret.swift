@@ -75,7 +75,8 @@ extension Secret {
 // MARK: - Comparing
 
 extension Secret: Equatable {
-    /// Compares without a copy, in constant time for equal lengths.
+    /// Compares the octets without a copy; for equal lengths, the time does not depend on the
+    /// octets.
     package static func == (left: Secret, right: Secret) -> Bool {
         // SAFETY: both pointers are valid during the closures, and both have `count` octets.
         unsafe left.withOctets { left in
@@ -89,7 +90,7 @@ extension Secret: Equatable {
 
 // MARK: - Description without secrets
 
-/// Value with no secret in its description and mirror.
+/// Value that shows no secret in its description and in its mirror.
 package protocol Redacted:
     CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
 {}

@@ -26,8 +26,8 @@ extension Tencent: AddressScheduling {
     /// The servers get the port of `server`. `validFor` is nil for a TTL below 1 minute or above 1
     /// day.
     ///
-    /// An encrypted line must have exactly this form, because an attacker can forge one block
-    /// (``TencentReply``).
+    /// An encrypted line must have exactly this form, because an attacker can forge a text of one
+    /// cipher block (``TencentReply``).
     package func servers(
         in reply: HTTPReply,
         from server: SocketAddress

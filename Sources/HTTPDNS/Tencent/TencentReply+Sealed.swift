@@ -3,10 +3,10 @@ import DNSWire
 
 /// Checks of text that was encrypted without authentication (AES-CBC, DES-ECB).
 ///
-/// An attacker on the path who knows a pair of plaintext and ciphertext can forge any text of 16
-/// octets, but not all blocks of a longer text. Therefore, every octet must be valid, and no part
-/// may be missing: name (`query=1`), TTLs (`ttl=1`), and at the end the client's address
-/// (`clientip=1`).
+/// An attacker on the path that knows a pair of plaintext and ciphertext can forge any text of 16
+/// octets, but not all blocks of a longer text. Therefore, every octet must be valid, and each
+/// requested part must be present: the name (`query=1`), the TTLs (`ttl=1`) and, at the end, the
+/// client's address (`clientip=1`).
 ///
 /// Two attacks remain possible. With known blocks, an attacker can forge a reply with the addresses
 /// of another name. For a very short name, an attacker can forge a reply with any address.

@@ -26,7 +26,8 @@ struct TencentReply {
 
     /// Returns the answers in a whole body; only the first record of each name is used.
     ///
-    /// A name that is not in the body is not registered with the vendor, and gets an empty answer.
+    /// If a name is missing in the body, the name is not registered with the vendor, and its answer
+    /// is empty.
     func answers(in body: ArraySlice<UInt8>) throws(VendorError) -> [VendorAnswer] {
         if isSealed { try Self.checkSealed(body) }
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
@@ -128,8 +129,8 @@ extension TencentReply {
                 answer.v4 = family(.v4, in: text[..<hyphen])
                 answer.v6 = family(.v6, in: text[(hyphen + 1)...])
             } else {
-                // A single "0" means two empty families. With a single list, the other family is
-                // unknown.
+                // The text has no hyphen: "0" means that both families are empty. A list of
+                // addresses is of one family; the other family stays nil (unknown).
                 answer.v4 = family(.v4, in: text)
                 answer.v6 = family(.v6, in: text)
             }

@@ -25,8 +25,8 @@ package struct ServiceAddresses: Sendable, Hashable {
 }
 
 extension SocketAddress {
-    /// Creates a server address; nil for port 0, or if `address` has not the same ``AddressScope``
-    /// as `scheduler`.
+    /// Creates a server address; nil for port 0, or if `address` does not have the ``AddressScope``
+    /// of `scheduler`.
     init?(_ address: IPAddress, port: UInt16, from scheduler: SocketAddress) {
         guard port != 0, let scope = AddressScope(address),
             let own = IPAddress(octets: scheduler.octets), scope == AddressScope(own)

@@ -58,7 +58,7 @@ package enum VendorLimits {
 
     package static let scheduleLifetime: Int64 = 60
 
-    /// Minimum time for a reply. A timeout after a shorter time does not count as a failure of the
+    /// Minimum time for a reply; a timeout after a shorter time does not count as a failure of the
     /// server.
     ///
     /// Tencent Cloud document 379/95500 recommends 500 ms for a first request.
