@@ -71,8 +71,8 @@ struct AddressFilter {
         guard lifetime < .max else { return }
         for index in records.indices
         where records[index].type.isServiceBinding && records[index].ttl > lifetime {
-            // The addresses of `Hints.ours` have replaced the hints, even if both are equal. So the
-            // record's TTL must not exceed the TTL of the addresses of `Hints.ours`.
+            // The hints are now the addresses of `Hints.ours`, even if the upstream sent the same
+            // hints. So the record's TTL must not exceed the TTL of these addresses.
             records[index].ttl = lifetime
             hasChanged = true
         }

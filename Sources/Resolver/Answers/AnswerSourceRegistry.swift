@@ -122,9 +122,9 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the vendor that gets one call less for each cache hit on an answer with this number.
+    /// Returns the vendor to which a cache hit on an answer with this number avoids a call.
     ///
-    /// Nil if a cache hit on an answer with this number avoids no vendor call.
+    /// Nil if the cache hit avoids no vendor call.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {
@@ -154,7 +154,9 @@ package final class AnswerSourceRegistry: Sendable {
         table.withLock { $0.learnedUpstreams = upstreams }
     }
 
-    /// True if the server is from the network or from a file; also true for ``unknown``.
+    /// True for a server of an upstream that gets its servers from the network or a file.
+    ///
+    /// Also true for ``unknown``.
     func isLearned(_ number: UInt16) -> Bool {
         guard number != Self.unknown else { return true }
         let upstream = name(number).prefix { $0 != "/" }
@@ -181,8 +183,8 @@ package final class AnswerSourceRegistry: Sendable {
     /// Returns the label that identifies a source in snapshots.
     ///
     /// The label is the source's name. If the source has a vendor, the vendor and a tab precede the
-    /// name. If DNS64 synthesized the answers, the label begins with a tab. The vendor precedes the
-    /// name, because a snapshot cuts off the end of a long label.
+    /// name: a snapshot cuts off the end of a long label, and must not cut off the vendor. If DNS64
+    /// synthesized the answers, the label begins with a tab.
     package func label(_ number: UInt16) -> String {
         guard let origin = origin(number) else { return Self.unknownLabel }
         let label = origin.vendor.map { "\($0)\t\(origin.name)" } ?? origin.name

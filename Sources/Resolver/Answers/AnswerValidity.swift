@@ -54,8 +54,8 @@ struct NameSources: Equatable {
     ///
     /// The copy stands for the sources under the old settings: a snapshot stores only this vendor.
     ///
-    /// - Parameter vendor: the vendor that gave the cached answer, or for which an upstream gave
-    ///   the cached answer as the fallback; nil if there is no such vendor.
+    /// - Parameter vendor: the vendor that gave the cached answer; for an answer of a fallback,
+    ///   the vendor that was called first; nil if no vendor was called.
     func former(asking vendor: String?) -> NameSources {
         NameSources(self, vendors: vendor.map { [$0] } ?? [])
     }
@@ -90,8 +90,8 @@ struct AnswerValidity: Sendable {
         if question.type.isServiceBinding, bindingsChanged || rebindingChanged || synthesisChanged {
             return true
         }
-        // An answer with a local source is also invalid, because `rebinding` can have replaced an
-        // upstream's private addresses with a local NODATA.
+        // Applies to the sources `upstream` and `local`: if `rebinding` removed the private
+        // addresses from an upstream's answer, the cached NODATA has the source `local`.
         return question.type.isAddress && rebindingChanged && source != .vendor
     }
 

@@ -10,10 +10,10 @@ internal import HTTPDNS
 /// depend on the network, and answers for which a local answer now exists. Otherwise,
 /// `AnswerValidity` checks each answer.
 ///
-/// A snapshot contains the source of each answer, and, for an answer of a fallback, the vendor. It
-/// does not contain the other sources that the old settings had for the name. Therefore, if routes
-/// or upstreams have changed, an answer is invalid if the new settings query a further source
-/// before the source of the answer.
+/// For each answer, a snapshot contains the source; for an answer of a fallback, it also contains
+/// the vendor that was called first. A snapshot does not contain the other sources that the old
+/// settings had for the name. Therefore, after a change of routes or upstreams, an answer is
+/// invalid if the new settings query another source before the source of the answer.
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 
@@ -75,7 +75,7 @@ package struct SnapshotValidity: Sendable {
 
     // MARK: - Selection
 
-    /// Returns a predicate that is true for an answer of the snapshot that is still valid.
+    /// Returns a predicate: true if an answer of the snapshot is still valid.
     ///
     /// - Parameter former: the digests in the snapshot; empty for a file without digests.
     package func selection(_ former: [String: UInt64]) -> (CachedAnswer) -> Bool {
@@ -128,8 +128,8 @@ package struct SnapshotValidity: Sendable {
         case .local:
             return false
         case .vendor:
-            // A negative answer is invalid: under the old settings, the route possibly had no
-            // fallback; the fallback of the new settings may have an address.
+            // A negative answer is invalid. Under the old settings, the route may have had no
+            // fallback. Under the new settings, a fallback may return an address.
             guard answer.sections.answerCount > 0 else { return false }
             return match?.route.allowsPrivateAnswers ?? false
                 || reaches(answer).allSatisfy { $0 != .local }

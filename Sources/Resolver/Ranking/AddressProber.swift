@@ -31,8 +31,7 @@ package final class AddressProber {
     /// Timeout of a connection attempt; a slower server counts as unreachable.
     static let timeout: Duration = .seconds(1)
 
-    /// Pause per measured address: the prober waits this long for each address before it measures
-    /// the next name.
+    /// Pause after the measurements of a name, multiplied by the number of measured addresses.
     ///
     /// With `concurrency` 4, at most 40 addresses are measured per second.
     static let pause: Duration = .milliseconds(100)

@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-/// Selector of the route of a name: from the settings, or for a routing domain of a link.
+/// Selector of the route of a name, from the routes in the settings and the links' routing domains.
 ///
 /// The most specific pattern wins. If a pattern of the settings and a routing domain are equal, the
 /// pattern of the settings wins. A routing domain never overrides a route with vendors and
@@ -18,7 +18,9 @@ final class ActiveRoutes {
         self.network = network
     }
 
-    /// Count of the changes of the network's routes; 0 without a network.
+    /// Count of the route changes that the network or the captive portal mode caused.
+    ///
+    /// 0 if the daemon learns nothing from the network.
     var generation: Int { network?.generation ?? 0 }
 
     /// Route of the captive portal mode; nil while this mode is off.

@@ -101,7 +101,9 @@ package struct RouteTable: Sendable {
 
         var number: Int { entry.number }
 
-        /// Index of the route's ``Sources`` in ``examples``; equal sources have the same index.
+        /// Number of the route's ``Sources``; routes with equal sources have the same number.
+        ///
+        /// The number is also the index in ``examples``.
         var sources: Int { entry.sources }
 
         fileprivate var exceptions: [DomainPattern] { entry.exceptions }
@@ -182,11 +184,10 @@ package struct RouteTable: Sendable {
     private(set) var matches: [Match] = []
     private var claims: [Name: Claims] = [:]
 
-    /// Map from each distinct set of sources to its index in ``examples``; many routes share a set.
+    /// Number of each distinct set of sources (``Match/sources``); many routes share a set.
     private var sources: [Sources: Int] = [:]
 
-    /// One match for each distinct set of sources; the index of the match is the value in
-    /// `sources`.
+    /// One match for each distinct set of sources; the index is the number of the set.
     private(set) var examples: [Match] = []
 
     package init() {}
@@ -252,7 +253,7 @@ package struct RouteTable: Sendable {
 
 extension RouteTable {
     package struct Comparison: Sendable {
-        /// True if each name has the route with the same index in both tables.
+        /// True if both tables map each name to the same route index.
         let claimsAreSame: Bool
 
         /// Pairs of an old and a new route with the same index.

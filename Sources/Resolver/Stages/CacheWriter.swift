@@ -38,7 +38,9 @@ final class CacheWriter {
         self.clocks = clocks
     }
 
-    /// Count of the changes of the network's routes; see `PendingQuery.generation`.
+    /// Count of the route changes that the network or the captive portal mode caused.
+    ///
+    /// See `PendingQuery.generation`.
     var generation: Int { routes.generation }
 
     /// True if the route of the name of `query` has changed since the start of `query`.
@@ -80,8 +82,9 @@ final class CacheWriter {
             return
         }
         if answer.resolution.isFailure {
-            // Does not cache a failure of the former network. Does not cache a failure while a
-            // snapshot is loading, because the failure would hide the snapshot's answer.
+            // Does not cache a failure if the network has changed since the start of the query.
+            // Does not cache a failure while a snapshot is loading, because the failure would hide
+            // the snapshot's answer.
             if query.networksLeft == networksLeft, snapshotWaiters.cachesFailures {
                 keep(answer.resolution, of: query)
             }

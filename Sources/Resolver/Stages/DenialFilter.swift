@@ -19,13 +19,17 @@ struct DenialFilter {
 
     /// Returns an upstream's answer; NODATA replaces NXDOMAIN if vendors may know the name.
     ///
-    /// NXDOMAIN is not replaced if `isVendorEmpty` is true, or if a cached NXDOMAIN shows that the
-    /// vendors have no address of the name. If no vendor has answered, NXDOMAIN and NODATA are not
-    /// changed, but are cached only for ``unconfirmedLifetime``.
+    /// If the cache or `siblings` has an address of the name, NXDOMAIN is always replaced. Without
+    /// such an address, NXDOMAIN is kept in three cases: for A and AAAA queries, if `isVendorEmpty`
+    /// is true, and if the cache has an NXDOMAIN for A or AAAA.
+    ///
+    /// If no vendor has answered, NXDOMAIN and NODATA are kept, but are cached only for
+    /// ``unconfirmedLifetime``.
     ///
     /// - Parameters:
     ///   - match: the route of the name; if it has no vendors, the answer is not changed.
-    ///   - isVendorEmpty: true if a vendor has just returned no address of either family.
+    ///   - isVendorEmpty: true if a vendor has recently replied without an address of the
+    ///     requested family.
     ///   - hasVendorFailed: true if no vendor has answered.
     ///   - siblings: answers to other types of the name in the vendor's reply.
     func filtered(
@@ -56,8 +60,8 @@ struct DenialFilter {
             cached.contains { !$0.isNegative }
             || siblings.contains { $0.resolution.sections.answerCount > 0 }
         let denied = cached.filter { $0.rcode == .nxDomain }.map(\.remaining).max() ?? 0
-        // For a name with vendors, an upstream answers A and AAAA queries only if the vendors have
-        // no address.
+        // An A or AAAA query for such a name reaches this line only after a vendor has replied
+        // without an address.
         let isDenied = query.asksForAddress || isVendorEmpty || denied > 0
         guard hasAddresses || !isDenied else {
             guard !query.asksForAddress, !isVendorEmpty else { return resolution }

@@ -17,7 +17,7 @@ struct EmptyReplies {
         /// True if a limit prevented a call to an earlier vendor of the route, which may have an
         /// address.
         ///
-        /// Then a further query skips only `vendor`, and goes to the earlier vendor.
+        /// If true, a further query skips only `vendor`; the earlier vendor may be called.
         let isAfterLimit: Bool
     }
 

@@ -50,8 +50,9 @@ package struct FairLimits: Sendable {
 /// addresses with few entries each, evicts no queries of this machine or of TCP clients.
 ///
 /// If a client has reached its own limit, a new entry of this client replaces its oldest entry. In
-/// a full table, this also applies to the client with the most entries. In both cases, the table
-/// rejects the new entry if the client's oldest entry is younger than `LossWindow.grace`.
+/// a full table, a new entry of the client with the most entries also replaces the oldest entry of
+/// this client. In both cases, if the oldest entry is younger than `LossWindow.grace`, the table
+/// rejects the new entry.
 ///
 /// The limit of a client shrinks while many queries of the client are lost (``LossWindow``).
 @ServiceLoop

@@ -40,8 +40,8 @@ package final class FleetExchange {
     /// Returns the *view*: a text with all facts, except the queried name, that determine the
     /// vendor's answers.
     ///
-    /// Machines share answers only if their views are equal. The result is nil if answers of the
-    /// route are not shared, or if neither `group` nor `vendor.exit` is known.
+    /// Machines share answers only if their views are equal. The result is nil in two cases: the
+    /// route does not share answers, or `group` is not set and `vendor.exit` is unknown.
     func view(of vendor: VendorClient, _ match: RouteTable.Match) -> String? {
         guard match.route.options.isShared, let view = views[vendor.name],
             let exit = group.map({ "group \($0)" }) ?? vendor.exit.map({ "\($0)" })

@@ -30,7 +30,7 @@ struct LossWindow {
 
     init(_ limits: FairLimits) { size = limits.perClient }
 
-    /// True if the limit was below its maximum at the latest result.
+    /// True if the limit was below its maximum when the latest result was counted.
     func isReduced(_ limits: FairLimits) -> Bool { size < limits.perClient }
 
     /// Returns the maximum number of the client's queries in the table.

@@ -162,8 +162,10 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// True if the upstreams that were queried last drop queries.
     func isDropped(at now: Instant) -> Bool { group?.dropsQueries(now: now) ?? false }
 
-    /// True if the high load of the client reduces the repetitions of this query, and if the same
-    /// query of another client would cause no vendor call.
+    /// True if this query is repeated less often because of the high load of its client.
+    ///
+    /// A failure of such a query is not cached. Therefore false for a query that vendors resolve:
+    /// each further query for the name would otherwise cause a vendor call.
     var lacksRepetitions: Bool { load != .normal && match?.asksVendors(query) != true }
 
     /// Adds a waiting client.

@@ -22,7 +22,8 @@ final class SharedResolution {
     /// Default upstreams, except upstreams that get their servers from the network or a file
     /// (`from`).
     ///
-    /// Names of routes with `fallback: none` go only to these upstreams.
+    /// For names of routes with `fallback: none` and without own upstreams, these upstreams get
+    /// the queries that vendors do not resolve, for example MX queries.
     private let chosen: UpstreamGroup?
 
     private let dns64: DNS64

@@ -230,8 +230,8 @@ package final class SingleFlight {
 
     /// Answers up to ``completedTogether`` clients of the first list in `unfinished`.
     ///
-    /// If this list has more clients, moves them to the end of `unfinished`, so that no list waits
-    /// for a long list.
+    /// If this list has more clients, moves these clients to the end of `unfinished`, so that the
+    /// other lists do not wait for the end of a long list.
     private func completeNext() {
         let (waiters, ending) = unfinished.removeFirst()
         let rest = waiters.dropFirst(Self.completedTogether)

@@ -101,8 +101,8 @@ package final class SnapshotWaiters {
 
     /// True if failures can be cached.
     ///
-    /// False in the first ``ResolverLimits/total`` of a load, because a cached failure would hide
-    /// the snapshot's answer.
+    /// False during the time ``ResolverLimits/total`` after the start of a load, because a cached
+    /// failure would hide the snapshot's answer.
     var cachesFailures: Bool {
         began.map { clocks.now() >= $0 + ResolverLimits.total } ?? true
     }

@@ -99,8 +99,8 @@ package final class UpstreamStage {
 
     /// Ends the query with an error.
     ///
-    /// If an earlier upstream returned an alias loop or too many aliases, the client gets the error
-    /// for this chain. But if a limit or a missing server caused `error`, the client gets `error`.
+    /// After an alias loop or too many aliases from another upstream, the client gets the error
+    /// `aliases` in place of `error`, unless a limit or a missing server caused `error`.
     private func fail(_ query: PendingQuery, _ error: UpstreamError) {
         let isOfServer =
             switch error {
@@ -172,8 +172,8 @@ package final class UpstreamStage {
 
         /// Source of the answer; set when the first reply arrives.
         ///
-        /// A lookup after the last reply could store the upstream again, although ``forget(_:)``
-        /// has removed this upstream in the meantime.
+        /// Not looked up after the last reply: ``forget(_:)`` may then have removed the upstream,
+        /// and the lookup would store the upstream again.
         let provenance: Provenance
 
         /// Upstreams that sent the replies for alias targets.

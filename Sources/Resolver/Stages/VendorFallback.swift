@@ -13,8 +13,8 @@ internal import Net
 ///   client gets an early answer immediately, with a short TTL. A later answer of a vendor replaces
 ///   the early answer in the cache.
 ///
-/// A name with a cache entry has no early fallback, because at a refresh, an upstream's answer must
-/// not replace a vendor's answer.
+/// If the cache has an entry for the query, fresh or stale, there is no early fallback, because the
+/// upstream's answer would replace a vendor's answer in the cache.
 @ServiceLoop
 final class VendorFallback {
     private let pending: PendingQuery
@@ -31,7 +31,9 @@ final class VendorFallback {
     /// Number of vendors that got the query and have not finished.
     private var vendorsAsked = 0
 
-    /// Combined result of all vendors; nil while a vendor may still answer.
+    /// First answer of a vendor; if no vendor has an answer, the combined result of all vendors.
+    ///
+    /// Nil until then.
     private var vendorResult: VendorStage.Result?
 
     /// Result of the vendors that finished without an answer, while another vendor may still
@@ -40,7 +42,9 @@ final class VendorFallback {
     private var upstreamAnswer: Resolution?
     private var hasAskedUpstreams = false
 
-    /// True if, at the start of the early fallback, a limit of a client prevented a vendor call.
+    /// True if a limit of a client had prevented a vendor call when the early fallback started.
+    ///
+    /// The early answer is then not cached.
     private var isEarlyOfClient = false
     private var isOver = false
     private var timer: (any Cancellable)?
@@ -147,7 +151,7 @@ final class VendorFallback {
                 }
             }
         }
-        // If the upstreams must not get the query, only the vendors that have the query can answer.
+        // If the upstreams must not get the query, waits for the vendors that have got the query.
         guard !staysEncrypted else { return }
         pending.trace?.note("no vendor has answered yet: querying upstreams")
         isEarlyOfClient = isOfClient || resolution.vendors.waitsForShare(query.question, match)
@@ -316,8 +320,8 @@ final class VendorFallback {
 
     /// True if only encrypted sources may get the name, and no upstream is encrypted.
     ///
-    /// Only encrypted sources may get the name if other clients' calls prevented a call to an
-    /// encrypted vendor. If no source is left, the query fails with ``Resolution/isCrowded``.
+    /// If other clients' calls prevented a call to an encrypted vendor, only encrypted sources may
+    /// get the name. If no such source is left, the query fails with ``Resolution/isCrowded``.
     private var staysEncrypted: Bool {
         vendorsLeft.isCrowded && !hasAskedUpstreams && !resolution.encrypts(match)
     }

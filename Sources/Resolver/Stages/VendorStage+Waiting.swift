@@ -16,18 +16,18 @@ extension VendorStage {
         /// Limit that prevented a call; `ofClient` has precedence over `ofVendor`.
         private(set) var limit: Limit?
 
-        /// Like `limit`, but only for the limits on the queue and on the calls in flight.
+        /// Limit on the queue or the calls in flight that prevented a call; nil for other limits.
         ///
-        /// If one of these limits prevented a call, an empty reply of a later vendor is not cached,
-        /// or only for a short time. If the budget or the limit on the call rate prevented a call,
-        /// an empty reply is cached as usual. Without a cached reply, each query for the name would
-        /// cause a billed call to the later vendor.
+        /// If not nil, an empty reply of a later vendor is not cached, or only for a short time.
+        /// But if the budget or the limit on the call rate prevented a call, an empty reply is
+        /// cached as usual. Otherwise, each query for the name would cause a billed call to the
+        /// later vendor.
         private(set) var callLimit: Limit?
 
         /// True if the reply is from an unprotected vendor, because a protected vendor could not be
         /// called.
         ///
-        /// The reason is a limit of the client, on the queue or on the calls in flight.
+        /// The client had reached its limit on the queue or on the calls in flight.
         private(set) var isLessProtected = false
 
         /// True if other clients' calls prevented a call to a protected vendor.
@@ -36,7 +36,7 @@ extension VendorStage {
         /// cause the names of other clients to be sent without encryption.
         private(set) var isCrowded = false
 
-        /// True if other clients' calls prevented a call to any vendor.
+        /// True if other clients' calls prevented a call to at least one vendor.
         private(set) var lacksCall = false
 
         /// True if a limit of the client prevented a call to a protected vendor.
@@ -76,8 +76,7 @@ extension VendorStage {
         let waitEnd: Instant?
     }
 
-    /// Returns the next vendor, which also gets the query if the earlier vendors are slow; nil for
-    /// none.
+    /// Returns the next vendor to query while the earlier vendors are slow; nil if there is none.
     ///
     /// - Parameter isProtected: true if the route has an encrypted upstream. Then an unencrypted
     ///   vendor is not returned; the upstreams get the query instead.

@@ -24,8 +24,8 @@ package final class VendorStage {
     /// For each name, the vendor that recently returned an address, and the TTL of the address in
     /// seconds.
     ///
-    /// Contains only vendors that can return both families. If such a vendor has returned an
-    /// address of a name, its later empty reply for one family of the name means NODATA.
+    /// Contains only vendors that can return both families. A later empty reply of such a vendor
+    /// for one family of the name means NODATA.
     private var knownNames = RecentNames<(vendor: String, ttl: UInt32)>(limit: 4_096)
 
     private var numbersByServer: [Server: UInt16] = [:]

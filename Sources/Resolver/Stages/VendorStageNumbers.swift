@@ -2,10 +2,9 @@
 
 /// Counters of a ``VendorStage``.
 package struct VendorStageNumbers: Sendable, Equatable {
-    /// Queries, by vendor, that needed no call, because the vendor recently replied without an
-    /// address of the name.
+    /// Queries, by vendor, that needed no call, because a recent call returned no address.
     ///
-    /// For example, the recent call requested both address families.
+    /// For example, the call for the A query also requested AAAA, and returned no address at all.
     package var pairedByVendor: [String: UInt64] = [:]
 
     package var paired: UInt64 { pairedByVendor.values.reduce(0, +) }

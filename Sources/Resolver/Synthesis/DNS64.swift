@@ -46,8 +46,8 @@ final class DNS64 {
 
     /// Returns the route for `query`: `match`, or nil (the default upstreams) for `ipv4only.arpa`.
     ///
-    /// Only the network's resolver answers `ipv4only.arpa` correctly (RFC 8880 §7.1). Exception: a
-    /// route that is not for `.` overrides this name, and is returned.
+    /// Only the network's resolver answers `ipv4only.arpa` correctly (RFC 8880 §7.1). Exception: if
+    /// the route of `match` is not for `.`, this function returns `match` also for this name.
     func match(_ query: Query, _ match: RouteTable.Match?) -> RouteTable.Match? {
         guard let match, !match.claimsSpecialNames else { return match }
         return query.question.name.isEqualOrBelow(.ipv4only) ? nil : match
@@ -86,8 +86,8 @@ final class DNS64 {
         let client = pending.client
         let synthesize = completion.after {
             [self, found] (answer: Resolution, completion) in
-            // The A query failed because of a limit of `client`. After an eviction, the limits of
-            // another client apply, which may permit the A query.
+            // If a limit of `client` caused the failure, and `client` was evicted from `pending`,
+            // repeats the A query with the limits of the next client of `pending`.
             if answer.isLimited, pending.client != client {
                 return self.complete(found, pending, completion)
             }
@@ -198,8 +198,8 @@ extension DNS64 {
         let inner = Query(question: question, checkingDisabled: query.checkingDisabled)
         let client = pending.client
         let alias = completion.after { [self] (answer: Resolution, completion) in
-            // The query failed because of a limit of `client`. After an eviction, the limits of
-            // another client apply, which may permit the query.
+            // If a limit of `client` caused the failure, and `client` was evicted from `pending`,
+            // repeats the PTR query with the limits of the next client of `pending`.
             if answer.isLimited, pending.client != client {
                 return pointer(pending, target, completion)
             }
@@ -266,8 +266,7 @@ extension ResolvedAnswer {
 }
 
 extension Resolution {
-    /// Converts the failure of an A or PTR query of DNS64 itself to the answer to the clients'
-    /// original query.
+    /// Answer to the original query, made from the failure of an A or PTR query of DNS64 itself.
     ///
     /// If a limit of one client caused the failure, other clients can still get an answer.
     fileprivate var ofInner: Self {

@@ -84,7 +84,7 @@ package final class NAT64 {
 
     private var pace = NetworkWatch.Pace()
 
-    /// Time before which a discovered prefix must not replace a different current prefix.
+    /// Time until which a discovered prefix does not replace a different current prefix.
     private var nextChange: Instant?
 
     /// Time of the latest change of `announced`.
@@ -232,8 +232,8 @@ extension NAT64 {
     }
 
     private func tested(_ families: NetworkStack) {
-        // The first query after this time repeats the test. No timer starts the test, so that the
-        // daemon sends no packets while no client sends queries.
+        // The first query after this time repeats the test. A timer would send packets even if no
+        // client sends queries.
         testDue = families == .dual ? nil : clocks.now() + ResolverLimits.stackTest
         guard families != stack else { return }
         stopDiscovery()

@@ -41,8 +41,8 @@ extension Resolver {
     /// Returns a sweep that removes the cached answers that depend on the NAT64 prefix.
     ///
     /// AAAA records and address hints (RFC 9460) may embed a private address under the new prefix.
-    /// The sweep removes addresses that a vendor returned only if one of them embeds a private
-    /// address, because the vendor may bill the call that replaces them.
+    /// If a vendor returned the addresses, the sweep removes them only if one of them embeds a
+    /// private address, because the vendor may bill the call that replaces them.
     ///
     /// - Parameters:
     ///   - prefix: the new prefix; nil if there is none.
