@@ -185,7 +185,7 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Snapshots
 
-    /// Position at which a pass over the ring buffer that starts now has visited all entries.
+    /// End position of a pass over all entries of the ring buffer that starts now.
     var lapEnd: Int { table.withLock { $0.ring.head + $0.ring.capacity } }
 
     // MARK: - Walking and counting

@@ -12,6 +12,8 @@ internal import CLinux
 /// The index grows by linear hashing. During growth, each insertion splits 2 buckets. If both
 /// buckets of the new entry are full, the insertion splits up to 64 more buckets.
 ///
+/// Invariants:
+///
 ///     (mask + 1) / 2 <= count <= mask + 1
 ///     slots of buckets from `count` on are 0
 // SAFETY: the one block has `most * slotsPerBucket` slots. All indices are in the buckets of
@@ -77,8 +79,9 @@ struct BucketIndex: ~Copyable {
         return Probe(hash: hash, slot: first, end: first + Self.slotsPerBucket)
     }
 
-    /// Returns the next reference in a slot with the upper half of the searched hash; nil at the
-    /// end.
+    /// Returns the reference of the next slot that contains the upper half of `probe.hash`.
+    ///
+    /// Nil at the end of the search.
     func next(_ probe: inout Probe) -> Int? {
         while true {
             while probe.slot < probe.end {

@@ -24,9 +24,9 @@ package struct CacheSweep {
     private let picks: (borrowing AnswerTable, Int, _ now: UInt64) -> Bool
     private let action: Action
 
-    /// The sweep skips entries stored after this time, in milliseconds since `AnswerCache.origin`.
+    /// Time, in milliseconds since `AnswerCache.origin`; the sweep skips entries stored later.
     ///
-    /// If nil, the sweep skips no entry because of its age.
+    /// Nil if the sweep examines entries of all ages.
     private let youngest: Int64?
 
     /// Position in the ring buffer; nil after the pass, when the sweep only has to release unused
@@ -45,8 +45,8 @@ package struct CacheSweep {
     ///
     /// The caller must call ``step(now:)`` until it returns false.
     ///
-    /// - Parameter youngest: the sweep skips entries that were stored later; if nil, it skips no
-    ///   entry because of its age.
+    /// - Parameter youngest: the sweep skips entries that were stored later; if nil, the sweep
+    ///   examines entries of all ages.
     package init(
         _ cache: AnswerCache,
         _ selection: AnswerCache.Selection,
