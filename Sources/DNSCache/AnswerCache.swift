@@ -8,8 +8,9 @@ internal import Locks
 package final class AnswerCache: Sendable {
     private let table: Lock<AnswerTable>
 
-    /// Hash function with a secret key; other tables with names from clients as keys also use this
-    /// function.
+    /// Hash function with a secret key.
+    ///
+    /// Other tables also use this function if their keys are names that clients sent.
     package let hash: NameHash
 
     /// Start of the cache's clock: all times in the cache are milliseconds since this instant.

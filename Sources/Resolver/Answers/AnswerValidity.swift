@@ -55,7 +55,7 @@ struct NameSources: Equatable {
     /// The copy stands for the sources under the old settings: a snapshot stores only this vendor.
     ///
     /// - Parameter vendor: the vendor that gave the cached answer; for an answer of a fallback,
-    ///   the vendor that was called first; nil if no vendor was called.
+    ///   the vendor that had no address; nil if the snapshot contains no vendor for the answer.
     func former(asking vendor: String?) -> NameSources {
         NameSources(self, vendors: vendor.map { [$0] } ?? [])
     }

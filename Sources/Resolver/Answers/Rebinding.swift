@@ -3,9 +3,9 @@ package import DNSWire
 
 /// DNS rebinding protection: removes private addresses of public names from upstreams' answers.
 ///
-/// Without this protection, a web page could access printers, routers or this machine, if the owner
-/// of the page assigned a private address to a name in the domain of the page. Routes with their
-/// own upstreams are exempt, because such routes are for internal names.
+/// Without this protection, the owner of a web page could assign a private address to a name in the
+/// domain of the page. The page could then access printers, routers or this machine. Routes with
+/// their own upstreams are exempt, because such routes are for internal names.
 package struct Rebinding: Sendable, Equatable {
     package var protects = false
 

@@ -11,7 +11,7 @@ internal import HTTPDNS
 /// `AnswerValidity` checks each answer.
 ///
 /// For each answer, a snapshot contains the source; for an answer of a fallback, it also contains
-/// the vendor that was called first. A snapshot does not contain the other sources that the old
+/// the vendor that had no address. A snapshot does not contain the other sources that the old
 /// settings had for the name. Therefore, after a change of routes or upstreams, an answer is
 /// invalid if the new settings query another source before the source of the answer.
 package struct SnapshotValidity: Sendable {

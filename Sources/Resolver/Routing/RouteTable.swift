@@ -11,8 +11,7 @@ package struct Route: Sendable {
     /// Vendors for A and AAAA queries, in the order in which they are called; may be empty.
     package var vendors: [VendorClient]
 
-    /// Upstreams for all types except A and AAAA, and for A and AAAA as fallback; nil for the
-    /// default group.
+    /// Upstreams for the queries that no vendor answers; nil for the default group.
     package var upstreams: UpstreamGroup?
 
     /// True if upstreams are queried when vendors have no answer (`fallback: upstream`).

@@ -30,7 +30,7 @@ struct EmptyReplies {
         reply(question, now).flatMap { $0.isAfterLimit ? nil : $0.source }
     }
 
-    /// Returns the source of a recent empty reply after which only `vendor` is not called.
+    /// Returns the source of a recent empty reply of `vendor` after which only `vendor` is skipped.
     ///
     /// Nil if there is no such reply.
     func source(_ question: Question, of vendor: String, now: Instant) -> Provenance? {

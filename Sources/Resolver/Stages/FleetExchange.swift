@@ -124,8 +124,9 @@ package final class FleetExchange {
         return value
     }
 
-    /// Converts a shared value to a vendor's reply; checks its addresses like the addresses in a
-    /// reply that came from the vendor.
+    /// Converts a shared value to a vendor's reply.
+    ///
+    /// Removes unusable addresses, as from a reply that the vendor itself sent.
     func reply(_ value: FleetValue, to name: Name) -> VendorReply? {
         guard
             let server = SocketAddress(octets: value.server.address, port: value.server.port)

@@ -69,8 +69,8 @@ package final class Prefetcher {
         ServiceLoop.task { [self] in _ = await attempt(query, for: client) }
     }
 
-    /// Refreshes the most used stale entries of a snapshot, at most as many as are allowed in one
-    /// minute.
+    /// Refreshes the most used stale entries of a snapshot, at most as many as the limit per minute
+    /// permits.
     ///
     /// Begins after the time ``ResolverLimits/refreshAfterStart``, so that a daemon that crashes
     /// repeatedly does not repeat billed calls at each start.

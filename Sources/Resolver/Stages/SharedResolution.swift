@@ -156,8 +156,7 @@ final class SharedResolution {
         if let changed { query.end(changed) } else { query.end(answer) }
     }
 
-    /// Replaces the cached answer of an upstream, which was faster than the vendor, with the
-    /// vendor's answer.
+    /// Replaces an upstream's early answer in the cache with the vendor's later answer.
     func replace(_ query: PendingQuery, _ answer: ResolvedAnswer) {
         let completion = Completion<ResolvedAnswer> { _ = query.resolution?.cache($0, query) }
         dns64.complete(answer, query, completion)

@@ -23,7 +23,7 @@ final class VendorFallback {
     private let policy: TTLPolicy
     private let denials: DenialFilter
 
-    /// False if the route has no upstreams.
+    /// False for `fallback: none`, and if no upstream is configured for the name.
     private let asksUpstreams: Bool
 
     private let vendorsLeft: VendorStage.RemainingVendors
