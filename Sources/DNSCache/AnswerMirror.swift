@@ -30,8 +30,7 @@ package protocol AnswerMirror: AnyObject, Sendable {
 
     func resume()
 
-    /// Returns the hits on the next copies (at most `count`) since the previous pass over all
-    /// copies.
+    /// Returns the hits that the next `count` copies had since the previous pass over all copies.
     ///
     /// If the mirror is full, the result also contains some copies without hits (`idle`).
     ///
@@ -111,10 +110,9 @@ extension AnswerTable {
 
     package var hasOffers: Bool { !offers.isEmpty }
 
-    /// Returns true if a hit on `entry` must queue the entry, so that the mirror later stores a
-    /// copy.
+    /// Returns true if the cache must offer `entry` to the mirror after a hit.
     ///
-    /// - Parameter entry: the header before the hit.
+    /// - Parameter entry: the header before this hit was counted.
     func wantsOffer(_ entry: EntryHeader) -> Bool {
         entry.isOfferable && acceptsOffers && entry.demand.isAgain
             && !(rotates && entry.answerCount > 1)
@@ -240,8 +238,7 @@ extension AnswerCache {
         withTable(now: now) { table, now in table.writeOffers(now: now) }
     }
 
-    /// Gets the hits on the next copies (at most 256) from the mirror, counts them as cache hits,
-    /// and returns them.
+    /// Returns the new hits on the next 256 copies in the mirror, and counts them as cache hits.
     ///
     /// - Parameter position: 0 for the first call of a pass, then `next` of the previous result.
     package func collectMirroredHits(

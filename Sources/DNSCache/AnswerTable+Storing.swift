@@ -24,9 +24,8 @@ extension AnswerTable {
 
     /// Returns false for a large answer if large answers have used their share (``LargeAnswers``).
     ///
-    /// There are two exceptions, with the result true: the insertion needs no eviction, or the
-    /// answer is from a vendor. If an answer of a vendor were not stored, the next query would
-    /// cause another billed call.
+    /// Always returns true if the ring has space without an eviction. Also always returns true for
+    /// an answer of a vendor: without this answer, the next query would cause another billed call.
     private mutating func admits(_ header: EntryHeader, now: UInt64) -> Bool {
         let length = Int(header.length)
         let isVendors = header.source == AnswerSource.vendor.rawValue
@@ -92,7 +91,7 @@ extension AnswerTable {
 
     /// Removes the entries that the entry with `header` replaces.
     ///
-    /// Returns half of the hit count of the removed entries.
+    /// Returns half of the sum of their hits, which `insert` gives to the new entry.
     private mutating func removeReplaced(
         by header: EntryHeader,
         _ name: [UInt8],
@@ -103,8 +102,8 @@ extension AnswerTable {
         while let reference = index.next(&probe) {
             let entry = ring[reference]
             guard isEntry(reference, header.hash, name.rawSpan, header.type) else { continue }
-            // Removes the mirror's copy even if the old entry stays: if two entries match a query,
-            // the mirror cannot choose between them.
+            // Removes the mirror's copy even if the old entry stays: the old and the new entry can
+            // match the same query, and the mirror cannot choose between two entries.
             withdraw(reference)
             guard header.replaces(entry) else { continue }
             if !entry.isFresh(now) { numbers.expired &+= 1 }

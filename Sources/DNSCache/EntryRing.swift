@@ -8,9 +8,11 @@ internal import Glibc
 /// Positions increase without limit:
 ///
 ///     tail <= head <= tail + capacity, all three multiples of 8
-///     tail ..< head: entries of `EntryHeader.length` octets, none across the end of the block
-///     (a filler, a dead entry without content, occupies the remaining octets before the end)
+///     tail ..< head: entries of `EntryHeader.length` octets
 ///     position % capacity + 8: the `reference` of an entry in the index
+///
+/// No entry crosses the end of the block. If an entry does not fit before the end, a dead entry
+/// without content (the filler) occupies the octets up to the end.
 // SAFETY: the one block has `capacity` octets, aligned for an `EntryHeader`. References come from
 // `append` and `reference(at:)`, so each refers to an entry, and no entry crosses the block's end.
 @safe
@@ -49,7 +51,7 @@ struct EntryRing: ~Copyable {
         (reference - 8 - tail % capacity + capacity) % capacity
     }
 
-    /// Counts a hit, and returns the header before the hit.
+    /// Counts a hit; returns a copy of the header that does not include this hit.
     func noteHit(_ reference: Int) -> EntryHeader {
         // SAFETY: `header(_:)` returns the address of a valid header.
         let header = unsafe header(reference)

@@ -7,7 +7,7 @@ extension AnswerCache {
         let count = min(count, 65_536)
         guard count > 0 else { return [] }
         var hottest: [HotEntry] = []
-        // Calls `best` only after each further `count` entries, because `best` sorts all entries.
+        // Calls `best` only when `hottest` has grown by `count` entries, because `best` sorts them.
         var least: UInt32 = 0
         var position: Int? = 0
         while let next = position {

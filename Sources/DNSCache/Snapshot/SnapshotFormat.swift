@@ -28,9 +28,9 @@ enum SnapshotFormat {
 
     static var blockHeaderOctets: Int { 9 }
 
-    /// Size limit of a block: the block ends at this number of octets or of entries.
+    /// Limits of a block of entries; the writer ends the block when one of the limits is reached.
     ///
-    /// The encoding of a block takes about 50 µs under the lock.
+    /// The writer holds the lock of the cache for about 50 µs per block.
     static let block: (octets: Int, entries: Int) = (64 << 10, 256)
 
     /// Maximum octets of a payload: `block.octets`, plus one entry of the maximum size.

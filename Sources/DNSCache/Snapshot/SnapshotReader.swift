@@ -34,10 +34,9 @@ package struct SnapshotReader {
     /// If nil, the ages of the answers are unknown, and all answers are restored as expired.
     private var passed: UInt32? = 0
 
-    /// Seconds by which the wall clock may be behind the time of writing.
+    /// Tolerance in seconds for a wall clock that is behind the time of writing.
     ///
-    /// Up to this difference, the snapshot counts as just written. If the difference is larger,
-    /// `passed` is nil.
+    /// Within this tolerance, `passed` is 0. If the clock is further behind, `passed` is nil.
     private static let clockStep: UInt64 = 60
 
     private enum Phase {
@@ -52,7 +51,8 @@ package struct SnapshotReader {
     /// - Parameters:
     ///   - wallTime: current wall-clock time in seconds since 1970. If this time is more than 60 s
     ///     before the time of writing, all answers are restored as stale.
-    ///   - selection: function that is called once, but only if there is a cache.
+    ///   - selection: function that returns the filter for the answers to restore. Without a cache,
+    ///     this function is not called.
     ///   - believes: function that gets the name of a server, and returns true if the daemon trusts
     ///     the DNSSEC validation of this server. Answers of other servers lose the AD flag.
     package init(
