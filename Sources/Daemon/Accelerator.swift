@@ -59,7 +59,7 @@ final class Accelerator: ManagedAccelerator {
 
     /// Maximum number of steps of a `collect` call; 16 steps take about 2 ms.
     ///
-    /// One step reads the hits of 256 entries.
+    /// One step reads the hits of 256 copies.
     private static let mostSteps = 16
 
     init(_ cache: AnswerCache, clocks: Clocks, logger: Logger) {
@@ -133,15 +133,19 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
-    /// Returns the error because of which a start with these settings would fail; nil for none.
+    /// Returns the error with which the next start would fail with these settings; nil for none.
     ///
-    /// A reload does not load the BPF program, so the result of the load at the start counts.
+    /// A reload does not load the BPF program. So this function returns the error of the load at
+    /// the start, if acceleration is required.
     func fault(startingWith settings: Settings) -> StartError? {
         guard settings.accelerate.loopback == .required, let failure else { return nil }
         return .accelerationAtStart(failure)
     }
 
-    /// Returns a warning if the settings require the BPF program, but no attempt to load has ended.
+    /// Returns a warning if acceleration is required, but the daemon has not tested it.
+    ///
+    /// Acceleration is not tested while the BPF program is being loaded, or if the daemon started
+    /// with `accelerate.loopback: off`.
     func warning(startingWith settings: Settings) -> String? {
         guard settings.accelerate.loopback == .required, kernel == nil, failure == nil else {
             return nil
@@ -188,8 +192,8 @@ final class Accelerator: ManagedAccelerator {
 
     /// Applies new settings to the BPF program.
     ///
-    /// The program answers a family if the setting `allow` contains all loopback addresses of the
-    /// family.
+    /// The program answers queries over IPv4 if `allow` contains 127.0.0.0/8, and queries over IPv6
+    /// if `allow` contains ::1.
     func go(by settings: Settings, at addresses: [SocketAddress]) {
         latest = (settings, addresses)
         guard let kernel else { return }
@@ -217,7 +221,7 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Counting
 
-    /// Counts the hits of the first 4,096 cache entries in the kernel.
+    /// Counts the hits of the first 4,096 copies in the kernel.
     package func collect() {
         var pass = Pass()
         for _ in 0..<Self.mostSteps {
@@ -243,7 +247,7 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
-    /// Counts the hits of the next 256 entries; returns true if more entries follow.
+    /// Counts the hits of the next 256 copies; returns true if more copies follow.
     private func step(_ pass: inout Pass) -> Bool {
         let (found, next) = cache.collectMirroredHits(from: pass.position)
         for hits in found {

@@ -50,12 +50,13 @@ package final class Daemon {
 
     var life = MetricsReport.Life()
 
-    /// Faults of trusted certificates, by source.
+    /// Errors of the files with CA certificates, by file.
     var certificateFaults: [String: String] = [:]
 
-    /// Sources of which no certificate is in use.
+    /// Files from which the daemon has never read a CA certificate.
     ///
-    /// A source that fails while its earlier certificates remain in use is not in this set.
+    /// If a file becomes invalid later, its earlier certificates remain in use, and the file is not
+    /// in this set.
     var absentCertificates: Set<String> = [] {
         didSet { network.portal.canVerify = absentCertificates.isEmpty }
     }

@@ -31,7 +31,7 @@ final class NetworkReaction {
         answers: { [weak self] in self?.components.answersOfInternet ?? 0 }
     ) { [weak self] in self?.logPortal($0) }
 
-    /// Copy of the cache in the kernel while captive portal mode suspends the copy; otherwise nil.
+    /// Mirror that captive portal mode has suspended; nil outside this mode, and without a mirror.
     private var suspended: (any AnswerMirror)?
 
     private let translation: AddressTranslation
@@ -41,7 +41,7 @@ final class NetworkReaction {
     private var nextTest: Instant?
     private lazy var test = Alarm(components.clocks) { [weak self] in self?.testFamilies() }
 
-    /// Changes of the DNS servers (merged) for which no sweep has removed cached answers yet.
+    /// All changes of the DNS servers that came during a sweep; the next sweep handles them.
     private var waiting: LearnedNetwork.Change?
     private var isRemoving = false
 
@@ -133,7 +133,7 @@ final class NetworkReaction {
         testFamilies()
     }
 
-    /// Removes the answers that changes of the network's resolvers made invalid.
+    /// Removes cached answers that are invalid after the changes in `waiting`.
     private func removeInvalid() {
         guard let change = waiting.take() else { return }
         var sweep = components.resolver.networkResolversChanged(change)
@@ -149,7 +149,7 @@ final class NetworkReaction {
     }
 
     private func testFamilies() {
-        // `startTranslation` begins the first test; an earlier test is not needed.
+        // Before `startTranslation`, no test is needed: that function begins the first test.
         guard components.nat64.onChange != nil else { return }
         let now = components.clocks.now()
         nextTest = now + pace.next(now)
@@ -229,8 +229,8 @@ final class NetworkReaction {
 
     /// Removes answers that depend on the NAT64 prefix.
     ///
-    /// Above the limit ``removals``, negative and synthesized answers of vendors stay cached,
-    /// because their replacement would need billable calls.
+    /// If the limit ``removals`` is reached, negative and synthesized answers of vendors stay
+    /// cached until the next allowed time, because their replacement needs billable calls.
     func removeTranslated() {
         let later = removals.spend(components.clocks.now())
         removal.set(later)

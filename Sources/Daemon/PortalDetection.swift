@@ -20,16 +20,16 @@ final class PortalDetection {
     /// Interface on which a router has announced a portal (RFC 8910).
     private var announcement: String?
 
-    /// Value of `answers` at the first failure; nil if no failure followed the latest answer.
+    /// Result of `answers` at the first sign of a portal; nil if there is no sign.
     private var answersAtFailure: UInt64?
 
     /// True if ``probation`` has ended without an answer.
     private var isBlocked = false
 
-    /// False while trusted certificates are missing.
+    /// False if the CA certificates of the system are missing.
     ///
-    /// Then an invalid certificate is no sign of a portal, because the daemon cannot verify valid
-    /// certificates, either.
+    /// Without them, the daemon can reject valid server certificates. So a rejected certificate is
+    /// no sign of a portal.
     var canVerify = true
 
     private let clocks: Clocks

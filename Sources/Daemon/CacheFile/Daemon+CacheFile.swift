@@ -22,8 +22,8 @@ extension Daemon {
 
     func connectCacheFile() {
         cacheFile?.validity = { [weak self] in
-            // Until the sweep after a reload ends, the cache can have answers that contradict the
-            // new settings, so no rule describes all answers.
+            // A reload starts a sweep. Until the sweep ends, the cache can have answers that
+            // contradict the new settings, so the digests of the new settings would be wrong.
             guard let self, sweeping == nil else { return nil }
             return components.snapshotValidity
         }

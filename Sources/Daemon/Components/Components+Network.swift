@@ -43,7 +43,7 @@ extension Components {
         )
     }
 
-    /// Returns a function that creates the `Forwarder` to a server of an upstream with `from`.
+    /// Returns the function that creates a `Forwarder` for each server of upstreams with `from`.
     private func maker(_ dependencies: Dependencies, _ logger: Logger) -> LearnedNetwork.Make {
         let clocks = clocks
         return { server, upstream in

@@ -80,8 +80,8 @@ extension Components {
     ) -> any UpstreamTransport {
         guard settings.url.scheme == .https, let http else {
             let tls = settings.url.scheme == .tls ? tls : nil
-            // An IPv4 server of one interface gets no NAT64 address, because the NAT64 prefix
-            // possibly belongs to another interface.
+            // An IPv4 server that belongs to an interface is not translated to a NAT64 address,
+            // because the NAT64 prefix is possibly from another interface.
             guard !address.isIPv6, address.link == 0 else {
                 return dependencies.way(settings, address, tls)
             }

@@ -198,7 +198,7 @@ package enum StartError: Error, CustomStringConvertible {
         if case .listen(_, let error) = self { error.isInterfaceMissing } else { false }
     }
 
-    /// Exit code: 78 (`EX_CONFIG`) if only other settings or permissions help; otherwise 1.
+    /// Exit code: 78 (`EX_CONFIG`) if a restart cannot help; 1 if a restart can help.
     package var exitCode: Int32 {
         switch self {
         case .listen(_, let error): error.isForbidden ? 78 : 1

@@ -42,7 +42,7 @@ final class HostsFiles {
     /// Faults because of which names are missing or out of date.
     private(set) var problems: [String] = []
 
-    /// Reason why a file cannot be read while its former names stay in ``table``.
+    /// Reason why a file cannot be read; nil unless its former names stay in ``table``.
     private(set) var staleFile: String?
 
     /// Reason why no file was read; another attempt follows.
@@ -178,16 +178,16 @@ struct HostsReading: Sendable {
 
         var isMissing = false
 
-        /// Reason why the file cannot be read, if its former names are kept.
+        /// Reason why the file cannot be read; nil unless its former names stay in the table.
         var staleness: String?
 
         /// True if the table has the names of the file.
         var hasNames = false
 
-        /// Octets of the file, up to the limit of a file.
+        /// Octets of the file, at most `HostsFiles.mostOctets`.
         var size = 0
 
-        /// True if the file exceeds the limit of all files.
+        /// True if the octets of this file and of the files before it exceed `mostTotalOctets`.
         var exceedsTotal = false
 
         /// Number of names and addresses that the table did not accept.
@@ -226,8 +226,8 @@ struct HostsReading: Sendable {
 
     /// Reads the files.
     ///
-    /// If the files exceed a limit of the table or of all files, the files are read in the order of
-    /// their size. So a block list that grows does not displace the names of a smaller file.
+    /// If the table is full, or the files exceed `HostsFiles.mostTotalOctets`, reads all files
+    /// again, the smallest first. So a large block list does not displace the names of other files.
     ///
     /// - Parameters:
     ///   - former: the table of the former reading.
@@ -240,7 +240,7 @@ struct HostsReading: Sendable {
         var files = Self.read(settings.files, into: &table, known)
         if files.contains(where: { $0.staleness != nil }) {
             // The names of an unreadable file must stay in the table. All former names stay,
-            // because the table does not record from which file a name is.
+            // because the table does not record the file of each name.
             start = HostsTable(extending: former)
             table = start
             files = Self.read(settings.files, into: &table, known)

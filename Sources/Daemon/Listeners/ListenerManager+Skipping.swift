@@ -7,9 +7,10 @@ internal import Net
 // MARK: - Skipped addresses
 
 extension ListenerManager {
-    /// Returns the fault because of which an address is skipped; nil for all other errors.
+    /// Returns the fault in `error` if the address is skipped; nil if `error` is not ignorable.
     ///
-    /// Only default addresses are skipped, and, if the kernel has no IPv6, all IPv6 addresses.
+    /// If the kernel has no IPv6, all IPv6 addresses are skipped. For other faults, only default
+    /// addresses are skipped.
     func ignorable(_ error: StartError, _ settings: Settings) -> SocketError? {
         guard case .listen(let address, let fault) = error else { return nil }
         if case .system(_, EAFNOSUPPORT) = fault { return fault }

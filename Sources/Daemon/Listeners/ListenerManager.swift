@@ -93,9 +93,9 @@ final class ListenerManager {
     ///
     /// - The daemon also serves a passed socket with an address that is not in `listen`.
     /// - If no file sets `listen`, a default address that the machine lacks is skipped.
-    /// - With passed sockets, a default address that another program uses, or that the daemon has
-    ///   no permission to bind, is skipped, even if a file sets `listen`: the socket unit of this
-    ///   address has probably failed.
+    /// - If systemd passed sockets, a default address is skipped if another program uses the
+    ///   address, or if the daemon has no permission to bind it. The reason is that the socket unit
+    ///   of this address has probably failed. This also applies if a file sets `listen`.
     /// - If every address would be skipped, this function throws instead.
     /// - An address set in `listen` is bound even if the machine lacks the address, because an
     ///   interface may get the address later. If the interface of the address does not exist, the
@@ -126,7 +126,7 @@ final class ListenerManager {
                 bound.waiting.append(address)
             } catch {
                 guard let fault = ignorable(error, settings) else { throw error }
-                // A machine that lacks a default address needs only one warning, at the start.
+                // If the machine lacks a default address, warns only at the start.
                 if !fault.isAddressMissing || places.isEmpty {
                     bound.warnings.append(warning(of: fault, at: address))
                 }

@@ -59,7 +59,9 @@ final class SelfCheck {
             }
         }
 
-        /// True if a worker read more than twice as many batches as the check queries can cause.
+        /// True if a worker read so many batches that most are from clients, not from the check.
+        ///
+        /// The limit is twice the number of batches that the check itself can cause.
         private var hasReceivedOthers: Bool {
             zip(listeners.datagrams, batches).contains { socket, before in
                 let now = socket.batches.load(ordering: .relaxed)
@@ -223,7 +225,7 @@ private final class SelfCheckQuery {
     /// True if this machine has no address or route for a query to the target.
     var isUnreachable: Bool { open.contains(where: \.isUnreachable) }
 
-    /// Error of the sockets, if each unanswered query lacked a UDP port in its latest attempt.
+    /// Lack of UDP ports, if all unanswered queries failed for this reason in the latest attempt.
     var shortage: SocketError? {
         open.allSatisfy { $0.shortage != nil } ? open.first?.shortage : nil
     }
@@ -298,7 +300,9 @@ private final class OneQuestion: DatagramReceiving {
 }
 
 extension SocketAddress {
-    /// Address to query; nil if the machine lacks the address: the query would leave the machine.
+    /// Address to query; nil if the machine lacks the address.
+    ///
+    /// A query to such an address would leave the machine.
     fileprivate var ownTarget: SocketAddress? {
         guard isUnspecified else { return SettingsEnvironment.process.isLocal(self) ? self : nil }
         let loopback: [UInt8] =

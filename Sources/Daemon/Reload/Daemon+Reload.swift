@@ -136,9 +136,9 @@ extension Daemon {
                 await self.hosts.read()
             }
             do throws(StartError) {
-                // If a hosts file is unreadable, the reload fails: the table does not record from
-                // which file a name is. So the names of the unreadable file cannot be separated
-                // from the names that the new settings remove.
+                // If a hosts file is unreadable, the reload fails. The names of this file must
+                // stay, but the table does not record the file of each name. So the daemon
+                // cannot tell them from the names that the new settings remove.
                 if let fault = hosts?.failure ?? hosts?.staleFile { throw .hosts(fault) }
                 guard !isStopping, let misses else { throw .stopping }
                 let handlers = ListenerManager.Handlers(

@@ -11,8 +11,8 @@ internal import Net
 /// names as names of vendors.
 ///
 /// If the file is damaged or empty, every budget with `on-exceeded: fallback` counts as exhausted
-/// until ``reset(_:today:)``. If the file cannot be opened, the usage of a vendor with
-/// `on-exceeded: fallback` is unknown; the counts of other vendors are stored in memory.
+/// until ``reset(_:today:)``. If the file cannot be opened, the counts of vendors with such a
+/// budget are unknown, and the counts of other vendors are stored in memory.
 @ServiceLoop
 final class UsageFile: UsageStore {
     private let file: SharedFile
@@ -48,10 +48,10 @@ final class UsageFile: UsageStore {
             let isOfOtherVersion: Bool
             (result, isOfOtherVersion) = try file.change { [latest] octets in
                 let (known, knownRecords) = latest.withLock { $0 }
-                // Before the first write, `known` is empty. An empty file is damaged, and must not
-                // match `known`.
-                // A file without records (`new`) replaces a deleted file. The known counts stay
-                // valid, and are written to the new file.
+                // Before the first write, `known` is empty. It must not match an empty file, which
+                // is damaged.
+                // If the file was deleted, `SharedFile` has created a file without records (`new`).
+                // The known counts stay valid, and are written to the new file.
                 let isKnown =
                     !known.isEmpty
                     && (octets.elementsEqual(known) || octets.elementsEqual(Self.new))
