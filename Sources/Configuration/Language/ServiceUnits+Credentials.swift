@@ -14,10 +14,10 @@ extension ServiceUnits {
             case other
         }
 
-        /// Path of each credential of LoadCredential=; nil for a relative path or no path.
+        /// Path of each credential of LoadCredential=; nil if the path is relative or omitted.
         private var files: [String: String?] = [:]
 
-        /// Names of the credentials of other settings.
+        /// Names of the credentials of other settings, such as SetCredential=.
         private var others: Set<String> = []
 
         /// True if the unit passes credentials whose names are not known.

@@ -24,9 +24,9 @@ extension ServiceUnits {
         /// Directories and files in which the service may write, by setting.
         private var writable: [String: [String]] = [:]
 
-        /// Settings that name directories for systemd to create, with the parent directory.
+        /// Parent directories of the directories that systemd creates for a service, by setting.
         ///
-        /// systemd also creates ConfigurationDirectory=, but the service may not write there.
+        /// systemd also creates ConfigurationDirectory=, but the service cannot write there.
         private static let parents = [
             "RuntimeDirectory": "/run", "StateDirectory": "/var/lib",
             "CacheDirectory": "/var/cache", "LogsDirectory": "/var/log",
@@ -112,7 +112,8 @@ extension ServiceUnits {
             return "\(home) is empty for the service (ProtectHome=)"
         }
 
-        /// Returns the reason why the service cannot keep or share a file at a path; nil if it can.
+        /// Returns the reason why a file at `path` would be private to the service, or why the
+        /// service cannot write the file; nil if neither is true.
         func obstacle(toWriting path: String) -> String? {
             let path = Self.plain(path)
             // DynamicUser= implies both restrictions.

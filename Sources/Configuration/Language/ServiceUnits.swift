@@ -76,10 +76,11 @@ package struct ServiceUnits {
     /// Returns the source of the credential with this name.
     func credential(_ name: String) -> Credentials.Source { credentials.source(of: name) }
 
-    /// Returns the reason why the service cannot keep or share a file at a path; nil if it can.
+    /// Returns the reason why a file at `path` would be private to the service, or why the service
+    /// cannot write the file; nil if neither is true.
     func obstacle(toWriting path: String) -> String? { service.obstacle(toWriting: path) }
 
-    /// Returns the assignments in a unit and its drop-ins, in the order in which systemd reads.
+    /// Returns the assignments in a unit and its drop-ins, in the order of evaluation.
     private static func lines(
         of unit: String,
         in directories: [String]

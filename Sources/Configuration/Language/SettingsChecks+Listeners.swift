@@ -80,7 +80,9 @@ extension Settings {
         )
     }
 
-    /// First loopback address from which local programs send queries, but which `allow` lacks.
+    /// First source address of queries from this machine that `allow` refuses; nil for none.
+    ///
+    /// Only the sources of queries to loopback and wildcard addresses in `listen` are checked.
     private var refusedLoopback: IPAddress? {
         for address in listen where address.ip.isUnspecified || address.ip.isLoopback {
             let source = address.ip.loopbackSource

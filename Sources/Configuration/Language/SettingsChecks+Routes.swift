@@ -139,8 +139,8 @@ extension Settings {
         guard let sdns = route.sdns, !reading.isDamaged("\(path).sdns") else { return }
         AlibabaSettings.check(sdns: sdns, path, &reading)
         let mayGetThem = route.vendors.contains { name in
-            // A vendor that is undefined or has an error counts as an Alibaba vendor: one error
-            // about this vendor is already reported, and a second error would not help.
+            // An undefined or invalid vendor counts as an Alibaba vendor. An error about this
+            // vendor is already reported, and a second error would not help.
             guard let index = vendors.firstIndex(where: { $0.name == name }) else { return true }
             return vendors[index].kind == .alibaba
                 || reading.isDamaged("vendors[\(index)].kind")

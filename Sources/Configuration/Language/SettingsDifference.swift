@@ -114,8 +114,8 @@ struct TreeComparison {
         for name in oldNames + newNames.filter({ before[$0] == nil }) {
             compare(before[name], now[name], at: "\(path).\(name)")
         }
-        // Reports a changed order of named entries, because their order can be an order of
-        // preference.
+        // Reports a changed order of entries with names, because it can be significant: for
+        // example, the order of upstreams is an order of preference.
         guard new.contains(where: { $0["name"] != nil }) else { return }
         let common = (oldNames.filter { now[$0] != nil }, newNames.filter { before[$0] != nil })
         if common.0 != common.1 {
@@ -206,7 +206,8 @@ extension YAMLNode {
 // MARK: - Comparing entries
 
 extension RouteSettings {
-    /// Removes routes that are equal at the same index, counted from the start or from the end.
+    /// Removes the equal routes at the end of both lists, then the routes that are equal at the
+    /// same index.
     static func dropUnchanged(_ old: inout [RouteSettings], _ new: inout [RouteSettings]) {
         let last = zip(old.reversed(), new.reversed()).prefix { $0.hasSameValues(as: $1) }.count
         old.removeLast(last)

@@ -8,7 +8,7 @@ package import Net
 package struct SettingsEnvironment: Sendable {
     package var credentialsDirectory: String?
 
-    /// True if a missing credential causes only a warning: `--check` runs outside the unit.
+    /// True for `--check`, which can run outside the unit: a missing credential is only a warning.
     package var passesOverCredentials = false
 
     /// True if libcurl supports HTTP/3; if nil, the check asks libcurl.
@@ -141,8 +141,10 @@ struct SecretError: Error, Hashable {
     var message: String
     var hint: String?
 
-    /// True if the secret is a credential, systemd passed no credentials, and this process may not
-    /// read the file of the credential.
+    /// True for a credential if systemd passed no credentials to this process.
+    ///
+    /// If the units name the file of the credential, true only if this process lacks the permission
+    /// to read this file.
     var isUnavailable = false
 
     /// True if the message depends on the content or length of the file.

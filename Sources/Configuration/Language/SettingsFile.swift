@@ -157,7 +157,7 @@ extension SettingsFile.Unreadable {
         default: self.init(reason: "the file \(error.reason)")
         }
     }
-    /// Returns the first directory of a path that this process may not search; nil for none.
+    /// Returns the first directory of a path that this process cannot search (mode `x`); else nil.
     private static func closedDirectory(of path: String) -> String? {
         path.indices.lazy.filter { path[$0] == "/" && $0 != path.startIndex }
             .map { String(path[..<$0]) }

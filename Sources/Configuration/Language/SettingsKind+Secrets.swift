@@ -122,12 +122,12 @@ extension SettingsReading {
         }
     }
 
-    /// Reports why a secret cannot be read.
+    /// Reports why a secret cannot be read, or reads the secret in another way.
     ///
-    /// Without $CREDENTIALS_DIRECTORY, `--check` reads the file of a credential, if the units of the
-    /// service name this file, and if this process has permission.
+    /// If $CREDENTIALS_DIRECTORY is not set, `--check` looks up the file of the credential in the
+    /// units of the service, and reads this file.
     ///
-    /// - Returns: the secret, if the file could be read; otherwise nil.
+    /// - Returns: the secret from this file; nil if there is no file, or the file is unreadable.
     fileprivate mutating func secret(
         from source: SecretSetting.Source,
         of key: SettingsKey,

@@ -94,7 +94,7 @@ package enum SettingsLimits {
     static let hostsFiles = 0...32
     static let hostAddresses = 1...64
 
-    /// Number of entries of `answers.probe`; each answered name is compared with all of them.
+    /// Number of entries of `answers.probe`; the name in each answer is compared with all of them.
     static let probes = 0...256
 
     static let port = 1...65_535

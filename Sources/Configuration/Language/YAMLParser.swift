@@ -56,8 +56,8 @@ import CYAML
 
     /// Returns the next event; must not be called after `streamEnd` or an error.
     mutating func next() throws(YAMLComplaint) -> Event {
-        // SAFETY: the parser is initialised; on success it fills `event`, which is deleted once,
-        // after everything was copied out of it.
+        // SAFETY: the parser is initialised. On success, the parser fills `event`. The event is
+        // deleted once, after its content was copied.
         var event = unsafe yaml_event_t()
         guard unsafe yaml_parser_parse(parser, &event) == 1 else { throw syntaxError() }
         defer { unsafe yaml_event_delete(&event) }

@@ -173,7 +173,7 @@ extension VendorSettings {
         .option("scheme", path, .choice()) { "Transport of calls. " + warning }
     }
 
-    /// Makes the option `servers`, required if its default `standard` is nil.
+    /// Makes the option `servers` with the default `standard`; without a default, it is required.
     static func servers(
         standard: String?,
         example: [String],

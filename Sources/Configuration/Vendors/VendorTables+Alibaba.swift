@@ -19,7 +19,9 @@ package struct AlibabaSettings: Sendable, Equatable {
 
     package var region = Alibaba.Region.cn
 
-    /// True to request server addresses from the vendor; nil means true unless `servers` is set.
+    /// True to request server addresses from the vendor.
+    ///
+    /// If nil, the daemon requests addresses only if `servers` is not set.
     package var schedule: Bool?
 
     /// Parameters of custom resolution, without the prefix `sdns-`.

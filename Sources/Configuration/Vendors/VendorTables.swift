@@ -306,7 +306,7 @@ extension Settings {
         checkConcurrentCalls(&reading)
     }
 
-    /// Checks the sum of `concurrent-calls`, if at least one vendor has more than the default.
+    /// Checks the sum of `concurrent-calls`, if a vendor exceeds the default of this option.
     private func checkConcurrentCalls(_ reading: inout SettingsReading) {
         let sum = vendors.reduce(0) { $0 + $1.client.concurrentCalls }
         let most = SettingsLimits.concurrentCallsTogether
