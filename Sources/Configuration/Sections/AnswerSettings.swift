@@ -8,7 +8,7 @@ package struct AnswerSettings: Sendable, Equatable {
     package var aaaa = Family.keep
     package var order = Order.asReceived
 
-    /// Domains, and the ports to which the daemon measures the connect time for `order: fastest`.
+    /// Domains for `order: fastest`, each with the port for measurements of the connect time.
     ///
     /// If empty, the daemon measures the addresses of all names with a route to vendors, at port
     /// 443.

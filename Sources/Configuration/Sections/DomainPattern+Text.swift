@@ -59,9 +59,10 @@ extension DomainPattern {
         return labels.dropFirst(most - kept).joined(separator: ".")
     }
 
-    /// Returns a hint if the text is a URL, a network or another mistake.
+    /// Returns a hint if the text is not a domain name, but for example a URL or a network.
     ///
-    /// `\DDD` and a slash in a delegated zone (`0/25.2.0.192.in-addr.arpa`) are valid.
+    /// Escapes (`\DDD`) are valid. A slash is valid in the name of a delegated reverse zone, such
+    /// as `0/25.2.0.192.in-addr.arpa`.
     private static func mistake(in text: String, _ name: Name) -> String? {
         // Counts octets, because `Character.isLetter` takes 10 times as long.
         let letters = text.utf8.count { $0.isLetter }

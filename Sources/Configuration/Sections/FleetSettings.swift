@@ -248,7 +248,7 @@ extension Settings {
 }
 
 extension VendorKind {
-    /// True if replies have the client address that the vendor saw.
+    /// True if the vendor's replies contain the client address that the vendor saw.
     var reportsClientAddress: Bool {
         switch self {
         case .tencent, .alibaba, .baidu, .volcengine: true

@@ -7,7 +7,7 @@ package struct RouteSettings: Sendable, Equatable {
     package var place: SettingsPlace
     package var domains: [DomainPattern] = []
 
-    /// Names below `domains` that the route does not cover.
+    /// Exceptions from `domains`: names that the route does not cover.
     package var except: [DomainPattern] = []
 
     package var vendors: [String] = []

@@ -129,9 +129,9 @@ extension Settings {
 
     /// Warns if only root can read a settings file, or the directory of the drop-ins.
     ///
-    /// The directory of the first file is checked only if this is the file of the service, because
-    /// root can check a draft in any directory. The directory of the drop-ins is checked only once,
-    /// together with the first file.
+    /// The directory of the first file is checked only if the first file is the settings file of
+    /// the service. Any other file is a draft, which root can check in any directory. The directory
+    /// of the drop-ins is checked only once, together with the first file.
     private func checkAccess(
         to path: String,
         _ index: Int,
