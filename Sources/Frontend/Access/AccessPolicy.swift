@@ -2,7 +2,7 @@
 internal import Locks
 internal import Synchronization
 
-/// Access policy of the listeners, which a reload replaces.
+/// Access policy of the listeners; a reload replaces the policy.
 ///
 /// Each worker has a copy of the policy. Before each batch of queries, the worker compares the
 /// version number of its copy with the current number (an atomic). If the numbers differ, the

@@ -23,7 +23,7 @@ struct ClientQueue<Element> {
         }
     }
 
-    /// Queues of all clients with elements, and the queue `latest`, which may be empty.
+    /// Queues of all clients that have queued elements, and `latest`, which may be empty.
     private var lines: [ClientNetwork: Line] = [:]
 
     private var turns = FirstInFirstOut<Line>()

@@ -10,7 +10,7 @@ package struct Listeners {
     package let stream: StreamListener
     package let datagrams: [DatagramListener]
 
-    /// True if systemd owns one of the sockets, which stays open after the daemon ends.
+    /// True if systemd owns one of the sockets; this socket stays open after the daemon ends.
     package var isPassed = false
 
     /// Bound address, with the index that its interface had at the time of the bind.

@@ -302,8 +302,8 @@ package final class QueryHandler {
 
     /// Writes a truncated reply into `scratch`, so that the client repeats its query over TCP.
     ///
-    /// Over TCP, the client's address is proven. So the limits of this client do not count queries
-    /// in which an attacker forged the address.
+    /// Over TCP, the client's address is proven. So a query with a forged address does not count
+    /// against the limits of the client that has this address.
     private func truncate(_ facts: QueryFacts) -> Int {
         QueryCounters.add(1, to: counters.truncated)
         return withScratch { buffer in

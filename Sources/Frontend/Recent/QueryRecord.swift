@@ -12,7 +12,7 @@ package import Resolver
 ///          1    latency in µs (32 bits) | type (16) | identifier `origin` (16)
 ///          2    octets of the name (8) | address family (8) | flags (8) | transport (8)
 ///               | `source` (8) | `fallback` (8) | RCODE (16)
-///          3-4  client address; IPv4: word 3 is `times` - 1, word 4 the address
+///          3-4  IPv6 client: address; IPv4 client: `times` - 1 (word 3), address (word 4)
 ///          5-31 name in wire form and original case; cut after 216 octets
 package struct QueryRecord {
     static let nameOctets = RecordRing.textOctets
@@ -91,9 +91,11 @@ extension QueryRecord {
         nameCount = facts.nameEnd - QueryFacts.headerCount
     }
 
-    /// Writes the record at index `offset` of the places that `RecordRing.begin` reserved.
+    /// Writes the record to a place that `RecordRing.begin` reserved.
     ///
-    /// - Parameter name: QNAME in wire form.
+    /// - Parameters:
+    ///   - offset: index of the place among the reserved places.
+    ///   - name: QNAME in wire form.
     func write(to ring: RecordRing, _ offset: Int, name: RawSpan) {
         let what = UInt64(microseconds) << 32 | UInt64(type) << 16 | UInt64(origin)
         let (family, high, low): (UInt64, UInt64, UInt64) =

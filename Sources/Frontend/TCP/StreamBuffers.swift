@@ -38,7 +38,7 @@ struct StreamInput {
 
     /// Reads at most ``TCPLimits/readOctets``; ``hasMessage`` must be false.
     ///
-    /// Without a complete message, the buffer has space for the octets of a read.
+    /// A buffer without a complete message has space for the octets of one read.
     @ServiceLoop
     mutating func read(from stream: StreamConnection) throws(SocketError) -> Int? {
         if start > 0 {

@@ -77,7 +77,7 @@ package final class TCPBatch {
         Query(answeredIn: message(slot), dnssecOK: queries.wantsDNSSEC(slot))
     }
 
-    /// Validates the messages; returns the slots of unusual messages, which include invalid ones.
+    /// Validates the messages; returns the slots of invalid and of unusual messages.
     private func look(
         _ output: inout StreamOutput,
         _ queries: inout PlainQueries,

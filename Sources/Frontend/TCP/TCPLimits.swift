@@ -12,10 +12,10 @@ enum TCPLimits {
     /// Maximum sessions of one client; for a further session, the client loses an older session.
     static let connectionsPerClient = 128
 
-    /// Number of sessions up to which clients count as equal if a session must be closed.
+    /// Number of sessions above which the client with the most sessions loses a session.
     ///
-    /// Without this limit, if all other clients have one session, a client with two sessions (for A
-    /// and AAAA) would lose a session.
+    /// If no client has more sessions than this, any client can lose a session. This protects a
+    /// client with two sessions (for A and AAAA) while all other clients have one session.
     static let connectionsWithoutRank = 4
 
     /// Maximum sessions of all clients that `allow` excludes; each of their queries gets REFUSED.
@@ -34,15 +34,17 @@ enum TCPLimits {
     /// Octets of unread queries and unsent replies above which the daemon closes a session.
     static let heldPerSession = 512 << 10
 
-    /// Octets held for all sessions of a client, above which its largest session is closed.
+    /// Octets held for one client above which the daemon closes the client's largest session.
     static let heldPerClient = 4 << 20
 
-    /// Octets held for all sessions, above which the largest client loses its largest session.
+    /// Octets held for all clients above which the daemon closes a session.
     ///
-    /// The largest client is the client with the most octets.
+    /// The daemon closes the largest session of the client with the most octets.
     static let held = 12 << 20
 
-    /// Octets of replies that are encoded at a time; a reply of up to 64 KiB may exceed this limit.
+    /// Octets of encoded replies at which the daemon stops encoding and writes these replies.
+    ///
+    /// The last of these replies can exceed the limit by up to 64 KiB.
     static let batchOctets = 16 << 10
 
     static let replyOverhead = 512
@@ -63,7 +65,7 @@ enum TCPLimits {
     /// Time for which reading is suspended after a client exceeded its limit of queries in flight.
     static let pause: Duration = .milliseconds(100)
 
-    /// Idle timeout; RFC 7766 §6.2.3 proposes a few seconds, RFC 9210 §4.4 more.
+    /// Idle timeout; RFC 7766 §6.2.3 proposes a few seconds, RFC 9210 §4.4 a longer time.
     static let idleTime: Duration = .seconds(20)
 
     /// Idle timeout for clients that request it, in units of 100 ms (RFC 7828 §3.1).

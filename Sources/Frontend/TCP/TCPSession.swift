@@ -52,9 +52,10 @@ final class TCPSession {
 
     private var isCatchingUp = false
 
-    /// Work in this loop iteration: answered misses, rendered replies, and 1/64 of the cache hits.
+    /// Units of work in this loop iteration.
     ///
-    /// If the sum reaches ``TCPLimits/answersPerTurn``, further queries wait for a later iteration.
+    /// One unit is an answered miss, a rendered reply, or 64 cache hits. If the number reaches
+    /// ``TCPLimits/answersPerTurn``, further queries wait for a later iteration.
     private var answers = 0
 
     private var lastActive: Instant
@@ -179,7 +180,8 @@ final class TCPSession {
         var isDrained = false
         for turn in 0... {
             hits += answer(messages, from: clientContext, now)
-            // If `answer` stopped because of unsent replies, it may have sent some of them since.
+            // `answer` stops at a limit of unsent replies, and then sends some of these replies. So
+            // messages can wait although `isTaking` is true.
             isHeld =
                 !isTaking || !rest.isEmpty || messages.hasMessage
                 || turn == TCPLimits.reads && !isDrained

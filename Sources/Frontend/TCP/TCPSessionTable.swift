@@ -4,10 +4,13 @@ package import Net
 
 /// Table of all TCP sessions, with limits on their number and memory.
 ///
-/// A new client is always accepted. If a limit is reached, the client with the most sessions or
-/// octets loses a session. Clients with up to ``TCPLimits/connectionsWithoutRank`` sessions count
-/// as equal. All clients that `allow` excludes share ``TCPLimits/excludedConnections`` sessions, and
-/// lose these sessions before other clients lose a session.
+/// If a limit is reached, the client with the most sessions or octets loses a session, so that a
+/// new client can connect. At the limit of sessions, any client can lose a session if no client has
+/// more than ``TCPLimits/connectionsWithoutRank`` sessions.
+///
+/// All clients that `allow` excludes share ``TCPLimits/excludedConnections`` sessions. The table
+/// closes these sessions first. If the table is full of sessions of other clients, a new session of
+/// an excluded client is closed.
 @ServiceLoop
 package final class TCPSessionTable {
     private var sessions: [ObjectIdentifier: TCPSession] = [:]

@@ -6,12 +6,16 @@
 /// arrive in quick succession.
 ///
 /// A query is quick if it arrives soon after the previous query. A credit limits the cost of
-/// useless polls to 5 µs per quick query: each quick query adds 1 to the credit. Each poll without
-/// a result takes 20 µs (`time`), and subtracts 4 (`price`). While polling is off, each query that
-/// is not quick subtracts 4. Polling starts when the credit reaches `need`, and stops when the
-/// credit falls below `price`. Each stop doubles `need`, up to `needs.most`. So polling becomes
-/// rare if polling does not help, for example because a client runs on the same processor. While
-/// polling is on, a quick query with full credit resets `need`.
+/// useless polls to 5 µs per quick query:
+///
+/// - Each quick query adds 1 to the credit.
+/// - Each poll without a result takes 20 µs (`time`), and subtracts 4 (`price`) from the credit.
+/// - While polling is off, each query that is not quick also subtracts 4.
+///
+/// Polling starts when the credit reaches `need`, and stops when the credit falls below `price`.
+/// Each stop doubles `need`, up to `needs.most`. So polling becomes rare if polling does not help,
+/// for example because a client runs on the same processor. While polling is on, a quick query with
+/// full credit resets `need`.
 struct BusyPoll {
     /// Duration of one poll: slightly longer than a client needs to wake up and send a query.
     static let time: Duration = .microseconds(20)

@@ -114,8 +114,8 @@ package struct Refresh: Sendable {
 /// up to 16 misses in a turn. Therefore a flood with one query from each forged address hardly
 /// delays a client with several queries.
 ///
-/// A miss is queued only if its client has fewer queued misses than the queue has free places.
-/// Therefore one client fills at most half of a queue.
+/// If a client already has n misses in a queue, the queue accepts another miss of this client only
+/// while more than n places are free. Therefore one client fills at most half of a queue.
 package final class MissQueue: Sendable {
     private let waiting = Lock(Waiting())
     private let wakeup: LoopWakeup

@@ -3,7 +3,7 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// Parsed queries of one batch, for one common lookup in the cache.
+/// Parsed queries of one batch, which the cache looks up together.
 ///
 /// The lookup takes the cache lock once, and prefetches the cache entries of all queries into the
 /// processor's cache, because memory latency dominates in a large answer cache.
