@@ -161,8 +161,8 @@ package final class ControlServer {
         from peer: StreamConnection.Credentials,
         on connection: StreamConnection
     ) async throws {
-        // After the daemon was stopped or blocked, calls of clients that did not wait any longer can
-        // be in the socket. A later change would surprise the operator.
+        // If the daemon was stopped or blocked, the socket can contain a call of a client that has
+        // already disconnected. To execute this call so late would surprise the operator.
         guard call.oneway || !connection.isGone else {
             throw Refusal(description: "the client disconnected before its call was executed")
         }
@@ -181,8 +181,7 @@ package final class ControlServer {
                 "too many calls with `more` are in progress: at most \(places.streams) in total, "
                 + "and \(places.streamsPerUser) for each user except root"
             try await send(try Reply(MethodError.failed(reason: reason)).message())
-            // Closes this connection, so that its place is free for a client with a single-reply
-            // call.
+            // Closes this connection, so that another client can connect for a call with one reply.
             throw Refusal(description: reason)
         }
         defer { places.endStream(peer.uid) }

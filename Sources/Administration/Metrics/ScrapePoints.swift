@@ -22,7 +22,7 @@ package final class ScrapePoints {
 
     private var servers: [MetricsServer] = []
 
-    /// Errors of the places that the settings contain, but that are not served.
+    /// Errors of the configured places that are not served.
     private var errors: [MetricsListenError] = []
 
     /// Addresses in the settings that cannot be bound before their interface exists.
@@ -74,7 +74,7 @@ package final class ScrapePoints {
     ///
     /// Checks only the path of a Unix socket, because a bind would create a file.
     ///
-    /// - Returns: the errors because of which a reload would fail.
+    /// - Returns: the errors that would make a reload fail.
     package func faults(binding settings: MetricsSettings) -> [MetricsListenError] {
         var listeners: [StreamListener] = []
         return settings.listen.compactMap { place in
@@ -127,7 +127,8 @@ package final class ScrapePoints {
         )
     }
 
-    /// Serves the bound listeners, and stops the servers of listeners that `settings` removed.
+    /// Serves the bound listeners, and stops the servers at places that `settings` does not
+    /// contain.
     ///
     /// Logs the places that cannot be bound.
     package func serve(_ bound: Bound, as settings: MetricsSettings) {

@@ -3,7 +3,8 @@ internal import Net
 
 /// Renderer of the metrics, one text at a time.
 ///
-/// Requests for the same format share one text if they arrive before its rendering begins.
+/// Several requests for the same format share one text, if these requests arrive before the
+/// rendering of the text begins.
 @ServiceLoop
 final class ScrapeRenderer {
     private static let user: UInt32 = 0

@@ -6,7 +6,10 @@ struct ScrapeRequest: Equatable {
     var decision: Decision
     var isHead = false
 
-    /// True if the connection stays open: HTTP/1.1 without `close` and without a body.
+    /// True if the connection stays open after the reply.
+    ///
+    /// This requires a GET or HEAD request over HTTP/1.1, without `Connection: close` and without a
+    /// body.
     var keepsConnection = false
 
     enum Decision: Equatable {

@@ -26,8 +26,8 @@ extension ResolvConf {
             RegularFile.fault(of: root + "/var/lib/httpdnsd-setup/journal.json") != .system(ENOENT)
         guard let found = Self.servers(root + "/etc/resolv.conf") else { return }
         nameservers = found
-        // Setup writes its nameservers also into a comment. If the comment names other nameservers
-        // than the file has, another program, such as a VPN client, replaced the nameservers.
+        // Setup also writes its nameservers into a comment. If the `nameserver` lines differ from
+        // this comment, another program, such as a VPN client, replaced the nameservers.
         let mark = "# Written by httpdnsctl setup for " + found.joined(separator: " ") + ";"
         isWrittenBySetup = Self.lines(root + "/etc/resolv.conf").contains { $0.hasPrefix(mark) }
         guard let first = found.first else { return }
@@ -52,9 +52,9 @@ extension ResolvConf {
         }
     }
 
-    /// Returns why programs get no answers from the daemon, for `status`; nil without a problem.
+    /// Returns a problem for `status` if programs get no answers from the daemon; otherwise nil.
     ///
-    /// Also nil if resolv.conf does not point to the daemon, and no setup is in force.
+    /// If no setup is in force, it is not a problem that resolv.conf does not point to the daemon.
     func problem(allow: [IPPrefix]) -> String? {
         guard let first = nameservers.first else { return nil }
         if pointsHere == true {

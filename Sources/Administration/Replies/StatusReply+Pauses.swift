@@ -25,7 +25,7 @@ extension DaemonState {
                 ? "queries that no vendor answers and" : "names"
             problems.append(outage.reason + Self.effect(outage.upstream, on: names))
         }
-        // Checks each route alone: to compare 100,000 routes with each other would take too long.
+        // Does not compare routes with each other, which would take too long for 100,000 routes.
         let isVendorless = { (route: RouteSettings) in
             route.fallback == .none && !route.vendors.isEmpty
                 && route.vendors.allSatisfy(pausedVendors.contains)

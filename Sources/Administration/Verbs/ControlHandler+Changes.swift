@@ -183,9 +183,9 @@ extension ControlHandler {
 }
 
 extension RouteEntry {
-    /// Creates the entry of a route from a routing domain, or from the captive portal mode.
+    /// Creates the entry of a route that the settings do not contain.
     ///
-    /// The settings do not contain such a route.
+    /// A routing domain or the captive portal mode added this route.
     fileprivate init(ofNetwork match: RouteTable.Match) {
         self.init(
             place: match.route.place,

@@ -63,7 +63,7 @@ package struct DaemonState {
     package var reloadProblem: String?
     package var droppedLogLines: UInt64?
 
-    /// Faults of files that the daemon reads again after changes.
+    /// Problems with certificates, hosts files, metrics servers and listeners, for `status`.
     package var fileProblems: [String] = []
 
     package var recent: [RecentQueries] {
