@@ -124,7 +124,7 @@ package class Attempt {
         swap(&self.completion, &next)
     }
 
-    /// Client with the limits that count this query; nil for a query of the daemon itself.
+    /// Client of the query, for the limits per client; nil for a query of the daemon itself.
     final var client: ClientNetwork? { cancellation?.account as? ClientNetwork }
 
     /// True if the attempt has ended, for example because the network removed the server.

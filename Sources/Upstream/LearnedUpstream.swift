@@ -29,7 +29,7 @@ package final class LearnedUpstream: Forwarding {
     /// Sum of the counters of all servers that were removed.
     private var former = UpstreamNumbers()
 
-    /// Object that supplies the servers, retained by this upstream.
+    /// Object that supplies the servers; this upstream retains the object.
     package var source: AnyObject?
 
     /// Creates an upstream without servers.

@@ -198,8 +198,9 @@ private struct LetterCase {
 
     /// Returns eight octets of a name, and the case bits of the letters from `offset` on.
     ///
-    /// If fewer than eight octets follow `offset`, the eight octets are the last of the name, and
-    /// begin before `offset`. Length octets of labels are at most 63, and therefore not letters.
+    /// If fewer than eight octets of the name remain at `offset`, the eight octets begin earlier,
+    /// and end at the end of the name. Length octets of labels are at most 63, and therefore not
+    /// letters.
     @inline(__always)
     private func octets(
         _ offset: Int,

@@ -33,7 +33,9 @@ package enum UpstreamLimits {
     /// Maximum parallel attempts for one query, except at servers that lose datagrams.
     static let triesAtOnce = 3
 
-    /// Share of the remaining time that protected servers get if unprotected servers follow.
+    /// Numerator and denominator of the part of the remaining time that a protected server gets.
+    ///
+    /// The rest of the time is for an unprotected server that gets the query next.
     static let protectedShare = (2, 3)
 
     // MARK: - Hedging
@@ -53,9 +55,9 @@ package enum UpstreamLimits {
 
     /// Minimum timeout of a probe.
     ///
-    /// An attempt that the deadline of its query ends before `fairWait` causes no probe. But if the
-    /// configured timeout of the server is shorter than `fairWait`, an attempt that ends at this
-    /// timeout causes a probe. A connection that gets no data for `fairWait` is possibly broken.
+    /// A timed-out attempt causes a probe only if the attempt could last `fairWait` or, if this is
+    /// shorter, the configured timeout of the server. A connection that gets no data for `fairWait`
+    /// is possibly broken.
     static let fairWait: Duration = .milliseconds(500)
 
     /// Timeout of a probe of an encrypted server that has not answered yet.
@@ -77,10 +79,10 @@ package enum UpstreamLimits {
     /// Before this time has passed, a rate limit of the server may be the reason for the errors.
     static let declineTolerance: Duration = .seconds(600)
 
-    /// Time after a query under high load in which failed probes do not count as an outage.
+    /// Time after a query of a busy client in which a failed probe does not count as an outage.
     ///
-    /// Applies to encrypted servers, because perhaps clients overload the server. In this time, the
-    /// daemon lowers the limit on queries in flight for clients with a high load.
+    /// Applies to encrypted servers, because clients may have overloaded the server. In this time,
+    /// the daemon lowers the limit on queries in flight for busy clients.
     static let overloadTime: Duration = .seconds(10)
 
     /// Initial back-off, which doubles with each failed probe, up to `longestRest`.
@@ -89,11 +91,13 @@ package enum UpstreamLimits {
     static let firstRest: Duration = .seconds(1)
     static let longestRest: Duration = .seconds(60)
 
-    /// Maximum back-off of an encrypted server; short, because a plain server may get its queries.
+    /// Maximum back-off of an encrypted server.
+    ///
+    /// Short, because a plain server may get the queries during the back-off.
     static let longestProtectedRest: Duration = .seconds(5)
 
-    /// A server is slow if its round trip exceeds twice the round trip of another server plus this
-    /// time.
+    /// A server is slow if its round trip exceeds twice the round trip of another server by more
+    /// than this time.
     static let slack: Duration = .milliseconds(50)
 
     /// Time for which a measured round trip is valid.
@@ -132,7 +136,9 @@ package enum UpstreamLimits {
 
     // MARK: - Letter case
 
-    /// Time for which replies with changed letter case are accepted after a mixed-case check.
+    /// Time for which replies with changed letter case are accepted from a server.
+    ///
+    /// The time starts when the server has changed the letter case of a probe (mixed-case check).
     static let anyCase: Duration = .seconds(3_600)
 
     /// Minimum interval between mixed-case checks of one server.
@@ -176,7 +182,7 @@ package enum UpstreamLimits {
     /// After this number of unmatched messages, a socket is closed, and its queries move to TCP.
     static let foreignReplies = 8
 
-    /// Maximum delay of a timeout; because of this delay, several queries can share a timer.
+    /// Maximum delay of a timeout; the delay allows several queries to share a timer.
     static let grain: Duration = .milliseconds(5)
 
     // MARK: - Streams
@@ -186,7 +192,7 @@ package enum UpstreamLimits {
 
     /// Maximum client queries in flight to all HTTPS servers; see ``TransferShares``.
     ///
-    /// A server can make each query use 250 KiB with header lines (HPACK, RFC 7541 §7.3).
+    /// The header lines of one reply can take 250 KiB of memory (HPACK, RFC 7541 §7.3).
     package static let transfers = 256
 
     /// Maximum transfers that run at the same time at an upstream over HTTP/1.1.
@@ -216,7 +222,7 @@ package enum UpstreamLimits {
     /// connection.
     static let givenUp = 4_096
 
-    /// Maximum number of connections to a server that only wait for replies.
+    /// Maximum connections per server that get no new queries and only wait for replies.
     static let retiredConnections = 4
 
     /// Idle timeout (RFC 7766 §6.2.3); a server can set at most `longestIdle` (RFC 7828 §3.4).

@@ -23,15 +23,15 @@ final class Run: Attempt {
     /// Servers that returned an error response, each with the start of its first failed attempt.
     private var declined: [(server: any Forwarding, error: UpstreamError, began: Instant)] = []
 
-    /// Servers to avoid, also after `beginAgain`; see `avoided` of `UpstreamGroup.ask`.
+    /// Servers that the query avoids; see `avoided` of `UpstreamGroup.ask`.
     var avoided: [any Forwarding] = []
 
-    /// Attempt that got the answer; nil if the first attempt got the answer, or without an answer.
+    /// Attempt that got the answer; nil if this was the first attempt, or if there is no answer.
     private var winner: (server: Int, number: Int)?
 
     private var latestError = UpstreamError.timedOut
 
-    /// True if a limit ended an attempt (`crowded`): the attempt's server could have answered.
+    /// True if a limit (`crowded`) ended an attempt at a server that had not declined the query.
     private var isCrowded = false
 
     /// True if the error of an attempt was `clientCrowded`.
@@ -68,7 +68,7 @@ final class Run: Attempt {
         perform(move, .first, now)
     }
 
-    /// Begins a query that has only `untrusted` servers, and therefore waits for their probes.
+    /// Begins a query if all servers are `untrusted`; the query waits for probes of these servers.
     func begin(_ now: Instant, _ untrusted: [Int]) {
         latestError = roster.pages[untrusted[0]].health.failure ?? latestError
         let probed = untrusted.filter { roster.pages[$0].health.isRecheckable(at: now) }

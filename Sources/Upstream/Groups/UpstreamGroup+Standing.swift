@@ -33,7 +33,7 @@ extension UpstreamGroup {
         }
     }
 
-    /// Paused upstream, and the reason that no other upstream is in service.
+    /// Paused upstream because of which no upstream is in service, and a text with the reason.
     ///
     /// Nil if an upstream is in service, or if no upstream is paused.
     package var pauseOutage: (upstream: String, reason: String)? {
