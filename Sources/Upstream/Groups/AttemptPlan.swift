@@ -34,13 +34,13 @@ struct AttemptPlan: Sendable, Hashable {
 
     private var candidates: ShortArray<Candidate>
 
-    /// Servers that get no attempt: the caller excluded them, or their error permits no repetition.
+    /// Servers that the caller excluded, or that returned an error without a permitted repetition.
     var refused: [Int] = []
 
     /// Servers with a probe in flight.
     private var suspects: [Int] = []
 
-    /// Maximum attempts per server; other limits apply to lossy servers and after error responses.
+    /// Maximum attempts per server, unless the server is lossy or has returned an error.
     private let rounds: Int
 
     private var running = ShortArray<Try>()
@@ -56,9 +56,9 @@ struct AttemptPlan: Sendable, Hashable {
     /// True if the latest datagram repeated the query to a server that had not replied.
     ///
     /// A short outage could lose all datagrams that are sent at short intervals. So in this state,
-    /// the next datagram is sent only after an attempt has timed out, or after a server with an
-    /// attempt in flight replies to another query or to a probe. Exception: a server that loses
-    /// datagrams, or has returned SERVFAIL or REFUSED, gets a hedged query.
+    /// the plan waits for an event before the next attempt: an attempt times out, or a server with
+    /// an attempt in flight replies to another query or to a probe. Exception: if the next server
+    /// is lossy, or has returned SERVFAIL or REFUSED, this server gets a hedged query.
     private var waitsForReply = false
 
     /// Time of the first attempt.
@@ -121,12 +121,12 @@ struct AttemptPlan: Sendable, Hashable {
         return first
     }
 
-    /// Index of the server to query next: of the allowed servers, the first with the fewest
-    /// attempts.
+    /// Index of the server to query next.
     ///
-    /// Servers that returned an error come last. After two attempts at servers of one upstream,
-    /// servers of other upstreams come first. Without this rule, an upstream with many servers that
-    /// answer only probes could use all attempts.
+    /// Allowed servers with the fewest attempts come first, and servers that returned an error come
+    /// last. After two attempts at servers of one upstream, servers of other upstreams come first.
+    /// Without this rule, an upstream with many servers that answer only probes could use all
+    /// attempts.
     private var next: Int? {
         guard count < UpstreamLimits.tries else { return nil }
         var next: (index: Int, tries: Int, isTried: Bool)?
@@ -355,8 +355,8 @@ extension AttemptPlan {
         if server.isProtected,
             candidates.indices.contains(where: { !candidates[$0].isProtected && isLeft($0) })
         {
-            // Leaves the rest of the time for an unprotected server, in case the protected server
-            // fails.
+            // Keeps a part of the query's time for an unprotected server, in case the protected
+            // server fails.
             let (part, whole) = UpstreamLimits.protectedShare
             left = left * part / whole
         }
@@ -369,8 +369,8 @@ extension AttemptPlan {
             let rest = start - now + server.timeout + server.patience * 3
             left = min(left, max(server.patience, rest))
         }
-        // TCP may repeat a lost packet only after seconds, so an attempt over TCP, which is the
-        // last, gets all of the remaining time.
+        // The attempt over TCP is the last attempt. It gets all of the remaining time, because TCP
+        // may repeat a lost packet only after seconds.
         let until = now + (usesStream ? left : min(server.timeout, left))
         let number = count
         count += 1

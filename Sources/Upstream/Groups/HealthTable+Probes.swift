@@ -33,7 +33,7 @@ extension HealthTable {
     ///
     /// - Parameters:
     ///   - began: the start of the unanswered attempt; nil if the server has replied.
-    ///   - end: the deadline of the probe; extended if a reply to the probe can take longer.
+    ///   - end: the deadline of the probe; the probe gets at least ``probeTime(of:_:)``.
     ///   - completion: may be called before `suspect` returns.
     func suspect(
         _ server: any Forwarding,
@@ -85,7 +85,9 @@ extension HealthTable {
         }
     }
 
-    /// Minimum time for a probe; over a stream, enough for a new connection in a slow network.
+    /// Minimum time for a probe.
+    ///
+    /// Over a stream, this time is sufficient to open a new connection in a slow network.
     func probeTime(of server: any Forwarding, _ page: Page) -> Duration {
         server.repeatsAfter == .zero
             ? UpstreamLimits.fairWait
@@ -174,9 +176,9 @@ extension HealthTable {
 /// Health probe of one server.
 ///
 /// Over UDP, the probe repeats ``Query/probe`` until a reply arrives. Over TCP or TLS, the probe
-/// has two questions (``Query/probe``, then ``Query/otherProbe``), and one answer is enough. The
-/// first query uses an open connection. If a client's query got no reply, the second query uses a
-/// new connection. The open connection stays in use, because a firewall can refuse new connections
+/// sends ``Query/probe``, then ``Query/otherProbe``; one answer is enough. The first query uses an
+/// open connection. If an unanswered client query caused the probe, the second query uses a new
+/// connection. The open connection also stays in use, because a firewall can refuse new connections
 /// while the server answers on the open connection.
 @ServiceLoop
 private final class Probe {
@@ -191,7 +193,7 @@ private final class Probe {
 
     private var completion: Completion<Outcome>?
 
-    /// Called for each datagram that times out after its repetition was answered.
+    /// Called for each datagram without a reply, if the server answered a later datagram.
     private let lostDatagram: @ServiceLoop () -> Void
 
     /// Index of the query that the server answered; 0 for the first query, and for no answer.

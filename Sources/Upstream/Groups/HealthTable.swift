@@ -14,7 +14,7 @@ package final class HealthTable {
     package struct News: Sendable {
         package var server: (name: String, url: String)
 
-        /// Event in one word, which is the key of the limit on repeated log lines.
+        /// Event in one word, for the log field `event`; log lines with equal fields are limited.
         package var kind: String
 
         package var isTrouble = true
@@ -155,8 +155,8 @@ package final class HealthTable {
 
     func answered(_ server: any Forwarding, _ page: Page, began: Instant, now: Instant) {
         let (isSlow, rests) = page.health.answered(in: now - began, now: now)
-        // Measures the round trip of encrypted servers only. This time determines the timeout of
-        // probes, and a failed probe of an encrypted server permits the use of unprotected servers.
+        // Measures only encrypted servers. The round trip of an encrypted server determines the
+        // timeout of its probes, and a failed probe permits the use of unprotected servers.
         let isDue = isSlow && server.isEncrypted && !page.health.isProbed
         if isDue, page.health.isUnmeasured(at: now) { measure(server) }
         reportForgeries(of: server, page)

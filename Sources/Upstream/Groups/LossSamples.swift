@@ -33,7 +33,7 @@ struct LossSamples {
 
     private var answeredAt: Instant?
 
-    /// Queries since the latest sample, and queries to skip before the next sample.
+    /// Numbers of queries: since the latest sample, and to skip before the next sample.
     private var (queries, skipped) = (0, 0)
 
     /// Number of samples that were sent, which determines the question of the next sample.

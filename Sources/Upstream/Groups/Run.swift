@@ -274,7 +274,8 @@ final class Run: Attempt {
         let server = roster.servers[index]
         var end = end
         if health.mayBeSlow(server) {
-            // Leaves the rest of the time for an unprotected server, in case the probe fails.
+            // Extends the probe, but keeps a part of the query's time for an unprotected server, in
+            // case the probe fails.
             let (part, whole) = UpstreamLimits.protectedShare
             let share = began + (latest - began) * part / whole
             end = max(end, min(share, now + UpstreamLimits.firstProbeTime))

@@ -32,7 +32,7 @@ struct ServerHealth: Sendable, Hashable {
     /// Smoothed latency of answers to clients, for display.
     private(set) var latency: Duration?
 
-    /// Lower of the measured round trip and the shortest latency of an answer since then.
+    /// Last measured round trip, or the latency of a later answer if this latency is shorter.
     ///
     /// An answer can only lower this value: clients may query names that resolve slowly.
     private var shortest = UpstreamLimits.firstRoundTrip
@@ -51,7 +51,9 @@ struct ServerHealth: Sendable, Hashable {
 
     private var declines = 0
 
-    /// Start of the first unanswered attempt, since the server's last reply, that caused a probe.
+    /// Start of an unanswered attempt that caused a probe.
+    ///
+    /// If the server has not replied since several of these attempts, this is the first of them.
     private var suspectedSince: Instant?
 
     /// Time of the last query of a client with a high load.
@@ -235,7 +237,7 @@ extension ServerHealth {
     /// Records an error reply, or a reply to a sample.
     mutating func replied(now: Instant) { receivedAt = now }
 
-    /// Records that a datagram timed out after the server had answered its repetition.
+    /// Records that the server answered the repetition of a datagram, but not the datagram.
     mutating func lostDatagram(now: Instant) { lostAt = now }
 }
 
@@ -287,7 +289,7 @@ extension ServerHealth {
         let isOverload = isProtected && mayBeOverloaded(reason, at: now)
         let isOutage =
             reason != .rateLimited && !(reason.isDecline && hasAnswered) && !isOverload
-        // The back-off of a new outage starts at `firstRest`, even if the server was already
+        // The first back-off of an outage lasts `firstRest`, even if the server was already
         // backed off because of a rate limit.
         let isLonger = before.map { $0.isOutage || !isOutage } ?? false
         let longest =

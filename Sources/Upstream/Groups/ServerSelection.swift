@@ -33,7 +33,7 @@ struct ServerSelection: Sendable, Hashable {
     /// Index of a server that needs a probe to measure its round trip; nil for none.
     private(set) var measure: Int?
 
-    /// Creates the order for a single server, which is excluded if the server loops or is paused.
+    /// Creates the order for a single server; the order is empty if the server loops or is paused.
     init(aloneAndLoops loops: Bool, isPaused: Bool = false) {
         order = loops || isPaused ? [] : [0]
     }

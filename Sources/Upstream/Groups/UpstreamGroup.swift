@@ -46,7 +46,7 @@ package final class UpstreamGroup {
         learned.reduce(0) { $0 + $1.version }
     }
 
-    /// True if the group has an encrypted server of the settings.
+    /// True if the group has a configured encrypted server.
     package var isEncrypted: Bool { roster.servers.first?.isProtected ?? false }
 
     var roster: UpstreamRoster {
@@ -80,8 +80,8 @@ package final class UpstreamGroup {
     ///
     /// - Parameters:
     ///   - load: the load of the client.
-    ///   - avoided: servers that get the query only if the group has no other server. The other
-    ///     servers of the same upstreams get the query only if the group has no other upstream.
+    ///   - avoided: servers that get the query only if the group has no other server. If the group
+    ///     has upstreams without avoided servers, only servers of these upstreams get the query.
     ///   - trace: records the queries that are sent.
     ///   - now: the time, if the caller knows it.
     ///   - completion: may be called before `ask` returns.
@@ -126,7 +126,7 @@ package final class UpstreamGroup {
         if let index = standing.measure { health.measure(servers[index]) }
         var (untrusted, hasFit): ([Int], Bool) = ([], false)
         var candidates = ShortArray<AttemptPlan.Candidate>()
-        // Not `map`: the isolation check of its closure takes 350 instructions.
+        // The isolation check of a closure for `map` would take 350 instructions.
         for index in standing.order {
             let (server, health) = (servers[index], pages[index].health)
             let isLossy = load == .normal && pages[index].health.isLossy(at: now)
@@ -165,12 +165,12 @@ package final class UpstreamGroup {
         roster.servers.contains { server in !avoided.contains { $0 === server } }
     }
 
-    /// True if servers of the group drop queries, and no other server of the group answers instead.
+    /// True if servers of the group drop queries, and no healthy server of the group answers them.
     ///
-    /// Only servers with recent samples count. A server gets samples together with queries of
-    /// clients with a high load. A protected server that is backed off, but not down, also counts,
-    /// because it can be overloaded. Unprotected servers count only if all protected servers are
-    /// down.
+    /// Only servers that have recently answered a sample count. The daemon sends samples together
+    /// with queries of clients with a high load. A protected server that is backed off, but not
+    /// down, also counts, because this server can be overloaded. Unprotected servers count only if
+    /// all protected servers are down.
     package func dropsQueries(now: Instant) -> Bool {
         let roster = roster
         let isProtected = roster.hasProtectedServer
@@ -188,7 +188,7 @@ package final class UpstreamGroup {
     /// True if a protected server is not down, so that no unprotected server is queried.
     package var hasProtectedServer: Bool { roster.hasProtectedServer }
 
-    /// Reason that no member has a server; nil if a member has one.
+    /// Reason why the group has no server; nil if the group has a server.
     package var absence: UpstreamError? { roster.servers.isEmpty ? learned.first?.error : nil }
 
     private func onlyCandidate(
@@ -236,7 +236,7 @@ package final class UpstreamGroup {
     }
 
     func wake(_ run: Run, at instant: Instant?) {
-        // A swap needs no run-time exclusivity checks of `pending`.
+        // Works on a local array, which needs no run-time exclusivity checks.
         var pending: [Run] = []
         swap(&pending, &self.pending)
         defer { swap(&pending, &self.pending) }
@@ -259,7 +259,7 @@ package final class UpstreamGroup {
     private func tick() {
         let now = health.clocks.now()
         for run in pending { run.tick(now) }
-        // Fires at least `grain` later, so that queries that are due soon share a timer.
+        // The alarm fires at least `grain` later, so that queries that are due soon share a timer.
         let next = pending.lazy.compactMap(\.wake).min()
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }

@@ -11,7 +11,7 @@ final class UpstreamRoster {
     /// For each server, the identifier of its upstream: the index of the upstream's first server.
     let upstreams: [Int]
 
-    /// True if the group has a server of the settings.
+    /// True if the group has a configured server.
     private let hasOwn: Bool
 
     /// Sum of the versions of all ``LearnedUpstream`` members of the group.
@@ -32,8 +32,8 @@ final class UpstreamRoster {
 
     /// True if unprotected servers of the group may replace the server only when it is down.
     ///
-    /// If the group has no server of the settings, the encrypted servers of the network also count
-    /// as protected: they come before the unencrypted servers of the network.
+    /// If the group has no configured server, the encrypted servers of the network also count as
+    /// protected: they come before the unencrypted servers of the network.
     func isProtected(_ index: Int) -> Bool {
         servers[index].isProtected || !hasOwn && servers[index].isEncrypted
     }
@@ -48,10 +48,10 @@ final class UpstreamRoster {
 /// The servers of a split-tunnel VPN return errors for names outside of the VPN. For these names,
 /// the servers of other networks are spare servers.
 enum ServerRole: Sendable, Hashable {
-    /// Server of the settings.
+    /// Configured server.
     case ordinary
 
-    /// Server of the network or of a file, if there are no spare servers.
+    /// Server of a ``LearnedUpstream`` that has no spare servers.
     case learned
 
     /// Server of the VPN, which is queried before the spare servers.

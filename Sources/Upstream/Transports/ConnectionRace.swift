@@ -52,8 +52,8 @@ final class ConnectionRace {
 
     /// Also sends the query on the connection that `other` returns.
     ///
-    /// `other` is called at `start`, or after half of the time until the deadline if this is
-    /// earlier. If `other` returns nil, `other` is called again after each interval of `fairWait`.
+    /// `other` is called at the earlier of two times: `start`, and half of the time until the
+    /// deadline. While `other` returns nil, it is called again after each `fairWait`.
     func ask(at start: Instant, _ other: @escaping @ServiceLoop () -> PipelinedConnection?) {
         ServiceLoop.task { [self] in
             let now = clocks.now()

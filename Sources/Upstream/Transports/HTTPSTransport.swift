@@ -129,10 +129,11 @@ package final class HTTPSTransport: UpstreamTransport {
 
     /// Sends queries of the daemon itself if client queries get no reply.
     ///
-    /// The first query uses the open connections, because clients may query only names that the
-    /// server does not answer. Without a reply, the second query opens a connection. After a reply
-    /// on this connection, the silent connections are closed. Until then, client queries still use
-    /// the silent connections, because the server may refuse new connections.
+    /// The first query of the daemon uses the open connections: perhaps they work, and the server
+    /// does not answer the names of the client queries. If the first query gets no reply, a second
+    /// query opens a new connection. After a reply on the new connection, the silent connections
+    /// are closed. Until this reply, client queries still use the silent connections, because the
+    /// server may refuse new connections.
     private func checkSilence() {
         guard let since = silentSince else { return }
         let now = clocks.now()
@@ -200,8 +201,8 @@ package final class HTTPSTransport: UpstreamTransport {
                 note(sent)
                 transfers.end(transfer)
                 transfer.request = nil
-                // A newer query replaced this transfer, inside a call of `begin` that has not
-                // returned yet. The end of the attempt can call `begin` again, so the attempt ends
+                // A newer query has replaced this transfer, and `begin` for the newer query has not
+                // returned yet. The end of the attempt can call `begin` again. So the attempt ends
                 // in a later task.
                 if let error = transfer.error {
                     ServiceLoop.task { attempt.end(.failure(error)) }
@@ -209,7 +210,7 @@ package final class HTTPSTransport: UpstreamTransport {
                 }
             }
             if case .success(let reply) = sent { attempt.place?.note(reply) }
-            // Not `Result.init`: the isolation check of its closure takes 330 instructions.
+            // The isolation check of a closure for `Result.init` would take 330 instructions.
             let message: UpstreamReply
             do throws(UpstreamError) {
                 message = try self.message(in: sent, to: exchange)

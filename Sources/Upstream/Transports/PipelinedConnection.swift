@@ -158,8 +158,8 @@ final class PipelinedConnection {
         case .closed:
             throw end ?? .timedOut
         case .timedOut:
-            // If no data arrived for `fairWait`, the connection may be the cause, not the queried
-            // name.
+            // If no data arrived for `fairWait`, the connection may have caused the timeout, and
+            // not the queried name.
             let silentSince = max(entry.since, lastReceived ?? clocks.now())
             isSilent = deadline - silentSince >= UpstreamLimits.fairWait
             throw .timedOut
@@ -236,9 +236,9 @@ extension PipelinedConnection {
 
     /// Time at which the oldest unanswered query becomes overdue; nil if there is none.
     ///
-    /// The query becomes overdue if no data arrives for `fairWait`, or for twice the shortest reply
-    /// time if that is longer; before the first reply, for `longestPatience`. If the server answers
-    /// in order, the query delays all later queries.
+    /// The query becomes overdue after a time without received data. This time is the maximum of
+    /// `fairWait` and twice the shortest reply time; before the first reply, it is
+    /// `longestPatience`. If the server answers in order, the query delays all later queries.
     var overdueTime: Instant? {
         guard wasServed, let oldest, let lastReceived else { return nil }
         let wait =

@@ -10,7 +10,7 @@ extension StreamExchanger {
         orderAlarm.bring(forward: clocks.now() + UpstreamLimits.fairWait)
     }
 
-    /// Replaces connections that have an overdue query and would get new queries; sets the alarm.
+    /// Replaces connections of the purpose `queries` if they have an overdue query; sets the alarm.
     func checkOrder() {
         let used = Array(current.values) + candidates.values
         guard !used.contains(where: \.isOutOfOrder) else {
@@ -32,11 +32,12 @@ extension StreamExchanger {
         }
     }
 
-    /// Replaces a connection for queries, because the connection has an overdue query.
+    /// Replaces a connection of the purpose `queries` that has an overdue query.
     ///
-    /// The queries behind the overdue query are also sent on another connection. The first reply
-    /// counts, because the server may accept no other connection. If there is no connection for
-    /// busy clients, the replaced connection becomes the connection for busy clients.
+    /// The queries behind the overdue query are also sent on another connection, and the first
+    /// reply is used. They also stay on the replaced connection, because the server may accept no
+    /// other connection. If busy clients have no usable connection, the replaced connection becomes
+    /// their connection.
     private func replace(_ connection: PipelinedConnection) {
         if candidates[.queries] === connection {
             candidates[.queries] = nil

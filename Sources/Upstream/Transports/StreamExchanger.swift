@@ -16,7 +16,7 @@ final class StreamExchanger {
     let clocks: Clocks
     private let open: PipelinedConnection.Opening
 
-    /// First query on a new connection that is opened although another connection is usable.
+    /// Query that is sent first on a new connection if another connection is usable.
     private let greeting: [UInt8]
 
     var current: [Purpose: PipelinedConnection] = [:]
@@ -36,8 +36,8 @@ final class StreamExchanger {
 
     /// Purposes that use the connection of another purpose (`host`) until a certain time.
     ///
-    /// A purpose is added if the server, which limits connections, accepts no separate connection
-    /// for this purpose. The purpose is removed after a reply on a separate connection.
+    /// A server that limits connections may accept no separate connection for a purpose. Then the
+    /// purpose is added. The purpose is removed after a reply on a separate connection.
     var sharing: [Purpose: (host: Purpose, until: Instant)] = [:]
 
     /// True if a reply has arrived before the reply to an earlier query on the same connection.
@@ -72,7 +72,8 @@ final class StreamExchanger {
     ///
     /// - Parameters:
     ///   - attempt: ends with a complete matching reply of any RCODE.
-    ///   - since: a connection without received data since this time is not used.
+    ///   - since: if the open connection has received no data since this time, the query is also
+    ///     sent on a new connection.
     ///   - failed: receives the error instead of `attempt`.
     func ask(
         _ exchange: UpstreamExchange,
@@ -122,8 +123,8 @@ final class StreamExchanger {
             var failure = error
             attempt.wasRefused = connection.isRefusal
             if isLost(connection, error, attempt) {
-                // Computes the purpose again, because in the meantime, the client may have got an
-                // overdue query, and thus another purpose.
+                // Computes the purpose again, because the purpose changes if a query of the client
+                // has become overdue since the first computation.
                 let purpose = self.purpose(of: attempt)
                 let next = self.connection(for: purpose, receivedSince: nil)
                 attempt.place?.update { $0.isReused = false }
@@ -163,15 +164,15 @@ final class StreamExchanger {
         return try await reply(of: race, attempt, connection, purpose)
     }
 
-    /// Returns the first reply; if `own` does not open, another purpose's connection is also used.
+    /// Returns the first reply; also uses another purpose's connection if `own` is not established.
     private func reply(
         of race: ConnectionRace,
         _ attempt: Attempt,
         _ own: PipelinedConnection,
         _ purpose: Purpose
     ) async throws(UpstreamError) -> ConnectionRace.Reply {
-        // A query of a client in `slowClients` could delay other queries. So this query uses the
-        // connection of another purpose only if no established connection has been tried.
+        // A query of a client in `slowClients` could delay other queries. So this query is sent on
+        // the connection of another purpose only if it was not sent on an established connection.
         let isSlow = purpose == .queriesOfBusyClients && !attempt.isOfBusyClient
         if !own.wasServed, !isSlow || !race.connections.contains(where: \.wasServed) {
             // Does not wait if the server did not accept an earlier connection of this purpose.
@@ -191,8 +192,8 @@ final class StreamExchanger {
 
     /// True if a query must be repeated because its connection ended.
     ///
-    /// Returns false if the connection was never established; exception: a network change dropped
-    /// the connection. Also returns false for a busy client if the connection had no reply: an
+    /// Returns false if the connection was never established, unless a network change dropped the
+    /// connection. Also returns false for a busy client if no reply arrived on the connection: an
     /// overloaded server can close connections, and repeated queries would increase the load.
     private func isLost(
         _ connection: PipelinedConnection,
@@ -239,8 +240,8 @@ final class StreamExchanger {
     /// Lets later queries of `purpose` use `working`, because `own` could not be established.
     ///
     /// Queries of clients in `slowClients` do not share a connection, because these queries could
-    /// delay other queries for long. Until `own` is established, each of them is sent on both
-    /// connections.
+    /// delay other queries for a long time. Until `own` is established, each query of these clients
+    /// is sent on `own` and on `working`.
     private func share(
         _ working: PipelinedConnection,
         for purpose: Purpose,
@@ -354,9 +355,10 @@ final class StreamExchanger {
         return nil
     }
 
-    /// Opens a connection, with a query of the daemon itself if another connection is usable.
+    /// Opens a connection; first sends `greeting` on it if another connection is usable.
     ///
-    /// The reply shows that the server, which may limit connections, serves the new connection.
+    /// A server that limits connections may not serve the new connection. The reply to `greeting`
+    /// shows that the server serves it.
     private func connection() -> PipelinedConnection {
         let greeting = current.values.contains { $0.isUsable && $0.wasServed } ? greeting : nil
         let connect = self.open

@@ -4,8 +4,8 @@ package import Net
 
 /// Limits of client queries in flight over HTTPS (transfers): total, per upstream, and per client.
 ///
-/// If there are several upstreams, one of them can have at most half of the transfers that the
-/// other upstreams leave free.
+/// If there are several upstreams, each upstream can have at most half of the transfers that the
+/// other upstreams do not use.
 @ServiceLoop
 package final class TransferShares {
     private let total: TransferTotal
@@ -70,7 +70,7 @@ final class UpstreamTransfers {
             isVerified = network?.isProven ?? true
         }
 
-        /// True if this client runs fewer transfers than `other`; if equal, fewer on average.
+        /// True if this client has fewer running transfers than `other`; if equal, a lower `load`.
         func usesFewer(than other: Client) -> Bool {
             (running, load) < (other.running, other.load)
         }
@@ -99,10 +99,10 @@ final class UpstreamTransfers {
         /// Sends the request of a waiting transfer; nil for other transfers.
         fileprivate var start: (@ServiceLoop () -> Void)?
 
-        /// Request of the transfer; cancelled if another transfer replaces this one.
+        /// Request of the transfer; cancelled if a newer transfer replaces this transfer.
         var request: (any RequestHandle)?
 
-        /// Error of the query if another transfer replaced this one.
+        /// Error of the query if this transfer was replaced or rejected.
         fileprivate(set) var error: UpstreamError?
 
         fileprivate init(_ client: Client, _ began: Instant) {
@@ -171,7 +171,9 @@ final class UpstreamTransfers {
         clients[client].map(error) ?? .crowded
     }
 
-    /// Returns `crowded` for an unproven client with few transfers: others reached a shared limit.
+    /// Returns `clientCrowded`, or `crowded` for an unproven client with few transfers.
+    ///
+    /// An unproven client with few transfers is rejected because other clients reached a limit.
     private func error(of client: Client) -> UpstreamError {
         let isOwn = client.isVerified || client.count > total.share(using: all.count) / 8
         return isOwn ? .clientCrowded : .crowded
@@ -213,7 +215,7 @@ final class UpstreamTransfers {
     private func grace(of transfer: Transfer, for client: Client, _ share: Int) -> Duration {
         let other = transfer.client
         // In a flood from forged addresses, all transfers can be younger than 100 ms
-        // (`resolvingTime`). Without this exception, a proven client could replace none of them.
+        // (`resolvingTime`). If a minimum age applied, a proven client could replace none of them.
         if client.isVerified, !other.isVerified, unverified > share / 2 { return .zero }
         guard other !== client else { return UpstreamLimits.transferGrace }
         let isCrowd = !client.isVerified && !other.isVerified
@@ -227,7 +229,7 @@ final class UpstreamTransfers {
             && (client.isVerified || unverified < share / 4)
     }
 
-    /// Returns the transfer to replace if the upstream, not the client, has reached its limit.
+    /// Returns the transfer to replace if the limit of the upstream is reached, not of the client.
     private func replaceable(_ share: Int) -> Transfer? {
         // Clients without a proven address are counted together, because one host can forge many
         // addresses.
@@ -311,7 +313,7 @@ extension UpstreamTransfers {
                 alarm.bring(forward: max(end, now + UpstreamLimits.resolvingTime))
             }
         }
-        // The end of one transfer can start another one.
+        // The end of a rejected transfer can start another one, which then continues.
         for transfer in rejected where transfer.start != nil {
             transfer.error = .crowded
             transfer.request?.cancel()
@@ -357,9 +359,9 @@ extension UpstreamTransfers {
         return first
     }
 
-    /// Replaces a running transfer if no connection is free for a client without a connection.
+    /// Ends a running transfer if a client without a connection waits, and no connection is free.
     ///
-    /// Otherwise, one slow name from each of 32 clients would block all other clients.
+    /// Without this rule, one slow name from each of 32 clients would block all other clients.
     private func replaceRunning() {
         guard let connections, running >= connections,
             let index = firstWaiting(where: { $0.running == 0 })

@@ -21,7 +21,7 @@ final class UDPExchanger {
     /// Sockets for the next queries; all other sockets are closed or only wait for replies.
     private var slots = InlineArray<8, UDPSocketSlot?>(repeating: nil)
 
-    /// Index in `slots` of the socket that sends the next `left` datagrams of the current batch.
+    /// Choice for the batch `batch`: its next `left` datagrams are sent by the slot `index`.
     private var chosen = (index: 0, batch: -1, left: 0)
 
     /// All sockets: in `slots`, in `spare`, or only waiting for replies.
@@ -32,7 +32,8 @@ final class UDPExchanger {
 
     fileprivate var alarm: Alarm {
         if let madeAlarm { return madeAlarm }
-        // Not `weak`, because an object with weak references has a slower reference count.
+        // The reference is not `weak`, because an object with weak references has a slower
+        // reference count.
         let made = Alarm(clocks) { [unowned self] in expire() }
         madeAlarm = made
         return made
@@ -93,8 +94,9 @@ final class UDPExchanger {
 
     /// Chooses a random slot for the first queries of a batch, then the following slots in order.
     ///
-    /// Each further socket of a batch costs system calls to send and to receive. With only one
-    /// socket, the replies to a large batch would overflow the receive buffer.
+    /// A batch uses few sockets, because each socket costs system calls to send and to receive. A
+    /// large batch uses several sockets, because the replies would overflow the receive buffer of
+    /// one socket.
     private func chooseSlot() -> Int {
         let batch = DatagramSocket.batch
         if chosen.batch != batch {
@@ -121,7 +123,7 @@ final class UDPExchanger {
         for slot in all { slot.expire(now) }
         all.removeAll { $0.isClosed && !$0.isCurrent }
         spare = []
-        // At least `grain` later, so that queries that are due soon share a timer.
+        // The alarm fires at least `grain` later, so that queries that are due soon share a timer.
         let next = all.lazy.filter { !$0.isClosed }.map(\.deadline).min()
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }
@@ -263,7 +265,7 @@ final class UDPSocketSlot: DatagramReceiving {
         closeIfIdle()
     }
 
-    /// Removes an attempt; returns false if another or no attempt is at this index.
+    /// Removes an attempt; returns false if the attempt is not at this index.
     private func remove(_ attempt: Attempt, at index: Int) -> Bool {
         guard attempts[index] === attempt else { return false }
         attempts[index] = nil

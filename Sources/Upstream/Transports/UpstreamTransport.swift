@@ -5,7 +5,7 @@ package import Net
 /// Transport to one server, which sends a query and returns the matching reply.
 ///
 /// A transport checks that ID and question of a reply match the query. ``Forwarder`` checks the
-/// content of the reply. ``Forwarding`` documents the members that it shares with this protocol.
+/// content of the reply. ``Forwarding`` documents the members that both protocols have.
 @ServiceLoop
 package protocol UpstreamTransport: AnyObject, Sendable {
     nonisolated var isProtected: Bool { get }
@@ -14,7 +14,7 @@ package protocol UpstreamTransport: AnyObject, Sendable {
 
     nonisolated var repeatsAfter: Duration? { get }
 
-    /// Sends a query like ``Forwarding/ask(_:)``, but ends the attempt with a reply of any RCODE.
+    /// Sends a query like ``Forwarding/ask(_:)``, but a reply with any RCODE is a success.
     func carry(_ attempt: Attempt)
 
     var forgeries: UInt64 { get }
