@@ -92,7 +92,8 @@ extension LogEntry {
 
     /// Returns true if a text has only printable ASCII characters, as nearly all texts do.
     ///
-    /// ``isTreacherous(_:)`` alone would take a quarter of the time of a failed query.
+    /// Without this fast check, ``isTreacherous(_:)`` would take a quarter of the time of a failed
+    /// query.
     private static func isPrintableASCII(_ text: String) -> Bool {
         text.utf8.allSatisfy { 0x20...0x7E ~= $0 }
     }

@@ -72,7 +72,10 @@ package final class LogSink: Sendable {
 
     package var logger: Logger { Logger(label: "httpdnsd") { _ in SinkHandler(self) } }
 
-    /// Lowest level of accepted entries: debug (for the entries in memory), or trace if enabled.
+    /// Lowest level of accepted entries.
+    ///
+    /// Entries of level debug are accepted even if they are not logged, because they are stored in
+    /// memory. Entries of level trace are accepted only if the log level is trace.
     fileprivate var level: Logger.Level { min(threshold.level, .debug) }
 
     /// Number of lines that were lost because the log reader was slow, or because a write failed.
