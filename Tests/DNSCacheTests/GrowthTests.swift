@@ -49,8 +49,8 @@ struct GrowthTests {
             #expect(added <= 66)
             if added > 2 { hurries += 1 }
             before = table.index.octets
-            // The index begins with one page. It starts to double its size at a load of 70 %. So
-            // its size is at most twice the size that this load needs.
+            // The index begins with one page. If the index is 70 % full, it starts to double its
+            // size. So the index is at most twice as large as an index that is 70 % full.
             #expect(before <= max(8192, (number + 1) * 8 * 20 / 7 + 66 * 64))
         }
         #expect(hurries < 10)

@@ -2,7 +2,7 @@
 import DNSWire
 import Testing
 
-// Further addresses in these tests are from RFC 1918, RFC 3927 and RFC 4193.
+// These tests also use addresses of RFC 1918, RFC 3927 and RFC 4193.
 @Suite("Scope of special-purpose addresses (RFC 6890, RFC 4380, RFC 6052)")
 struct AddressReachTests {
     @Test(arguments: [

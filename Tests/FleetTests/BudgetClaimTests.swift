@@ -150,8 +150,9 @@ struct BudgetClaimTests {
             }
         }
         let sum = machines.reduce(0) { $0 + $1.used }
-        // Lost connections and restarts allow twice the limit. If Redis also loses the hash, each
-        // machine may use the whole limit. In both cases, each machine may use one unit more.
+        // After lost connections and restarts, the machines may use twice the limit in total. If
+        // Redis also loses the hash, each of the three machines may use the whole limit. In both
+        // cases, each machine may use one unit more.
         #expect(sum <= (isHashLost ? 3 : 2) * limit + 3, "\(sum) of \(limit)")
     }
 

@@ -150,7 +150,8 @@ struct AbandonedCallTests {
             )
             await world.advance(by: .milliseconds(100))
         }
-        // The breaker opens after three requests, and two requests take 2 s.
+        // Three requests must time out before the breaker opens. At most two requests are in
+        // flight, and each request times out after 2 s.
         #expect(client.isSilent)
     }
 

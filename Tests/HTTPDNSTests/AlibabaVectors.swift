@@ -5,9 +5,9 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Vectors of documents 56810 (v1) and 111585 (scheduling).
+/// Test vectors from Alibaba's documents 56810 (API v1) and 111585 (scheduling).
 ///
-/// Other vectors were computed with python-cryptography as in the SDKs.
+/// The other vectors were computed with python-cryptography, by the algorithms of the SDKs.
 enum AlibabaVectors {
     static let secret = [UInt8](0x00...0x1F).hexadecimal
 

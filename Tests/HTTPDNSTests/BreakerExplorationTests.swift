@@ -134,9 +134,9 @@ struct BreakerExplorationTests {
         var underWay: [Bool] = []
         var time = Duration.zero
 
-        /// True while a probe from before a network change or a resume is in flight.
+        /// True while a probe from before another event, such as a network change, is in flight.
         ///
-        /// While this property is true, the breaker may admit one more call.
+        /// While this property is true, the breaker may admit a second probe.
         var isBlurred = false
     }
 

@@ -29,7 +29,7 @@ struct EndpointPoolExplorationTests {
         /// Unconfirmed failures since the latest answer or failed probe.
         var doubts = 0
 
-        /// Attempts from before the latest answer of the current server.
+        /// Attempts that were in flight at the time of the latest answer of the current server.
         var heard: Set<UInt64> = []
 
         /// Latest failed probe since the latest answer.
@@ -53,8 +53,9 @@ struct EndpointPoolExplorationTests {
     }
 
     private struct Look: Hashable {
-        /// An attempt is represented by its position among the attempts in flight, or -1 after its
-        /// end.
+        /// State of one server, in a form that is equal for equivalent states.
+        ///
+        /// The position among the attempts in flight represents an attempt; -1 after its end.
         private struct Endpoint: Hashable {
             let address: SocketAddress
             let failuresInRow: Int

@@ -41,7 +41,7 @@ struct ForgedClientTests {
         for number in 0..<8 {
             _ = try await world.lookUp(client, "n\(number).example.com", of: network(1))
         }
-        // In the last second of the day, nothing is reserved.
+        // In the last second of the day, no call is reserved for proven clients.
         await world.advance(by: .seconds(Budget.secondsLeft(wallSeconds: world.wallSeconds) - 1))
         #expect(try await flood(client, 200, 2) == 4)
     }
@@ -55,8 +55,8 @@ struct ForgedClientTests {
             cheapest: 1,
             store: UsageMemory()
         )
-        // A quarter of the units for the rest of the month is reserved: 250 units, 129 after 15
-        // days, and 8 on the last day.
+        // At the start of the month, 250 units are reserved (a quarter of the budget). The reserve
+        // decreases evenly: 129 units are left after 15 days, and 8 units on the last day.
         for (day, expected) in [(0, 750), (15, 121), (30, 121)] as [(Int64, Int)] {
             let wallSeconds = day * UsageRecord.secondsADay
             var spent = 0
@@ -153,7 +153,7 @@ struct ForgedClientTests {
             answered += try await flood(client, 20, round)
             await world.advance(by: .milliseconds(180))
         }
-        // The 50 rounds take about 10 s.
+        // The 50 rounds take about 10 s, in which the limit permits about 160 calls.
         #expect((150...180).contains(answered), "\(answered)")
         _ = try await world.lookUp(client, "last.example.com", of: network(1))
     }

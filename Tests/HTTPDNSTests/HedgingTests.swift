@@ -16,7 +16,7 @@ struct HedgingTests {
         world.script = { .reply(good($0), after: .milliseconds(times[digit($0) - 1])) }
     }
 
-    /// Looks up `count` names, a burst every 2 s, and returns the number of extra requests.
+    /// Looks up `count` names, `burst` of them every 2 s; returns the number of extra requests.
     private func extraRequests(
         _ client: VendorClient,
         _ count: Int,
@@ -42,7 +42,8 @@ struct HedgingTests {
     func slowCurrent(milliseconds: Int) async throws {
         answer(after: [milliseconds, 20])
         let client = try world.client()
-        // The extra requests are three hedged requests, and three probes of two servers.
+        // The extra requests are three hedged requests, and three probes with one request to each
+        // of the two servers.
         #expect(try await extraRequests(client, 100) == 3 + 3 * 2)
         #expect(client.statistics.servers[1].isCurrent)
         #expect(client.statistics.switches == 1)
@@ -140,7 +141,7 @@ struct HedgingTests {
             default: return .reply(HTTPReply(status: Int(fault) ?? 0, body: []), after: .zero)
             }
         }
-        // The client has only three hedged requests.
+        // The limit of the DNS client permits a burst of three hedged requests.
         let client = try world.client(servers: 3) { $0.concurrentCalls = 2 }
         _ = try await extraRequests(client, 3, of: network(2))
         await world.advance(by: .seconds(2))

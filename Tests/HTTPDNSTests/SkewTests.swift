@@ -52,7 +52,9 @@ struct SkewTests {
         #expect(repair(600, vendor: 1_000) == .sign(0))
     }
 
-    /// Returns the repair of a request that was signed with the skew `used` at local time `ours`.
+    /// Returns the result of `ClockSkew.repair` for a request that was signed with the skew `used`.
+    ///
+    /// - Parameter ours: the local time.
     private func repair(
         _ used: Int64,
         vendor: Int64,

@@ -10,7 +10,7 @@ import Testing
 struct VendorClientAccountTests {
     let world = Simulation()
 
-    /// Returns a refusal with a `Date` that is `seconds` ahead.
+    /// Returns a refusal; its `Date` is `seconds` ahead of the local clock.
     @ServiceLoop
     private func refusal(_ status: Int = 403, ahead seconds: Int64? = nil) -> Simulation.Step {
         var reply = HTTPReply(status: status, body: [])
@@ -146,7 +146,8 @@ struct VendorClientAccountTests {
             _ = try await world.failure(client, "n\(number).example.com")
             await world.advance(by: .seconds(2))
         }
-        // In 30 min, six names start a probe.
+        // In 30 min, six names each cause one call, which three servers refuse, and one probe of
+        // all four servers.
         #expect(world.hosts == String(repeating: "123", count: 6))
         #expect(world.trials.count == 6 * 4)
     }

@@ -212,7 +212,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.billable == 2)
     }
 
-    /// Starts a client with a list of 16 servers, 192.0.2.100 to 115; the list is served once.
+    /// Starts a client with 16 scheduled servers, 192.0.2.100 to 192.0.2.115.
     @ServiceLoop
     private func longList(_ steps: @escaping (HTTPRequest) -> Simulation.Step?) async throws
         -> VendorClient

@@ -82,8 +82,8 @@ struct VendorClientTrialTests {
         #expect(try await world.lookUp(client).duration == .milliseconds(20))
     }
 
-    /// Returns the time after which a queued name goes to an upstream; nil if the vendor answers
-    /// first.
+    /// Returns the time until the daemon stops waiting for the vendor and queries an upstream for
+    /// a queued name; nil if the vendor answers first.
     @ServiceLoop
     private func queueTime(
         vendor: (any Vendor)? = nil,
@@ -264,8 +264,8 @@ struct VendorClientTrialTests {
         #expect(client.silence.hasReceived(since: world.now - .milliseconds(50)), "by a probe")
         world.script = { _ in .silence() }
         let time = try #require(try await queueTime(of: client))
-        // After the calls for unanswered names, the name gets a call, and waits 400 ms for an
-        // answer.
+        // The calls for the unanswered names end first. Then the queued name gets a call, and the
+        // daemon waits 400 ms for the answer.
         #expect(time <= .milliseconds(2_500))
     }
 

@@ -243,7 +243,8 @@ struct VendorSaturationTests {
             let isSlow = namesAsked(request).contains { $0.hasPrefix("slow") }
             let first = ends.indices.min { ends[$0] < ends[$1] } ?? 0
             let begin = max(ends[first], world.now)
-            // Before the call begins, the daemon has closed the connection, so the call is skipped.
+            // The daemon closes the connection after 2 s. The vendor skips a call that it cannot
+            // begin before this time.
             guard begin - world.now < .seconds(2) else { return .silence() }
             let end = begin + .milliseconds(isSlow ? 1_500 : 20)
             ends[first] = min(end, world.now + .seconds(2))
@@ -269,7 +270,7 @@ struct VendorSaturationTests {
             await world.advance(by: .milliseconds(100))
             if client.isSilent { break }
         }
-        // The last slow name is answered 1.5 s after the stop.
+        // The vendor still answers the last slow name, 1.5 s after `stop`.
         let time = world.now - (try #require(stop)) - .milliseconds(1_500)
         #expect(client.isSilent && time < .seconds(5), "\(time)")
         #expect(client.shares.limit == 32)

@@ -79,7 +79,9 @@ struct VendorOracle {
         }
     }
 
-    /// Checks that a reply of the vendor's scheduling service has few servers, none on this machine.
+    /// Property: the servers in an accepted reply of the scheduling service are valid.
+    ///
+    /// Their number is within the limit, and each address can be a server.
     private func judgeSchedule(_ reply: HTTPReply) throws {
         guard let scheduling = vendor.scheduling, let server = Self.server,
             let found = try? scheduling.servers(in: reply, from: server)

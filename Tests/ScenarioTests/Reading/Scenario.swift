@@ -71,13 +71,13 @@ extension Scenario {
 
         /// Waits for the answer to the query of step `of`, and compares this answer.
         ///
-        /// If `of` is nil, this is the first query with this question that no earlier step has
-        /// checked.
+        /// If `of` is nil, the step checks the answer to the first query with the entry's question
+        /// that no earlier step has checked.
         case checkAnswer(Entry, of: Int?)
 
         case checkNoAnswer(of: Int)
 
-        /// Compares a query to an upstream: the first query that no earlier step has compared.
+        /// Compares the first upstream query that no earlier step has compared.
         case checkOutQuery(Entry)
 
         /// Compares all messages and calls that the daemon sent since the previous `checkAsked`.
@@ -87,8 +87,7 @@ extension Scenario {
 
         case checkExplained(ExplainRequest, [String])
 
-        /// Compares the number of billable calls to `vendor`; if `vendor` is nil, of the calls to
-        /// all vendors.
+        /// Compares the number of billable calls to `vendor`, or to all vendors if `vendor` is nil.
         case checkBilled(vendor: String?, Int)
 
         case timePasses(Duration)
