@@ -229,7 +229,7 @@ final class UpstreamTransfers {
             && (client.isVerified || unverified < share / 4)
     }
 
-    /// Returns the transfer to replace if the limit of the upstream is reached, not of the client.
+    /// Returns the transfer to replace if only the limit of the upstream is reached.
     private func replaceable(_ share: Int) -> Transfer? {
         // Clients without a proven address are counted together, because one host can forge many
         // addresses.
