@@ -3,11 +3,11 @@ import DNSCache
 import DNSWire
 
 extension FuzzTarget {
-    /// Property: the reply that the cache writes over the query equals the reply that `Message`
-    /// encodes.
+    /// Property: the reply that the cache writes into the buffer of the query equals the reply that
+    /// `Message` encodes.
     ///
-    /// The first three octets of the input set the age of the answer in seconds and the flags of
-    /// the query; the cached reply follows.
+    /// In the input, the first three octets set the age of the answer in seconds, and the flags of
+    /// the query. The cached reply follows.
     static let cache = FuzzTarget(name: "cache") { octets in
         var input = FuzzInput(octets)
         let age = UInt32(input.number())
@@ -76,7 +76,7 @@ private struct CacheOracle {
             ),
             now: origin
         )
-        // The cache does not store an answer that is larger than half of the smallest cache.
+        // The cache has its minimum size, and stores no answer larger than half of its size.
         guard cache.numbers.insertions > 0 else { return }
         let octets = query.encoded()
         let facts = try QueryFacts(checking: octets.rawSpan)

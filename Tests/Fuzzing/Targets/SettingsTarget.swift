@@ -3,10 +3,11 @@ import Configuration
 import Control
 
 extension FuzzTarget {
-    /// Properties: the position of each error is inside the file, and printed settings are parsed
-    /// as equal settings.
+    /// Properties: the position of each error is inside the file, and parsing printed settings
+    /// gives equal settings.
     static let settings = FuzzTarget(name: "settings") { octets in
-        // Does not query libcurl or the machine's addresses, but reads files that the input names.
+        // With this environment, the parser does not query libcurl or the addresses of the machine.
+        // But the parser reads the files that the input names.
         let environment = SettingsEnvironment(hasHTTP3: false)
         let settings: Settings
         do throws(SettingsErrors) {

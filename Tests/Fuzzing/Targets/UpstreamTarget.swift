@@ -98,7 +98,8 @@ private enum UpstreamOracle {
 
     /// Property: a copied reply gives the same answer as the decoded reply.
     ///
-    /// `message` is nil if a record that was not copied is malformed.
+    /// `message` is the decoded reply. If a record that was not copied is malformed, `message` is
+    /// nil, and only the copied records are checked.
     private static func judge(_ plain: PlainReply, _ message: Message?, _ query: Query) throws {
         let asked = Query(question: query.question, dnssecOK: query.dnssecOK)
         let provenance = Provenance(source: .upstream, origin: 0)
