@@ -20,7 +20,8 @@ struct AddressTranslationTests {
         }
     }
 
-    /// Returns an IPv4 address in 64:ff9b::/96; nil if its last octet is below 16.
+    /// Returns `octets`, an IPv4 address, translated to 64:ff9b::/96; nil if the last octet of the
+    /// IPv4 address is below 16.
     private static func embed(_ octets: [UInt8]) -> [UInt8]? {
         octets[3] < 16 ? nil : [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0] + octets
     }

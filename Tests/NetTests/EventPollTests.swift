@@ -66,8 +66,8 @@ struct EventPollTests {
                     case 1: for source in sources { source.watch?.suspend(true) }
                     default: sources = []
                     }
-                    // Watches of descriptors without events may get the memory of the released
-                    // watches.
+                    // New watches may get the memory of the released watches. The descriptors of
+                    // new watches are not ready, so their handlers must not be called.
                     for _ in 0..<20 {
                         guard let source = try? Source(isReady: false) else { continue }
                         source.action = { _ in called += 1000 }
@@ -264,8 +264,8 @@ struct EventPollTests {
     func `a loop that is about to wait for events misses no wake-up`() async throws {
         let answered = DispatchSemaphore(value: 0)
         let wakeup = await Task { @ServiceLoop in LoopWakeup { answered.signal() } }.value
-        // In the first round, `jobs` also wakes the loop, at any time. In the second round, only
-        // the calls of `ring` wake the loop, and it sleeps between two calls.
+        // In the first round, `jobs` also wakes the loop, at random times. In the second round,
+        // only the calls of `ring` wake the loop, which sleeps between two calls.
         let jobs = Task.detached { for _ in 0..<20_000 { await onLoop {} } }
         for _ in 0..<2 {
             try await WorkerThread.run(named: "rings") {

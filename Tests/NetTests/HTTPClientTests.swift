@@ -240,8 +240,8 @@ struct HTTPClientTests {
         fresh.wantsFreshConnection = true
         for _ in 0..<3 {
             #expect(try await client.send(secure("/hello"), deadline: patience).version == "2")
-            // After the first timeout, the client sends a frame that the server has not yet
-            // acknowledged at the second timeout.
+            // At the first timeout, the client sends a frame. At the second timeout, the server has
+            // not yet acknowledged this frame.
             let end = Clock.now + .milliseconds(100)
             let tasks = (0..<2).map { _ in
                 ServiceLoop.task { [self] in await failure(of: secure("/silent"), deadline: end) }
@@ -699,9 +699,9 @@ struct HTTPClientTests {
         let first = await failure(of: request, deadline: Clock.now + .milliseconds(500))
         #expect(first == .timedOut(reused: false))
         #expect(server.octetsSent > 0)
-        // The handshake may have ended late, so only the second request shows that no reply
-        // arrives. On a busy machine, the second request may be sent too late to show this. Then
-        // the loop sends a further request.
+        // The handshake may have ended late in the time of the first request. So only the second
+        // request, on the open connection, shows that the server does not reply. On a busy
+        // machine, this request may also be sent too late. Then the loop sends a further request.
         let provider = try #require(client.providers[request.provider])
         let pool = try provider.group(for: request).pool
         for _ in 0..<10 where !pool.isSilent(server.address) {

@@ -35,7 +35,7 @@ struct HTTPHandleTests {
 
     @Test(arguments: [
         ((16 << 10) + 1, false),
-        // The send buffer of HTTP/2 since libcurl 8.1: a header of 40 octets and 16 KiB.
+        // Since libcurl 8.1, the send buffer of HTTP/2 has 40 octets and 16 KiB.
         ((16 << 10) + 40, true),
         (100, true),
         (20_000, true),

@@ -136,7 +136,8 @@ struct HTTPTimeoutTests {
         #expect(try result?.get().status == 200)
     }
 
-    /// Two requests wait for the same handshake, which ends in the second half of their time.
+    /// Two requests wait for the same handshake, which ends in the second half of the requests'
+    /// time limit.
     @ServiceLoop
     @Test
     func `a connection with a slow handshake stays open for all requests that waited for it`()

@@ -503,8 +503,8 @@ struct LinkResolversTests {
         // through a VPN.
         #expect(bound(link("eth0", .resolved, takesAll: true)) == 0)
         #expect(bound(link("eth0", .resolved)) == 0)
-        // The route to the server does not use the interface of the VPN. Only a server from
-        // systemd-resolved is bound to the interface nevertheless.
+        // If the route to the server does not use the interface of the VPN, only a server from
+        // systemd-resolved is bound to the interface.
         #expect(bound(link("tun0", .resolvconf), isReached: false) == 0)
         #expect(bound(link("tun0", .resolved), isReached: false) == 5)
     }

@@ -110,7 +110,7 @@ struct LoopBudgetTests {
         meter.takeHandshake(isCharged: true)
         let charged = meter.budget.level
         #expect(charged >= .milliseconds(10))
-        // No handshake is left, so only the minimum is charged.
+        // The time of both handshakes has been taken, so only the minimum is charged.
         meter.takeHandshake(isCharged: true)
         #expect(meter.budget.level <= charged + .milliseconds(2))
     }

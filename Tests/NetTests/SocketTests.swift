@@ -369,7 +369,7 @@ struct StreamTests {
     @ServiceLoop
     @Test
     func `an IPv6 listener leaves the port free for IPv4`() async throws {
-        // Another program may have the IPv4 port, but not ten times.
+        // Another program may use the same port over IPv4, so the test tries up to ten ports.
         for _ in 0..<10 {
             let six = try StreamListener(binding: try loopback("[::]:0"))
             let port = try #require(six.localAddress?.port)

@@ -87,8 +87,8 @@ struct WatchedSocketsTests {
         try fixture.sockets.watch(descriptor, .writable)
         close(descriptor)
         fixture.sockets.forget(descriptor)
-        // The duplicate is writable, because it is unconnected. If the loop still watched the
-        // duplicate, epoll would report an event for a watch that no longer exists.
+        // The duplicate of the socket is unconnected, and so writable. If the loop still watched
+        // the duplicate, epoll would report an event of the ended watch.
         let witness = try other.open()
         try other.sockets.watch(witness, .writable)
         await other.event()

@@ -5,9 +5,10 @@ import Synchronization
 
 @testable import Net
 
-/// TLS server: its first connection answers two requests over HTTP/2, later ones use HTTP/1.1.
+/// TLS server that answers two requests over HTTP/2 on its first connection.
 ///
-/// The first header line of each HTTP/1.1 reply begins with a blank if the path is `/blank`.
+/// On later connections, the server uses HTTP/1.1. If the path is `/blank`, the first header line
+/// of an HTTP/1.1 reply begins with a blank.
 final class DowngradingServer: Sendable {
     let address: SocketAddress
 

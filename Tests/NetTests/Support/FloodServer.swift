@@ -19,7 +19,7 @@ final class FloodServer: Sendable {
 
         case helloRequests
 
-        /// PING frames without end, one after each message of the client; no reply (RFC 9113 §6.7).
+        /// A PING frame (RFC 9113 §6.7) after each message of the client, but never a reply.
         case pings
     }
 
@@ -89,8 +89,9 @@ final class FloodServer: Sendable {
         }
     }
 
-    /// Sends a PING after each message of the client: an acknowledgement of a PING or another
-    /// frame.
+    /// Sends a PING after each message of the client.
+    ///
+    /// The exchange does not end, because the client acknowledges each PING.
     private func sendPings(on tls: OpaquePointer) {
         let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
         guard SSL_write(tls, settings, 9) > 0 else { return }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 @testable import Net
 
-/// Deadline that a busy machine does not reach.
+/// Deadline in 5 min, which even a busy machine does not reach.
 var patience: Instant { Clock.now + .seconds(300) }
 
 extension HTTPReply {
