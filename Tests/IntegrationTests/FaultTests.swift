@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 struct FaultCase: Sendable, CustomTestStringConvertible {
-    /// Fault in the syntax of the emulator's option `--fault`.
+    /// Fault of the vendor server, as an argument of the emulator's option `--fault`.
     let fault: String
 
     enum Word: Sendable {

@@ -185,7 +185,7 @@ private final class ScriptedBus: Sendable {
     /// Ends the service, as a restart does.
     func stopService() throws { _ = try service.stop() }
 
-    /// Sets properties: `properties` has their count, then the name, type and value of each.
+    /// Sets properties, given as their number, then name, type and value of each property.
     func set(_ properties: [String], isNew: Bool = false) throws {
         let member = isNew ? "AddProperties" : "UpdateProperties"
         try call([member, "sa{sv}", scripted.interface] + properties)

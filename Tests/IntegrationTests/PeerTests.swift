@@ -186,9 +186,8 @@ private enum Difference: String {
     /// httpdnsd answers ANY with HINFO (RFC 8482 §4.2) and refuses the other types.
     case metaType
 
-    /// Classes other than IN, which httpdnsd refuses.
-    ///
-    /// Unbound answers version queries in class CH (RFC 4892 §3), and class ANY with records of IN.
+    /// Unbound answers queries of class CH for its version (RFC 4892 §3). To queries of class ANY,
+    /// Unbound replies with records of class IN.
     case otherClass
 
     /// An alias to itself, for which Unbound answers SERVFAIL.
@@ -196,7 +195,8 @@ private enum Difference: String {
 
     /// Query of type DNAME for a name below the owner of a DNAME record.
     ///
-    /// httpdnsd adds the SOA of the alias' denial (RFC 2308 §2.2), Unbound does not.
+    /// The reply contains an alias, and is a denial for the target of the alias. httpdnsd adds the
+    /// SOA record of this denial (RFC 2308 §2.2), Unbound does not.
     case renamed
 
     /// Answer that Unbound composes from cached records.

@@ -98,7 +98,7 @@ struct PrivacyTests {
         let first = try Self.places(of: token, in: daemon)
         try lookUp(20..<300)
         let second = try Self.places(of: token, in: daemon)
-        // Some copies are expected, in the HPACK table and in freed memory of Swift strings.
+        // Some copies of the token are expected in the HPACK table, and in freed memory of strings.
         #expect(first <= 40 && second <= first + 8, "\(first), then \(second)")
         try daemon.stop()
     }

@@ -107,8 +107,8 @@ struct UsageTests {
                 for _ in 0..<count { _ = try socket.receive() }
             }
         }
-        /// Repeats the call: a killed daemon may still lock the file, so that the counts are
-        /// unknown.
+        /// Returns the units of a daemon. Repeats the control call while the counts are unknown,
+        /// because a killed daemon may still lock the file.
         func units(_ index: Int, _ key: String) throws -> Int {
             let end = ContinuousClock.now + .seconds(5)
             while true {

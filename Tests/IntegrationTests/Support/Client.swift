@@ -2,9 +2,9 @@
 
 /// DNS client program.
 ///
-/// Each argument has two words: `both`, `ipv4`, `ipv6` or `texts` and a name, or `pointer` and an
-/// address. For each argument, the program prints a line: the addresses, the number of texts, the
-/// name, `no-data` or `no-name`.
+/// Each argument consists of a keyword and a name, or of `pointer` and an address. The keywords:
+/// `both` (A and AAAA), `ipv4`, `ipv6` and `texts` (TXT). For each argument, the program prints a
+/// line: the addresses, the number of texts, the name, `no-data` or `no-name`.
 struct Client: Sendable {
     let command: [String]
 

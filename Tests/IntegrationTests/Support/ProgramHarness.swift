@@ -28,10 +28,9 @@ final class ProgramHarness: Sendable {
     /// Routes example.com to the vendor.
     ///
     /// - Parameters:
-    ///   - firstFaults: faults of an additional first server.
-    ///   - route, vendor: further YAML. By default, the upstream does not answer in place of a slow
-    ///     vendor, because on a loaded machine the emulated vendor may need more than the default
-    ///     `fallback-after` of 400 ms.
+    ///   - firstFaults: faults of an additional first server of the vendor.
+    ///   - route, vendor: further YAML. The default `route` disables `fallback-after`, because the
+    ///     emulated vendor may need more than the daemon's default of 400 ms on a loaded machine.
     ///   - options: arguments of the emulator.
     init(
         _ channel: VendorText.Channel = .aes,

@@ -8,7 +8,7 @@ struct TLSVendor: Sendable, CustomTestStringConvertible {
     /// Names in the certificate: `DNS:…` or `IP:…`.
     let certificate: [String]
 
-    /// Name in `Host`, and in SNI unless it is an address.
+    /// Host name or address for `Host`; a host name is also sent as SNI.
     let host: String
 
     let channel: String
@@ -17,7 +17,7 @@ struct TLSVendor: Sendable, CustomTestStringConvertible {
 
     var settings: String
 
-    /// Contents of secret files; `{NAME}` in the YAML is the path.
+    /// Contents of secret files by name; `{NAME}` in the YAML is replaced by the path of the file.
     var secrets: [String: String] = [:]
 
     var testDescription: String { title }

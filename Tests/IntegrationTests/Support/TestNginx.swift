@@ -163,7 +163,7 @@ final class Authority: Sendable {
         )
     }
 
-    /// Issues a certificate; if expired, its validity ends when it begins (RFC 5280 §4.1.2.5).
+    /// Issues a certificate; with `isExpired`, a certificate that expires at the time of its issue.
     func issue(
         _ title: String,
         for names: [String],

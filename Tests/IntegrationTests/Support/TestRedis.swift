@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// Real Redis server that saves nothing, or Sentinel.
+/// Redis server that saves nothing to disk, or Redis Sentinel.
 final class TestRedis: Sendable {
     let port: UInt16
     let program: Child
@@ -158,7 +158,7 @@ extension TestDaemon {
         return Dictionary(uniqueKeysWithValues: fleet.keys.map { ($0, fleet[$0].int ?? -1) })
     }
 
-    /// Repeats a control call until its reply has the wanted form.
+    /// Repeats a control call until `isReached` accepts its reply.
     func wait(_ arguments: String..., until isReached: (JSON) throws -> Bool) throws {
         let end = Date(timeIntervalSinceNow: 20)
         while true {
