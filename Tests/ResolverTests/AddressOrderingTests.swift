@@ -132,7 +132,8 @@ struct AddressOrderingTests {
             _ = harness.begin(try Name("n\(number).example.com"))
         }
         await harness.world.advance(by: .seconds(10))
-        // The addresses of a name do not respond for 1 s; then the prober pauses for 0.2 s.
+        // Four names are probed at a time, with two addresses each. This takes 1.2 s: the addresses
+        // do not respond for 1 s, then the prober pauses for 0.2 s.
         #expect(harness.tried.count <= 10 * 8)
         #expect(!harness.tried.isEmpty)
         await harness.world.advance(by: .seconds(600))

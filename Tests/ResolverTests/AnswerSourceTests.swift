@@ -15,8 +15,8 @@ struct AnswerSourceTests {
         #expect(origins.isLearned(last) && origins.isUnprotected(last))
         #expect(origins.number("network/udp://192.0.2.1") == first)
         #expect(origins.number(labelled: origins.label(last)) == last)
-        // `numbers(named:)` always includes the shared number. Therefore, each change of the
-        // network removes the cached answers of all sources that share this number.
+        // `numbers(named:)` always contains the number that the further sources share. So each
+        // change of the network removes the cached answers of these sources.
         #expect(origins.numbers(named: []) == [last])
     }
 }

@@ -264,7 +264,7 @@ struct FailoverTests {
         #expect(sources.isEmpty)
         await harness.world.advance(by: .milliseconds(500))
         #expect(sources == ["alibaba/192.0.2.31:443"])
-        // The upstreams get no name, because the next vendor gets `four.example.com`, too.
+        // No upstream is queried: the resolver also sends `four.example.com` to the next vendor.
         #expect(!harness.asked.contains { $0.whom.hasPrefix("upstream") })
     }
 

@@ -107,7 +107,7 @@ struct FairTableTests {
 
         var count: Int { table.count }
 
-        /// Reports that a limit of the client that pays for the vendor call prevents this call.
+        /// Reports that the vendor call is impossible, because its paying client reached a limit.
         func refuse(_ key: String) {
             if let query = pending[key] { table.separate(query) }
         }
@@ -227,7 +227,7 @@ struct FairTableTests {
         #expect(questions.outcomes["a9"] == nil)
         #expect(questions.outcomes["a10"] == "refused")
         #expect(questions.isRepeated("a9") == false)
-        // The limit grows by the share of a client (3) per second.
+        // The limit of a client grows by 3 queries (`share`) per second.
         questions.end("b", "answer")
         questions.advance(by: .milliseconds(995))
         for number in 11...13 { questions.ask("a\(number)", by: 1) }
@@ -667,7 +667,7 @@ private final class DroppingUpstream: Forwarding {
     let name = "upstream"
     let url = "scripted"
 
-    /// True, because a sample that a protected server has lost is not sent again.
+    /// True, so that a lost sample is not sent again as a second datagram.
     let isProtected = true
 
     let timeout: Duration = .seconds(1)

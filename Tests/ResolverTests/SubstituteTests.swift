@@ -32,9 +32,9 @@ struct SubstituteTests {
         #expect(harness.cache.lastResort(for: question, variant: .any, now: now) == nil)
     }
 
-    /// Lets 80 other clients query one name each, more than the first vendor can answer in time.
+    /// Lets 80 other clients query one name each.
     ///
-    /// The first vendor answers each call after `latency`.
+    /// The first vendor answers each call after `latency`, so it cannot answer all calls in time.
     private func crowd(
         _ harness: ResolverHarness,
         isProven: Bool,
