@@ -69,7 +69,7 @@ struct LossSamplesTests {
         var sent: [Instant] = []
         one.ownScript = { [harness] in
             sent.append(harness.world.now)
-            // The second datagram is sent one second after the first.
+            // A lost sample is sent again as a second datagram, one second after the first.
             let earlier = sent.contains { harness.world.now - $0 == .seconds(1) }
             let isLost = sent.count % 3 == 0 || earlier && lostInRow == 2
             return isLost ? .silence : .answer(5)
@@ -89,7 +89,7 @@ struct LossSamplesTests {
         await load(group) { one.own = $0 % 3 == 0 ? .answer(5) : .fail(.broken("closed")) }
         #expect(group.dropsQueries(now: harness.world.now))
         #expect(!group.health.health(of: one).isDown)
-        // After a closed connection, the next sample follows after 250 ms.
+        // If a connection was closed, the next sample follows 250 ms later.
         #expect(harness.checked.count < 50)
     }
 
@@ -107,8 +107,8 @@ struct LossSamplesTests {
     @Test
     @ServiceLoop
     func `unanswered names of clients do not show that an upstream drops queries`() async {
-        // In the second script, every third attempt gets its reply after 2 s, at its timeout. At
-        // this time, the two attempts before it have ended without a reply.
+        // In the second script, every third attempt gets a reply after 2 s, which is its timeout.
+        // By then, the two previous attempts have ended without a reply.
         let scripts: [(Int) -> ScriptedUpstream.Step] = [
             { _ in .silence },
             { $0 % 3 == 2 ? .answer(2_000) : .silence },

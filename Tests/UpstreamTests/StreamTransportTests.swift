@@ -411,7 +411,7 @@ struct StreamTransportTests {
             #expect(await ask(upstream, ["www.example.com"]) == [.success("www.example.com")])
         }
         #expect(server.connections == most)
-        // A network change repeats the queries of all connections.
+        // After a network change, the daemon repeats the queries of all connections.
         upstream.networkChanged()
         for query in dead { #expect(await query.value == [.success("dead.example.com")]) }
     }
@@ -539,8 +539,7 @@ struct StreamTransportTests {
         while server.connections == 0 { await Task.yield() }
         withdrawn.withdraw()
         #expect(await waiting.value == [.failure(.withdrawn)])
-        // The first connection came from `withdrawn`. The script of the server answers only on the
-        // connections after the first one.
+        // The server answers on all connections except the first one, which `withdrawn` opened.
         #expect(await ask(upstream(server), ["www.example.com"]) == [.success("www.example.com")])
         #expect(server.connections == 2)
     }

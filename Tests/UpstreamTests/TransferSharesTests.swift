@@ -483,7 +483,7 @@ extension TransferSharesTests {
         func reset() {}
     }
 
-    /// Upstream over HTTPS that answers names after 20 ms, but never names that begin with `dead`.
+    /// Upstream over HTTPS that answers after 20 ms, except names that begin with `dead`.
     @ServiceLoop
     private final class Upstreams {
         let world = Simulation()

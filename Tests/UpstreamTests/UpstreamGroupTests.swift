@@ -707,8 +707,8 @@ struct UpstreamGroupTests {
     func `a protected upstream that answers other queries is not replaced after an HTTP error`()
         async throws
     {
-        // nginx limits the rate with 503. If one client exceeds the rate, the names of other
-        // clients must not be sent in the clear.
+        // If a client exceeds its rate limit, nginx replies with status 503. Even then, the names
+        // of other clients must not be sent in the clear.
         var isLimited = false
         let doh = ScriptedUpstream("doh", in: harness, isProtected: true) { _ in
             isLimited ? .fail(.httpStatus(503), 5) : .answer(5)
@@ -739,7 +739,7 @@ struct UpstreamGroupTests {
             await harness.advance(by: .seconds(1))
         }
         doh.script = { _ in .silence }
-        // So far, the server counted only as rate-limited, so the first name waits for a probe.
+        // The server was rate-limited so far, but not down, so the first query waits for a probe.
         #expect(try await harness.ask(group) == .failure(.timedOut))
         #expect(try await harness.ask(group) == .success("isp"))
     }

@@ -94,13 +94,13 @@ final class ScriptedUpstream: Forwarding {
     /// Reaction to a query, by the index of the query.
     var script: (Int) -> Step
 
-    /// Reaction to probes; if nil, the reaction to the next query.
+    /// Reaction to probes; if nil, `script` also applies to probes.
     var own: Step?
 
     /// Function that returns the reaction to each probe; if set, replaces `own`.
     var ownScript: (() -> Step)?
 
-    /// Reaction to the second question of a probe; if nil, the reaction to the first.
+    /// Reaction to the second question of a probe; if nil, the same as to the first question.
     var other: Step?
 
     /// Maximum number of equal replies to probes in a second; all error replies count as equal.
