@@ -19,7 +19,7 @@ struct RecentQueriesTests {
         var records = 0
         for _ in 0..<5 { records += 16 * RecentQueries.capacity(for: 16, besides: records) }
         #expect(records <= RecentQueries.mostRecords)
-        // No free records remain, so each further ring gets the minimum.
+        // All records are in use, so each further ring gets the minimum number of records.
         #expect(RecentQueries.capacity(for: 16, besides: records) == 64)
     }
 }

@@ -85,7 +85,7 @@ package enum Samples {
         return status
     }
 
-    /// Status of an upstream with three servers: one up, one backed off, and one in a loop.
+    /// Status of an upstream with three servers: one up, one backed off, one in a forwarding loop.
     package static var dot: UpstreamStatus {
         let url = "tls://dns.example"
         var dot = UpstreamStatus(name: "dot", url: url, protected: true, state: .degraded)

@@ -484,7 +484,7 @@ struct SetupPlanTests {
         )
         #expect(plan.commands == [["systemctl", "daemon-reload"], ["sh", "-c", record]])
         #expect(plan.undo?.last == ["/sbin/resolvconf", "-d", "lo.httpdnsd"])
-        // Without systemd, no unit could add the record at each start, so setup uses `head`.
+        // Without systemd, no unit can add resolvconf's record at each start, so setup uses `head`.
         let other = SetupPlan(for: MachineSample.all[6].facts, servers: Self.servers)
         #expect(other.changes.map(\.path) == [saved, ResolverFacts.Paths.resolvconfHead])
     }
@@ -671,8 +671,8 @@ struct SetupPlanTests {
         try root.write("nameserver 192.0.2.1\n", to: "/etc/resolv.conf")
         try root.write("", to: file)
         try root.write("", to: "/sbin/resolvconf")
-        // This record of setup has only a loopback address, which is no server of the network. So
-        // setup still saves the servers of resolv.conf.
+        // This resolvconf record of setup has only a loopback address, which is no server of the
+        // network. So setup still saves the servers of resolv.conf.
         try root.write("nameserver 127.0.0.1\n", to: "/run/resolvconf/interface/lo.httpdnsd")
         let plan = try root.plan()
         #expect(plan.owner == owner)
@@ -731,7 +731,7 @@ struct SetupPlanTests {
         }
         #expect(obstacle("active", "disabled")?.yieldsToForce == true)
         #expect(obstacle("active", "enabled") == nil)
-        // If the unit does not run, the daemon runs without systemd, for example in a container.
+        // If the unit is inactive, the daemon runs without systemd, for example in a container.
         #expect(obstacle("inactive", "disabled") == nil)
         #expect(obstacle("inactive", "") == nil)
         #expect(SetupServers.obstacle(at: nil, hasSocket: false) == nil)
