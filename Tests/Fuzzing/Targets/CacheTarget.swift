@@ -76,7 +76,7 @@ private struct CacheOracle {
             ),
             now: origin
         )
-        // The cache has its minimum size, and stores no answer larger than half of its size.
+        // The cache has the minimum size, and stores no answer larger than half of this size.
         guard cache.numbers.insertions > 0 else { return }
         let octets = query.encoded()
         let facts = try QueryFacts(checking: octets.rawSpan)
