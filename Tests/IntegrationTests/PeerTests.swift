@@ -186,6 +186,8 @@ private enum Difference: String {
     /// httpdnsd answers ANY with HINFO (RFC 8482 §4.2) and refuses the other types.
     case metaType
 
+    /// Classes other than IN, which httpdnsd refuses.
+    ///
     /// Unbound answers queries of class CH for its version (RFC 4892 §3). To queries of class ANY,
     /// Unbound replies with records of class IN.
     case otherClass

@@ -163,7 +163,7 @@ final class Authority: Sendable {
         )
     }
 
-    /// Issues a certificate; with `isExpired`, a certificate that expires at the time of its issue.
+    /// Issues a certificate; with `isExpired`, its validity ends at its issue (RFC 5280 §4.1.2.5).
     func issue(
         _ title: String,
         for names: [String],
