@@ -107,7 +107,7 @@ struct FairTableTests {
 
         var count: Int { table.count }
 
-        /// Reports that the vendor call is impossible, because its paying client reached a limit.
+        /// Reports that the client that pays for the vendor call has reached a limit.
         func refuse(_ key: String) {
             if let query = pending[key] { table.separate(query) }
         }

@@ -118,8 +118,8 @@ struct NetworkPlanTests {
             let outcome = plan.use([ether, vpn], now: Self.start + .milliseconds(change))
             let held = plan.routes.filter { $0.heldUntil != nil }
             #expect(held.count == min(600 * change, ResolverLimits.heldDomains))
-            // Domains whose hold has ended because of the limit: other servers get their names
-            // again.
+            // Domains whose hold has ended because of the limit. Other servers get the queries
+            // for these domains.
             let ended = outcome.domains.filter {
                 $0 != Self.corp && !$0.text.hasPrefix("n\(change)-")
             }
