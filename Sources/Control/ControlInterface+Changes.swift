@@ -86,10 +86,10 @@ extension ControlInterface {
         method LogLevel(level: ?string) -> (level: string)
 
         # Sends all names to the DNS servers of the network, so that the login page of a captive
-        # portal opens. Exceptions: hosts, special names, routing domains of links, and routes
-        # with `fallback: none`. Ends after `for-seconds` (1 to 1800, default 180), or immediately
-        # with `off`. Returns Failed if the network offers no DNS server, or with `portal: off`. A
-        # changing call.
+        # portal opens. Exceptions: names in `hosts`, special names, names in routing domains of
+        # links, and names of routes with `fallback: none`. Ends after `for-seconds` (1 to 1800,
+        # default 180), or immediately with `off`. Returns Failed if the network offers no DNS
+        # server, or with `portal: off`. A changing call.
         # + for-seconds: ?int                  in the request
         method Portal(off: ?bool) -> (active: bool, seconds: ?int, servers: []string)
         """

@@ -159,7 +159,7 @@ struct SettingsManualTests {
         }
     }
 
-    @Test("printed settings are read as equal settings")
+    @Test("settings that are printed and read again are unchanged")
     func roundTrip() throws {
         let folder = try TemporaryFolder()
         let hex = try folder.write("00112233445566778899aabbccddeeff", to: "hex")

@@ -225,7 +225,7 @@ struct DamagedSnapshotTests {
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func `any forged entry is refused or answered unchanged`(
+    func `a forged entry is rejected, or leaves a cache without faults`(
         _ seed: UInt64
     ) throws {
         var random = Seeded(seed: seed)

@@ -231,7 +231,7 @@ struct BatchQueueTests {
         #expect(names(queue.nextBatch(shares, most: 1)) == ["a"])
     }
 
-    @Test("large replies limit at most 256 clients at the same time, each for at most 1 min")
+    @Test("large replies limit at most 256 clients to one call in flight each, for up to 1 min")
     func manyLargeReplies() {
         var shares = CallShares(of: 4)
         let start = Instant(nanoseconds: 0)

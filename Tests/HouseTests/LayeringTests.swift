@@ -93,7 +93,7 @@ struct LayeringTests {
         }
     }
 
-    @Test("a module has only allowed imports", arguments: house)
+    @Test("a module imports only modules that the table of modules permits", arguments: house)
     private func imports(_ room: Room) throws {
         for file in Repository.sources where file.room == room.name {
             for module in try Self.imports(of: file) {

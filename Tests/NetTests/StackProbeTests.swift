@@ -35,7 +35,7 @@ struct StackProbeTests {
     }
 
     @Test(
-        "a family with a route works if one of two servers can be reached",
+        "an address family works if one of its first two servers can be reached",
         arguments: [
             ([v4[0], v6[0]], NetworkStack.dual), ([v4[1], v6[1]], .dual), ([v4[0]], .v4),
             ([v6[1]], .v6),

@@ -603,7 +603,7 @@ extension TransferSharesTests {
 
     @Test(arguments: [1, 10, 100, 300])
     @ServiceLoop
-    func `names that the server does not answer open no connections`(rate: Int) async throws {
+    func `queries for dead names cause no new connections`(rate: Int) async throws {
         let upstreams = try Upstreams()
         for number in 0..<(rate * 10) {
             try upstreams.ask("dead", number, for: Self.client(1))

@@ -732,7 +732,8 @@ struct AttemptPlanTests {
         }
         #expect(standing.order.sorted() == askable)
         let fit = askable.filter { entries[$0].health.isFit }
-        // Healthy servers come first; the sequence of protected and plain servers is unchanged.
+        // Healthy servers come first. Two healthy servers change places only if both are protected,
+        // or both are unprotected.
         #expect(
             standing.order.prefix(fit.count).map { entries[$0].isProtected }
                 == fit.map { entries[$0].isProtected }

@@ -15,10 +15,13 @@ extension MetricsReport {
                 fleet.members ?? 0
             ),
             ("fleet_led", .counter, "Vendor calls that this machine made for the fleet", stats.led),
-            ("fleet_waited", .counter, "Waits for the call of another machine", stats.waited),
+            (
+                "fleet_waited", .counter,
+                "Lookups that waited for the vendor call of another machine", stats.waited
+            ),
             (
                 "fleet_waited_in_vain", .counter,
-                "Waits for the call of another machine that ended without an answer",
+                "Lookups that waited for another machine, but did not get its answer in time",
                 stats.waitedInVain
             ),
             ("fleet_published", .counter, "Answers shared by this machine", stats.published),

@@ -66,7 +66,8 @@ package struct SettingsEnvironment: Sendable {
 
     /// Returns false if the system refuses the address space for a cache of this size in octets.
     ///
-    /// At the start of the daemon, always returns true, because the daemon then creates the cache.
+    /// At the start of the daemon, always returns true: the daemon creates the cache after the
+    /// checks of the settings, and ends with an error if the system refuses the address space.
     package var mayCreateCache: @Sendable (Int) -> Bool = { _ in true }
 
     /// Returns the memory limit of the service in octets; nil for none.

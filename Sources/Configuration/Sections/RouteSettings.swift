@@ -94,9 +94,9 @@ extension RouteSettings: SettingsEntry {
         ) {
             """
             Names that the route covers. `example.com` includes all names below it, \
-            "=only.this.example" is only this name, "*.below.example" is all names below \
-            below.example, but not below.example itself, and `.` is every name. The route with the \
-            most specific match is used.
+            "=only.this.example" is only this name, "*.below.example" is all subdomains of the \
+            domain below.example, but not this domain itself, and `.` is every name. The route \
+            with the most specific match is used.
             """
         },
         .option(

@@ -263,7 +263,7 @@ extension [UInt8] {
         _ body: (inout MutableRawSpan) -> Result
     ) -> Result {
         var span = mutableSpan
-        // SAFETY: any octets may be read and written as octets.
+        // SAFETY: each value of an octet is valid, so `body` can write any values.
         var raw = unsafe span.mutableBytes
         var part = raw._mutatingExtracting(start..<raw.byteCount)
         return body(&part)

@@ -8,9 +8,9 @@ package import Net
 /// new client can connect. At the limit of sessions, any client can lose a session if no client has
 /// more than ``TCPLimits/connectionsWithoutRank`` sessions.
 ///
-/// All clients that `allow` excludes share ``TCPLimits/excludedConnections`` sessions. The table
-/// closes these sessions first. If the table is full of sessions of other clients, a new session of
-/// an excluded client is closed.
+/// All clients outside `allow` together have at most ``TCPLimits/excludedConnections`` sessions.
+/// The table closes these sessions first. If the table is full of sessions of other clients, a new
+/// session of a client outside `allow` is closed.
 @ServiceLoop
 package final class TCPSessionTable {
     private var sessions: [ObjectIdentifier: TCPSession] = [:]

@@ -240,7 +240,7 @@ package final class FileWatch {
     }
 
     private func take() -> [UInt8] {
-        // SAFETY: read writes at most the size of the buffer.
+        // SAFETY: read(2) stores at most `buffer.count` octets in `buffer`.
         unsafe [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
             count = unsafe max(0, Glibc.read(raw, buffer.baseAddress, buffer.count))
         }

@@ -216,7 +216,7 @@ package struct PrivateFileReader: ~Copyable {
     package func read(_ count: Int, at offset: Int) throws(FileFault) -> [UInt8] {
         var octets = [UInt8](repeating: 0, count: count)
         while true {
-            // SAFETY: pread writes at most `count` octets, the size of the array.
+            // SAFETY: pread(2) stores at most `count` octets, the size of the array.
             let got = unsafe pread(file.raw, &octets, count, offset)
             if got < 0, errno == EINTR { continue }
             guard got >= 0 else { throw .last("read", path) }

@@ -47,7 +47,7 @@ package struct RegularFile: ~Copyable {
         var chunk = [UInt8](repeating: 0, count: 16_384)
         defer { chunk.wipe() }
         while true {
-            // SAFETY: read writes at most as many octets as `chunk` has.
+            // SAFETY: read(2) stores at most `chunk.count` octets in `chunk`.
             let count = unsafe Glibc.read(descriptor, &chunk, chunk.count)
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw .system(errno) }

@@ -92,7 +92,8 @@ package struct ResolverFiles: Sendable {
 
     /// Returns the text of a regular file.
     static func read(_ path: String) throws(FileFault) -> String {
-        // SAFETY: the path lives during the call, and read writes at most the octets of the array.
+        // SAFETY: the path lives during open(2); read(2) stores at most `largest` octets, the size
+        // of the array.
         let raw = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard raw >= 0 else { throw .last("open", path) }
         let file = OwnedDescriptor(taking: raw)

@@ -47,8 +47,8 @@ package final class FleetExchange {
             let exit = group.map({ "group \($0)" }) ?? vendor.exit.map({ "\($0)" })
         else { return nil }
         var facts = [view, match.route.options.parameters?.text ?? "", exit]
-        // The minimum TTL is part of the view, because a machine that shares an answer has already
-        // applied its own minimum TTL.
+        // A machine applies its own minimum TTL before it shares an answer. So machines with
+        // different minimum TTLs must not share answers, and need different views.
         let minimum = policy.of(match).positive.lowerBound
         if minimum > 0 { facts.append("minimum-ttl \(minimum)") }
         return facts.joined(separator: "\n")

@@ -56,7 +56,9 @@ package final class HealthTable {
     /// True if `paused` is not empty; needs no run-time exclusivity check, unlike `paused.isEmpty`.
     private var hasPaused = false
 
-    /// Servers with a loop probe in flight; the key is the first label of the probe's name.
+    /// Servers with a query in flight that detects a forwarding loop (*loop probe*).
+    ///
+    /// The key is the first label of the queried name.
     private var probes: [[UInt8]: any Forwarding] = [:]
     var random = SystemRandomNumberGenerator()
 

@@ -23,7 +23,7 @@ struct TencentOptions: ParsableArguments {
 
     @Option(
         help: .init(
-            "HTTP status of the reply to a wrong account; with 200, the reply has no content.",
+            "HTTP status of the reply to a wrong account; this reply has no content.",
             valueName: "code"
         )
     )

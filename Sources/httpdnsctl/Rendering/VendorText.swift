@@ -21,7 +21,9 @@ enum VendorText {
             // unknown.
             case .within:
                 budget.beyond == 0
-                    ? "" : "; earlier, \(calls(budget.beyond)) not made or over the budget"
+                    ? ""
+                    : "; calls that were not made or exceeded the budget so far:"
+                        + " \(Units.count(budget.beyond))"
             case .spent: ", \(calls(budget.beyond)) not made"
             case .exceeded: ", \(calls(budget.beyond)) over the budget"
             }

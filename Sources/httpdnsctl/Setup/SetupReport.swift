@@ -9,7 +9,9 @@ struct SetupReport: Encodable {
     var notes: [String] = []
     var obstacles: [SetupPlan.Obstacle] = []
 
-    /// Argument of `httpdnsctl setup` that makes the changes; the JSON text does not contain it.
+    /// Argument with which `httpdnsctl setup` makes the changes: `apply` or `revert`.
+    ///
+    /// The JSON text does not contain this argument.
     private var action = "apply"
 
     private enum CodingKeys: CodingKey {
