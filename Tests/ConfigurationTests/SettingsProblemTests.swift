@@ -207,6 +207,11 @@ struct SettingsProblemTests {
             "f:9:19: `[fe80::1]:9353` link-local"
         ),
         BadText(
+            "a server at a link-local address without an interface",
+            "upstreams: [{name: isp, url: \"udp://[fe80::1]\"}]",
+            "f:1:30: `[fe80::1]:53` link-local `[fe80::1%eth0]:53`"
+        ),
+        BadText(
             "addresses that overlap",
             isp + "listen: [\"0.0.0.0:5301\", \"127.0.0.1:5301\", \"127.0.0.1:5302\", "
                 + "\"[::]:5302\"]\nallow: [127.0.0.0/8, \"::1\"]\n"

@@ -96,6 +96,26 @@ struct HTTPSTransportTests {
 
     @Test
     @ServiceLoop
+    func `each server of an upstream has its own connections and its own limit of CPU time`()
+        async throws
+    {
+        let http = ScriptedTransport { _, request in Self.answer(request) }
+        var providers: Set<String> = []
+        for text in ["192.0.2.53:443", "192.0.2.54:443", "192.0.2.53:443"] {
+            let transport = HTTPSTransport(
+                to: "https://dns.example/dns-query",
+                at: try #require(SocketAddress(text)),
+                certificateFile: nil,
+                over: http
+            )
+            transport.carry(Attempt(.probe, deadline: Clock.now + .seconds(1), Completion { _ in }))
+            providers.insert(try #require(http.sent.last).provider)
+        }
+        #expect(providers.count == 2)
+    }
+
+    @Test
+    @ServiceLoop
     func `a query is a padded POST with ID 0 and the daemon's OPT record`()
         async throws
     {

@@ -74,6 +74,16 @@ extension SocketAddress {
         guard !ip.isMulticast, ip != .broadcast else {
             throw Mismatch(message: "`\(ip)` is a multicast or broadcast address")
         }
+        try checkInterface()
+    }
+
+    /// Throws if a link-local address has no interface, so that no socket can use the address.
+    private func checkInterface() throws(Mismatch) {
+        guard case .v6(let ip) = ip, ip.isLinkLocal, scope == 0 else { return }
+        throw Mismatch(
+            message: "`\(self)` is a link-local address without an interface",
+            hint: "add the interface, such as `[\(ip)%eth0]:\(port)`"
+        )
     }
 
     /// Reads an address to listen on; throws if a socket cannot be bound to the address.
@@ -86,13 +96,8 @@ extension SocketAddress {
                     hint: "did you mean `\(mapped):\(address.port)`?"
                 )
             }
-            guard !ip.isLinkLocal || address.scope != 0 else {
-                throw Mismatch(
-                    message: "`\(address)` is a link-local address without an interface",
-                    hint: "add the interface, such as `[\(ip)%eth0]:\(address.port)`"
-                )
-            }
         }
+        try address.checkInterface()
         guard !address.ip.isMulticast, address.ip != .broadcast else {
             throw Mismatch(message: "`\(address.ip)` is a multicast or broadcast address")
         }

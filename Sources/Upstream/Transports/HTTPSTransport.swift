@@ -45,7 +45,9 @@ package final class HTTPSTransport: UpstreamTransport {
         clocks: Clocks = .system
     ) {
         var template = HTTPRequest(url: url, server: server)
-        template.provider = url
+        // Each server has its own limit of CPU time, so that a server that sends endless frames does
+        // not prevent queries to the other servers of the upstream.
+        template.provider = "\(url) \(server)"
         template.headers = Self.headers
         template.certificateFile = certificateFile
         template.keepsSilentConnection = true
