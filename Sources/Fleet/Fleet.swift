@@ -210,7 +210,9 @@ package final class Fleet {
         take(.callEnded(hasValue: lookUp.value != nil), lookUp)
     }
 
-    /// Shares the answer of a vendor call for which this host got no ticket.
+    /// Shares the answer of a vendor call without a ``Ticket``.
+    ///
+    /// For example, the Redis server was not reachable before the call, but is reachable now.
     package func publish(_ question: Question, _ value: FleetValue) {
         guard link.isUsable, let value = stamped(value, at: now) else { return }
         let key = FleetKey(question.name, question.families, view: question.view, seal)

@@ -115,7 +115,7 @@ struct LookingTests {
         #expect(sweep.count == 0)
     }
 
-    @Test("a listing has each entry once, and does not count hits")
+    @Test("a listing contains each entry once, and does not count as a hit of an entry")
     func walking() throws {
         let cache = try cache(1_000)
         var walk = CacheWalk(cache)

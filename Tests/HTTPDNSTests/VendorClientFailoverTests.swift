@@ -178,7 +178,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.switches == 1)
     }
 
-    @Test("a slow server is called first again after it has answered")
+    @Test("a slow server becomes the current server again after it has answered")
     @ServiceLoop
     func slowToSeveral() async throws {
         world.script = {

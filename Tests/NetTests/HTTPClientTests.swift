@@ -699,9 +699,9 @@ struct HTTPClientTests {
         let first = await failure(of: request, deadline: Clock.now + .milliseconds(500))
         #expect(first == .timedOut(reused: false))
         #expect(server.octetsSent > 0)
-        // The handshake may have ended late in the time of the first request. So only the second
-        // request, on the open connection, shows that the server does not reply. On a busy
-        // machine, this request may also be sent too late. Then the loop sends a further request.
+        // Only a request sent in the first half of its 500 ms can show a silent connection. The
+        // first request may have waited longer for the handshake, so the loop sends a second
+        // request. If a busy machine sends this request too late, the loop sends a further request.
         let provider = try #require(client.providers[request.provider])
         let pool = try provider.group(for: request).pool
         for _ in 0..<10 where !pool.isSilent(server.address) {

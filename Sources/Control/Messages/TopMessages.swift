@@ -54,7 +54,7 @@ package struct TopRequest: CallParameters, Equatable {
 package struct TopReply<Entry: Codable & Sendable & Equatable>: Codable, Sendable, Equatable {
     package var kind: String
 
-    /// Seconds for which the list counts.
+    /// Length, in seconds, of the period that the list covers.
     ///
     /// For `cost`: since the reset of the counters. For other lists: since the oldest recorded
     /// query.

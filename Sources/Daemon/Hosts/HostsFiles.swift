@@ -80,7 +80,7 @@ final class HostsFiles {
         alarm?.set(nil)
     }
 
-    /// Result of reading the hosts files of other settings.
+    /// Result of reading the hosts files of new settings, before a reload applies these settings.
     struct Check {
         /// Reason why a reload cannot change to these settings; nil for none.
         var fault: String?

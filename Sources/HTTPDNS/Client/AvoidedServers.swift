@@ -2,7 +2,9 @@
 internal import DNSWire
 internal import Net
 
-/// Servers that miss the names of a client, and therefore do not get the client's calls first.
+/// Servers that a client avoids, because they did not answer the client's calls in time.
+///
+/// The client's calls then go to another server first.
 ///
 /// A server can answer health probes, but not the names of a client, for example because the server
 /// stops replying on used connections. Health probes do not detect such a server, and each name

@@ -41,7 +41,7 @@ package struct Budget {
     /// Stored counts at the latest access, including the reservation; nil if unknown.
     private var record: UsageRecord?
 
-    /// Charges in the second `second` (Unix time), and charges in the previous second.
+    /// Charges at the Unix time `second`, and charges one second earlier.
     private var charged = UsageAmount.none
     private var chargedBefore = UsageAmount.none
     private var second: Int64 = .min

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CCurl
 
-/// Socket events and timeout that libcurl's callbacks ask for.
+/// Changes of socket events and of the timeout that libcurl requests through its callbacks.
 ///
 /// ``ConnectionPool`` applies these changes after each call of libcurl. Often, a change in a call
 /// reverts an earlier change of the same call, so that no system call is needed.

@@ -119,7 +119,7 @@ extension HealthTable {
         server.ask(Attempt(query, deadline: end, completion))
     }
 
-    /// Counts the result of a sample; sends the sample to a plain server again after a timeout.
+    /// Counts the result of a sample; repeats the sample once if a plain server does not reply.
     private func sampled(
         _ attempt: Attempt,
         by server: any Forwarding,

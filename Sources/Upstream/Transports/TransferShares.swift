@@ -229,7 +229,8 @@ final class UpstreamTransfers {
             && (client.isVerified || unverified < share / 4)
     }
 
-    /// Returns the transfer to replace if only the limit of the upstream is reached.
+    /// Returns the transfer that a new transfer replaces if the upstream has reached its limit, but
+    /// the client has not.
     private func replaceable(_ share: Int) -> Transfer? {
         // Clients without a proven address are counted together, because one host can forge many
         // addresses.
