@@ -211,9 +211,9 @@ struct FleetValueTests {
         #expect(try accepts([0, -59, -30, -59]))
         #expect(try !accepts([0, -59, -118]))
         #expect(try !accepts([0, -30, -61]))
-        // A step back of more than 60 s is accepted only if two conditions are true: the step makes
-        // the Redis clock closer to the clock of this machine, and then the Redis clock is at most
-        // 60 s behind.
+        // After a step back of more than 60 s, the new time of the Redis clock is accepted only if
+        // two conditions are true: the new time is closer to this machine's clock than the old time
+        // was, and it is at most 60 s behind this machine's clock.
         #expect(try accepts([3_600, 10, 0, -50]))
         #expect(try !accepts([3_600, -61]))
         // Steps forward do not permit more steps back.

@@ -217,7 +217,7 @@ struct VendorSaturationTests {
         #expect(requests == 1)
     }
 
-    @Test("a name that waits until the end of another call fails at its own deadline")
+    @Test("a name fails at its own deadline, even while it waits for the end of another call")
     @ServiceLoop
     func heldName() async throws {
         limit(1, Self.refused)

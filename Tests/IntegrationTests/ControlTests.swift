@@ -75,7 +75,7 @@ struct ControlTests {
         #expect(end.errors.contains("cannot open the control socket \(daemon.socket): "))
     }
 
-    @Test("a daemon whose control socket is in use starts, answers, and opens the socket later")
+    @Test("if the control socket is in use, the daemon answers queries, and opens the socket later")
     func takenSocket() throws {
         let first = try TestDaemon(unusedUpstream)
         let second = try TestDaemon(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Net
 
-/// For libcurl before 8.1.0, see ``LibraryVersion/hasStaleHeaders``.
+/// Includes a test for a bug of libcurl before 8.1.0; see ``LibraryVersion/hasStaleHeaders``.
 @Suite("libcurl handles that are used again", .timeLimit(.minutes(15)))
 struct HTTPHandleTests {
     private func request(_ path: String, to server: DowngradingServer) -> HTTPRequest {

@@ -121,9 +121,9 @@ extension VendorClient {
     /// If this vendor is protected and the fallback is not, the fallback would send the name in
     /// plain text. Therefore, the name waits longer:
     ///
-    /// - If the call needs a new connection, `delay` begins when the connection is open. The wait
-    ///   for the connection ends `delay` plus ``ClientLimits/handshakePatience`` after the start of
-    ///   the call.
+    /// - If the call needs a new connection, `delay` begins when the connection is open. The name
+    ///   waits for the connection for at most `delay` plus ``ClientLimits/handshakePatience``,
+    ///   counted from the start of the call.
     /// - A queued name waits until its deadline, or until a health probe has failed.
     ///
     /// - Parameter isProtected: true if the next vendor or the upstreams are encrypted.

@@ -15,9 +15,9 @@ final class PendingQuery: CancellationSignal, FairEntry {
     /// Hash of the question in the cache; 0 if the query is not in a ``PendingTable``.
     let hash: UInt64
 
-    /// Value of ``payer``, after a limit of the payer has prevented a vendor call; otherwise nil.
+    /// The client ``payer``, if a limit of this client has prevented a vendor call; otherwise nil.
     ///
-    /// If not nil, only queries of the payer can join this query.
+    /// If not nil, only queries of this client can join this query.
     var refused: ClientNetwork?
 
     /// Next query in the same list of ``PendingTable``.

@@ -5,9 +5,10 @@ package import Net
 
 /// Clients that wait while the daemon loads the snapshot into the cache.
 ///
-/// When the snapshot's answer is loaded, the client gets a fresh answer immediately, and a stale
-/// answer after the serve-stale delay. If the resolution fails and the snapshot has no answer, the
-/// client gets the failure at the end of the load, or at its deadline if the deadline is earlier.
+/// If the loaded answer is fresh, the client gets this answer immediately. If the loaded answer is
+/// stale, the client gets this answer after the serve-stale delay, or earlier if the resolution
+/// fails. If the resolution fails and the snapshot has no answer, the client gets the failure at
+/// the end of the load, or at its deadline if the deadline is earlier.
 /// ``ResolverLimits/waiting`` limits these clients separately, because they wait longer than
 /// clients in ``SingleFlight``.
 @ServiceLoop

@@ -236,10 +236,10 @@ package final class VendorStage {
         knownNames.removeAll()
     }
 
-    /// Notes in an upstream's answer that the upstream is the fallback of a vendor without an
-    /// address.
+    /// Marks an upstream's answer as the answer of a vendor's fallback.
     ///
-    /// Cache hits on this answer then count as avoided calls to the vendor.
+    /// The vendor has replied without an address. Cache hits on the marked answer count as avoided
+    /// calls to this vendor.
     func note(_ resolution: inout Resolution, after empty: Provenance) {
         guard let vendor = origins.vendor(empty.origin) else { return }
         resolution.provenance.origin = origins.number(

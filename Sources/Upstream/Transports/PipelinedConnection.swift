@@ -323,8 +323,8 @@ extension PipelinedConnection {
         }
         guard !octets.isEmpty else { throw UpstreamError(.closed) }
         let now = clocks.now()
-        // The greeting is sent as soon as the connection is established, so the time until the
-        // first data is a reply time.
+        // The greeting (the first query) is sent as soon as the connection is established. So the
+        // time from this moment to the first data is the reply time of the greeting.
         if !wasServed, let lastReceived { shortest = now - lastReceived }
         lastReceived = now
         noteServed()

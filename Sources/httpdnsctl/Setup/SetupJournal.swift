@@ -96,7 +96,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
     /// ``read(from:ignoringDamage:)`` accepts twice this size, so that a later setup can add files.
     private static let maximumOctets = FileTree.maximumOctets / 2
 
-    /// - Throws: if the journal is larger than `maximumOctets`, which includes the JSON escapes.
+    /// - Throws: if the journal, encoded as JSON, is larger than `maximumOctets`.
     func checkSize() throws(Failure) {
         guard try encoded().count > Self.maximumOctets else { return }
         let largest = entries.max { $0.before.octets.count < $1.before.octets.count }
