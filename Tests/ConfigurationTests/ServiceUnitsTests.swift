@@ -179,6 +179,24 @@ struct ServiceUnitsTests {
         #expect(try messages().isEmpty)
     }
 
+    @Test("an upstream at an address of the installed socket units is this daemon")
+    func ownSocket() throws {
+        defer { try? FileManager.default.removeItem(at: root) }
+        var environment = SettingsEnvironment()
+        environment.serviceUnits = { [root] in
+            ServiceUnits(in: ["lib", "etc"].map { root.appending(path: $0).path })
+        }
+        let text = "listen: [\"127.0.0.1:5353\"]\nupstreams: [{name: a, url: \"udp://127.0.0.1\"}]"
+        #expect(try settings(of: text, environment: environment).warnings.isEmpty)
+        try install()
+        do {
+            let settings = try settings(of: text, environment: environment)
+            Issue.record("\(settings.warnings)")
+        } catch let error as SettingsErrors {
+            expectErrors(error.problems.map(\.description), ["is httpdnsd itself `127.0.0.1:53`"])
+        }
+    }
+
     @Test("--check names files that the user of the service cannot read or see")
     func unreadable() throws {
         defer { try? FileManager.default.removeItem(at: root) }

@@ -153,6 +153,14 @@ struct SocketActivationTests {
             try client.send(RawMessage.query("localhost", id: 9))
             #expect(RawMessage.id(try client.receive()) == 9)
         }
+        try daemon.rewrite(
+            "upstreams: [{name: own, url: \"udp://127.0.0.1:\(passed.port)\"}]",
+            listen: "127.0.0.1:0"
+        )
+        for verb in ["check", "reload"] {
+            let refused = try daemon.control(verb)
+            #expect(refused.status == 1 && refused.errors.contains("is httpdnsd itself"), "\(verb)")
+        }
         try daemon.stop()
     }
 

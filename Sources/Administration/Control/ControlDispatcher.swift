@@ -271,7 +271,7 @@ package struct ControlDispatcher: Sendable {
             return try await Self.message(reply)
         case .settings:
             _ = try call.arguments(as: NoParameters.self)
-            try allow(call, by: peer, "reading the settings")
+            try allow(call, by: peer, "read the settings")
             return try await message(for: peer, long: handler.settings)
         case .routes:
             let request = try call.arguments(as: RoutesRequest.self)

@@ -67,6 +67,9 @@ package struct ServiceUnits {
     /// True if the service has the capabilities that are required to load the BPF program.
     var canAccelerate: Bool { service.has(["CAP_BPF", "CAP_NET_ADMIN"]) }
 
+    /// Addresses for which systemd passes sockets to the service.
+    var passedAddresses: [SocketAddress] { Array(passed) }
+
     /// User and groups of the service.
     var user: ServiceUser { service.serviceUser { GroupFile.user($0) } }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
-import Net
+package import Net
 
 extension Settings {
     func checkUpstreams(_ reading: inout SettingsReading) {
@@ -189,12 +189,35 @@ extension Settings {
         receiving other: SocketAddress,
         _ environment: SettingsEnvironment
     ) -> SocketAddress? {
-        listen.first { address in
+        let passed = environment.serviceUnits()?.passedAddresses ?? []
+        return Self.listener(of: listen + passed, receiving: other, environment.isLocal)
+    }
+
+    /// Describes the first upstream server that is one of the sockets that systemd passed to this
+    /// daemon; nil for none.
+    package func loop(through passed: [SocketAddress]) -> String? {
+        for upstream in upstreams {
+            for server in upstream.servers {
+                let found = Self.listener(of: passed, receiving: server) { $0.isLocal }
+                guard let found else { continue }
+                return "upstream \(upstream.name): `\(server)` is httpdnsd itself, which serves "
+                    + "`\(found)` from its socket unit; queries would loop: use another resolver"
+            }
+        }
+        return nil
+    }
+
+    private static func listener(
+        of addresses: [SocketAddress],
+        receiving other: SocketAddress,
+        _ isLocal: (SocketAddress) -> Bool
+    ) -> SocketAddress? {
+        addresses.first { address in
             guard address.port == other.port, address.port != 0 else { return false }
             if address.octets == other.octets { return true }
             // Listening on `[::]` does not include IPv4 (IPV6_V6ONLY).
             guard address.ip.isUnspecified, address.isIPv6 == other.isIPv6 else { return false }
-            return other.ip.isLoopback || environment.isLocal(other)
+            return other.ip.isLoopback || isLocal(other)
         }
     }
 }

@@ -178,6 +178,12 @@ extension Daemon {
                 defer { OwnProcess.returnFreeMemory() }
                 return Result { () throws(SettingsErrors) in
                     var settings = try load()
+                    if let loop = settings.loop(through: passed) {
+                        throw SettingsErrors(
+                            problems: [Self.complaint(loop, file)],
+                            warnings: settings.warnings
+                        )
+                    }
                     if let warning = ResolvConf.warning(listening: settings.listen + passed) {
                         settings.warnings.append(Self.complaint(warning, file))
                     }
