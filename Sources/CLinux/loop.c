@@ -58,9 +58,9 @@ int linux_signalfd_next(int fd) {
 
 void linux_return_free_memory(void) { malloc_trim(0); }
 
-int linux_open_standard_descriptors(void) {
+int linux_open_standard_descriptors(int access) {
     for (;;) {
-        const int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+        const int fd = open("/dev/null", access | O_CLOEXEC);
         if (fd < 0)
             return -1;
         if (fd > STDERR_FILENO)

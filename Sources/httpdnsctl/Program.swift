@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
+import CLinux
 import Control
 import Glibc
 
@@ -10,6 +11,11 @@ struct Program {
         guard !CommandLine.arguments.isEmpty else {
             Output.error("cannot read the arguments, because /proc is not mounted: mount /proc")
             exit(ExitStatus.usage.rawValue)
+        }
+        // If standard output were closed, the control socket could get descriptor 1, and would
+        // receive the output. With read-only descriptors, write(2) fails with EBADF.
+        guard linux_open_standard_descriptors(O_RDONLY) == 0 else {
+            exit(ExitStatus.failed.rawValue)
         }
         // Without SIGPIPE, write(2) reports a closed pipe as an error.
         signal(SIGPIPE, SIG_IGN)

@@ -74,19 +74,22 @@ struct SettingsDropInTests {
         expectErrors(errors?.problems.map(\.description) ?? [], ["\(main).d/b.yaml: 16 MiB"])
     }
 
-    @Test("a file with the suffix .yml is ignored with a warning")
+    @Test("a drop-in with the suffix .yml or .conf is ignored with a warning")
     func misnamed() throws {
         let folder = try TemporaryFolder()
         let main = try folder.write(isp, to: "f.yaml")
         try #require(mkdir("\(main).d", 0o700) == 0)
         defer { rmdir("\(main).d") }
-        let names = ["a.yml", "b.yaml", "c.txt"]
+        let names = ["a.yml", "b.yaml", "c.txt", "d.conf"]
         defer { for name in names { unlink("\(main).d/\(name)") } }
         for name in names { _ = try folder.write("workers: 2\n", to: "f.yaml.d/\(name)") }
         _ = try folder.write("workers: 3\n", to: "f.yaml.d/a.yml")
         let loaded = try Settings.load(file: main, environment: SettingsEnvironment())
         #expect(loaded.workers == 2)
-        expectErrors(loaded.warnings.map(\.description), ["\(main).d/a.yml: ignored .yaml rename"])
+        expectErrors(
+            loaded.warnings.map(\.description),
+            ["\(main).d/a.yml: ignored .yaml rename", "\(main).d/d.conf: ignored .yaml rename"]
+        )
         withExtendedLifetime(folder) {}
     }
 

@@ -428,6 +428,16 @@ struct ProgramTests {
         #expect(failure?.message.hasPrefix("no reply on") == true)
     }
 
+    @Test("with closed standard output, httpdnsctl exits with 1")
+    func closedOutput() async throws {
+        let daemon = try daemon()
+        defer { daemon.stop() }
+        let arguments = [httpdnsctl, "--socket", daemon.path, "stats"]
+        let closed = try await run("/bin/sh", ["-c", "exec \"$0\" \"$@\" >&-"] + arguments)
+        #expect(closed.status == 1)
+        #expect(closed.errors.contains("cannot write the output: Bad file"), "\(closed.errors)")
+    }
+
     @Test("if the daemon does not run, httpdnsctl exits with 3")
     func unreachable() async throws {
         let folder = try temporaryFolder()

@@ -45,8 +45,10 @@ int linux_join_interrupting(unsigned long thread);
 /// Forbids core dumps, new privileges, and access by other processes of the user.
 int linux_close_process(void);
 
-// Opens /dev/null for each standard descriptor that is closed; returns -1 and errno on failure.
-int linux_open_standard_descriptors(void);
+/// Opens /dev/null for each standard descriptor that is closed; `access` is O_RDWR or O_RDONLY.
+///
+/// Returns -1 and errno on failure.
+int linux_open_standard_descriptors(int access);
 
 /// Keeps only CAP_NET_BIND_SERVICE in the calling thread and its later threads (capset(2)).
 int linux_drop_capabilities(void);

@@ -8,7 +8,7 @@ struct SettingsFile: Sendable {
 
     private let content: Result<[UInt8], Unreadable>
 
-    /// True if the file is not read, because its name has the suffix .yml instead of .yaml.
+    /// True if the file is not read, because its name ends in .yml or .conf instead of .yaml.
     private(set) var isMisnamed = false
 
     init(name: String, octets: [UInt8]) {
@@ -82,14 +82,14 @@ extension SettingsFile {
     /// Suffix of drop-ins; other files and hidden files are ignored.
     static let suffix = ".yaml"
 
-    private static let wrongSuffix = ".yml"
+    private static let wrongSuffixes = [".yml", ".conf"]
 
     /// Returns the drop-ins of `file`, including misnamed files, in byte order of their names.
     static func dropIns(of file: String, after earlier: Int) -> [SettingsFile] {
         let directory = file + directorySuffix
         let names: [String]
         do throws(FileError) {
-            names = try Self.names(in: directory, endingIn: [suffix, wrongSuffix])
+            names = try Self.names(in: directory, endingIn: [suffix] + wrongSuffixes)
         } catch {
             guard error == .system(ENOENT) else {
                 return [SettingsFile(directory: directory, failure: error)]

@@ -14,7 +14,7 @@ package enum OwnProcess {
     ///
     /// If standard error were closed, a socket could get descriptor 2, and would receive the log.
     package static func openStandardDescriptors() throws(SocketError) {
-        guard linux_open_standard_descriptors() == 0 else { throw .last("open") }
+        guard linux_open_standard_descriptors(O_RDWR) == 0 else { throw .last("open") }
     }
 
     /// Drops all capabilities except CAP_NET_BIND_SERVICE, which later listeners may need.
