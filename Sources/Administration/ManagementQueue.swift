@@ -5,18 +5,14 @@ package import Net
 ///
 /// One job runs at a time: root's jobs first, then the jobs of other users in round-robin order.
 /// After a job, the queue pauses for twice the duration of the job, but at least 0.5 ms and at most
-/// 50 ms. The jobs therefore use at most one thread, and about a third of the service loop's time.
+/// 50 ms.
 @ServiceLoop
 package final class ManagementQueue {
     static let pauseFactor = 2
 
-    /// Minimum pause after a job.
-    ///
     /// Accounts for the time to read the call and to send the reply, which is not part of the job.
     static let shortestPause = Duration.microseconds(500)
 
-    /// Maximum pause after a job.
-    ///
     /// A longer pause is not necessary, because a long job works mostly on another thread.
     static let longestPause = Duration.milliseconds(50)
 
@@ -33,8 +29,6 @@ package final class ManagementQueue {
     package nonisolated init(_ clocks: Clocks = .system) { self.clocks = clocks }
 
     /// Queues `job`, and runs `job` at the turn of the user; `job` must not wait for a client.
-    ///
-    /// - Parameter user: numeric user ID; all scrapes have one ID, because HTTP reports no user.
     func run<Value: Sendable>(
         for user: UInt32,
         _ job: @ServiceLoop () async throws -> Value

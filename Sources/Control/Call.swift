@@ -5,13 +5,10 @@ package struct Call: Sendable, Equatable {
     package var method: String
     package var parameters: [String: JSONValue]
 
-    /// True if the client accepts several replies.
     package var more: Bool
 
-    /// True if the client wants no reply.
     package var oneway: Bool
 
-    /// True if the client requests another protocol, which the daemon always refuses.
     package var upgrade: Bool
 
     // MARK: - Making
@@ -30,8 +27,6 @@ package struct Call: Sendable, Equatable {
         self.upgrade = upgrade
     }
 
-    /// Creates a call with encoded arguments.
-    ///
     /// - Throws: `EncodingError` for NaN and infinity.
     package init(_ method: String, arguments: some CallParameters) throws {
         let octets = try JSONText.encode(arguments)
@@ -56,15 +51,13 @@ package struct Call: Sendable, Equatable {
 
     // MARK: - Reading
 
-    /// Interface of the method: the part before the last dot; may be empty.
+    /// Part of `method` before the last dot; may be empty.
     package var interface: String { method.lastIndex(of: ".").map { String(method[..<$0]) } ?? "" }
 
     package func message() throws -> [UInt8] { try JSONText.encode(self) + [0] }
 
-    /// Decodes the arguments.
-    ///
     /// - Throws: `invalidParameter` with the name of an argument that is unknown, missing or of the
-    ///   wrong type. Of several unknown arguments, the error names the first in alphabetical order.
+    ///   wrong type.
     package func arguments<Arguments: CallParameters>(
         as type: Arguments.Type
     ) throws(MethodError) -> Arguments {

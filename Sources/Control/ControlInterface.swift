@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Varlink interface of the daemon.
+/// Varlink interface of the daemon; ``description`` documents the fields of all messages.
 package enum ControlInterface {
     package static let name = "io.httpdnsd.Control"
 

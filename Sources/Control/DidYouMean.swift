@@ -4,11 +4,6 @@ package enum DidYouMean {
     package static let longestWord = 64
 
     /// Returns the candidate nearest to `word`, in any letter case; nil if no candidate is near.
-    ///
-    /// If `word` has three or more letters, and exactly one candidate begins with `word`, this
-    /// candidate is the result. Otherwise, the result is the candidate from which `word` differs by
-    /// the fewest mistakes: at most one mistake in a word of up to 3 letters, two mistakes in a
-    /// word of 4 to 7 letters, and three mistakes in a longer word.
     package static func closest(to word: String, among candidates: some Sequence<String>) -> String?
     {
         let typed = letters(of: word)

@@ -3,8 +3,7 @@
 extension JSONText {
     /// Checks the nesting and the number of values of a message before the message is decoded.
     ///
-    /// Decoding is slow, because ``JSONValue`` tries several types, and each failed attempt creates
-    /// an error. Text that is not JSON can pass this check, but the parser then rejects the text.
+    /// Decoding is slow, because ``JSONValue`` tries several types.
     static func checkSize(
         of octets: [UInt8],
         maximumNesting: Int = ControlLimits.nesting,

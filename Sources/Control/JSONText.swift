@@ -34,8 +34,7 @@ package enum JSONText {
         guard String(validating: octets, as: UTF8.self) != nil else { throw ProtocolError.notUTF8 }
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .custom { path in
-            // Skips names without a hyphen, which need no conversion. This saves time, because a
-            // reply can have 100,000 entries.
+            // Names without a hyphen need no conversion; a reply can have 100,000 entries.
             guard let key = path.last, key.stringValue.utf8.contains(UInt8(ascii: "-")) else {
                 return path.last ?? FieldName("")
             }

@@ -25,7 +25,7 @@ package struct JSONWriter {
         }
     }
 
-    /// Writes a member; omits a value that is nil.
+    /// Omits a value that is nil.
     package mutating func member(_ name: String, _ value: Bool?) {
         guard let value else { return }
         self.name(name)
@@ -43,7 +43,7 @@ package struct JSONWriter {
         self.value(value)
     }
 
-    /// Writes the name of a member; the caller then writes the value.
+    /// The caller then writes the value.
     package mutating func name(_ name: String) {
         separate()
         octets.append(UInt8(ascii: "\""))

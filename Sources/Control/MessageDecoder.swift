@@ -2,13 +2,11 @@
 
 /// Decoder that splits a stream into NUL-terminated messages, with bounded memory.
 ///
-/// The caller appends at most `room` octets, then calls `next()` until the result is nil. Messages
-/// that wait for `next()` reduce `room`.
+/// The caller appends at most `room` octets, then calls `next()` until the result is nil.
 package struct MessageDecoder: Sendable {
     package let maximumOctets: Int
 
-    /// Received octets, at most `maximumOctets + 1`; `next()` has already returned the octets
-    /// before `start`.
+    /// At most `maximumOctets + 1` octets; `next()` has returned the octets before `start`.
     private var buffer: [UInt8] = []
 
     private var start = 0

@@ -4,7 +4,6 @@ package struct Reply: Sendable, Equatable {
     /// Results, or the parameters of the error.
     package var parameters: JSONValue
 
-    /// True if another reply to the call follows.
     package var continues: Bool
 
     package var error: String?
@@ -55,8 +54,6 @@ package struct Reply: Sendable, Equatable {
 
     package func message() throws -> [UInt8] { try JSONText.encode(self) + [0] }
 
-    /// Decodes the results.
-    ///
     /// - Throws: the `MethodError` in the reply, or `ProtocolError.malformed`.
     package func results<Results: Decodable>(as type: Results.Type) throws -> Results {
         if let error { throw MethodError(name: error, parameters: parameters) }

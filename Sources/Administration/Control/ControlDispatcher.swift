@@ -10,7 +10,7 @@ package struct ControlDispatcher: Sendable {
     private let logger: Logger
     let queue: ManagementQueue
 
-    /// Queue of settings checks; one check runs at a time, because each check loads settings.
+    /// One check runs at a time, because each check loads settings.
     let checks = ManagementQueue()
 
     package init(
@@ -324,7 +324,6 @@ package struct ControlDispatcher: Sendable {
         guard call.more, !call.oneway else { throw .expectedMore }
     }
 
-    /// Checks the permission to make a change, and logs the caller.
     private func allowChange(
         _ call: Call,
         by peer: StreamConnection.Credentials
@@ -333,8 +332,7 @@ package struct ControlDispatcher: Sendable {
         logger.info("control: \(call.method) by uid \(peer.uid), pid \(peer.pid)")
     }
 
-    /// Logs the change, with metadata by which `LogLimiter` limits each subject and method
-    /// separately.
+    /// The metadata lets `LogLimiter` limit each subject and method separately.
     private func note(_ change: PauseReply, _ method: ControlInterface.Method, _ text: String) {
         logger.notice(
             "\(change.subject): \(text)",

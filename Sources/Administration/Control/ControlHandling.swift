@@ -2,10 +2,13 @@
 package import Control
 package import Net
 
-/// Handler of the verbs of `httpdnsctl`, on the service loop.
+/// Handler of the methods that `ControlInterface.description` documents, on the service loop.
 ///
 /// The caller has checked the JSON types of the arguments. For an invalid DNS name or record type,
 /// the handler throws `invalidArgument`.
+///
+/// Methods with `send` also throw `CancellationError` and the errors of `send`. If `send` is nil,
+/// they return all results.
 @ServiceLoop
 package protocol ControlHandling: Sendable {
     typealias Send<Results> = @ServiceLoop (Results) async throws -> Void
@@ -14,13 +17,9 @@ package protocol ControlHandling: Sendable {
     func stats(reset: Bool) async throws(MethodError) -> StatsReply
 
     /// Sends the counters now, and then once per `interval` until the task is cancelled.
-    ///
-    /// - Throws: `CancellationError`, and the errors of `send`.
     func stats(every interval: Duration, _ send: @escaping Send<StatsReply>)
         async throws
 
-    /// Removes cache entries, or marks them stale if `soft`.
-    ///
     /// - Throws: `notFound` for an unknown source.
     func flush(
         _ scope: FlushRequest.Scope,
@@ -28,24 +27,16 @@ package protocol ControlHandling: Sendable {
         fleet: Bool
     ) async throws(MethodError) -> FlushReply
 
-    /// Returns cached entries without network traffic.
     func lookup(_ request: LookupRequest) async throws(MethodError) -> LookupReply
 
-    /// Explains how a query would be answered; sends queries only if `isLive`.
     func explain(_ request: ExplainRequest, isLive: Bool) async throws(MethodError) -> ExplainReply
 
-    /// Resolves names in the same way as queries from DNS clients.
-    ///
-    /// - Parameter send: receives the results in order; if nil, all results are returned.
-    /// - Throws: `MethodError`, `CancellationError`, and the errors of `send`.
     func resolve(
         _ request: ResolveRequest,
         _ send: Send<ResolveReply>?
     ) async throws -> ResolveReply
 
     /// Sends all cache entries in parts, then returns an empty part.
-    ///
-    /// - Throws: `CancellationError`, and the errors of `send`.
     func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply
 
     func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost>
@@ -53,15 +44,9 @@ package protocol ControlHandling: Sendable {
     /// Fetches the vendors' own counts of calls, which `bill` then returns; takes up to 6 s.
     func countByVendors() async
 
-    /// Returns billed units and costs; first resets the counts that `request.reset` names.
-    ///
     /// - Throws: `notFound` for an unknown vendor.
     func bill(_ request: BillRequest) async throws(MethodError) -> BillReply
 
-    /// Makes billable calls, which test if the vendor behaves as the daemon assumes.
-    ///
-    /// - Parameter send: receives the steps in order; if nil, all steps are returned.
-    /// - Throws: `MethodError`, `CancellationError`, and the errors of `send`.
     func prove(_ request: ProveRequest, _ send: Send<ProveReply>?) async throws -> ProveReply
 
     func topSlow(_ count: Int) async throws(MethodError) -> TopReply<QueryEvent>
@@ -71,12 +56,9 @@ package protocol ControlHandling: Sendable {
         count: Int
     ) async throws(MethodError) -> TopReply<QueryCount>
 
-    /// Sends each new query until `request.count` queries were sent or the task is cancelled.
-    ///
-    /// - Throws: `MethodError`, `CancellationError`, and the errors of `send`.
     func watch(_ request: WatchRequest, _ send: @escaping Send<WatchReply>) async throws
 
-    /// Pauses a vendor or upstream; throws `notFound` for an unknown name.
+    /// - Throws: `notFound` for an unknown name.
     func pause(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply
 
     /// Resumes a vendor or upstream, and resets its circuit breaker.
@@ -84,12 +66,11 @@ package protocol ControlHandling: Sendable {
 
     func settings() -> LongReply<SettingsReply>
 
-    /// Returns all routes, or the route of a name; throws `notFound` if the name has no route.
+    /// - Throws: `notFound` if the name has no route.
     func routes(_ request: RoutesRequest) throws(MethodError) -> LongReply<RoutesReply>
 
     func logLevel(_ request: LogLevelRequest) async throws(MethodError) -> LogLevelReply
 
-    /// Starts or ends the captive portal mode.
     func portal(_ request: PortalRequest) async throws(MethodError) -> PortalReply
 
     func reload() async throws(MethodError) -> ReloadReply

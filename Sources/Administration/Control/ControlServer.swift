@@ -5,14 +5,12 @@ package import Net
 
 /// Server of the control socket; answers the calls of each client in order.
 ///
-/// A client uses at most the memory of one call (64 KiB) and one reply. Deadlines end the
-/// connection of a client that sends slowly, is silent, or does not read replies. A client with
-/// pipelined calls gets one answer per iteration of the service loop. ``ControlPlaces`` limits the
-/// number of clients and streams.
+/// A client uses at most the memory of one call (64 KiB) and one reply. A client with pipelined
+/// calls gets one answer per iteration of the service loop.
 @ServiceLoop
 package final class ControlServer {
     package struct Limits: Sendable {
-        /// Maximum number of clients, 1 to 1024.
+        /// From 1 to 1024.
         package var connections = 16
 
         package var idle = Duration.seconds(60)
@@ -77,7 +75,7 @@ package final class ControlServer {
                     continue
                 }
                 // Starts an unstructured task, because the compiler (Swift 6.3) cannot check the
-                // isolation of a group task on a global actor. `run` cancels the task.
+                // isolation of a group task on a global actor.
                 tasks[ObjectIdentifier(connection)] = ServiceLoop.task {
                     await self.serve(connection, peer)
                     self.dismiss(connection, peer)
@@ -88,7 +86,6 @@ package final class ControlServer {
         }
     }
 
-    /// Admits a client; returns nil if a limit is reached or the client has disconnected.
     private func admit(_ connection: StreamConnection) -> StreamConnection.Credentials? {
         let peer: StreamConnection.Credentials
         do throws(SocketError) {
@@ -127,7 +124,6 @@ package final class ControlServer {
         }
     }
 
-    /// Answers calls until the client disconnects; throws `ProtocolError` or `SocketError`.
     private func answer(
         _ connection: StreamConnection,
         from peer: StreamConnection.Credentials
@@ -155,14 +151,13 @@ package final class ControlServer {
         }
     }
 
-    /// Answers a call; ends the connection if the client does not accept a reply in time.
     private func answer(
         _ call: Call,
         from peer: StreamConnection.Credentials,
         on connection: StreamConnection
     ) async throws {
         // If the daemon was stopped or blocked, the socket can contain a call of a client that has
-        // already disconnected. To execute this call so late would surprise the operator.
+        // already disconnected.
         guard call.oneway || !connection.isGone else {
             throw Refusal(description: "the client disconnected before its call was executed")
         }
@@ -185,8 +180,8 @@ package final class ControlServer {
             throw Refusal(description: reason)
         }
         defer { places.endStream(peer.uid) }
-        // `whenGone` cancels the call if the client disconnects. Without `whenGone`, a call that
-        // sends no reply for days would not detect the disconnection.
+        // Without `whenGone`, a call that sends no reply for days would not detect the
+        // disconnection.
         let work = ServiceLoop.throwingTask { [dispatcher] in
             try await dispatcher.answer(call, from: peer, send)
         }

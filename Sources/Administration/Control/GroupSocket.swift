@@ -9,7 +9,7 @@ package struct GroupSocket {
     package let mode: UInt32
     package let group: UInt32
 
-    /// Text of a warning if the configured group could not be set; otherwise nil.
+    /// Nil unless the configured group could not be set.
     package let warning: String?
 
     package var access: ControlAccess {
@@ -18,9 +18,7 @@ package struct GroupSocket {
 
     /// Opens a Unix socket; if its group cannot be set, the socket has the daemon's group.
     ///
-    /// - Parameters:
-    ///   - what: purpose for messages, such as `control`.
-    ///   - group: name or numeric ID; if nil, the new socket file has the daemon's group.
+    /// - Parameter group: name or numeric ID; if nil, the daemon's group.
     package static func open(
         _ what: String,
         path: String,

@@ -11,10 +11,8 @@ package struct ReopenedSocket {
     private let open: @ServiceLoop () throws(SocketError) -> GroupSocket
     private let failed: @ServiceLoop (SocketError) -> Void
 
-    /// - Parameters:
-    ///   - name: purpose for log lines, such as `control`.
-    ///   - open: opens the socket at `path`.
-    ///   - failed: receives an error of `open`; a new call of `open` follows after 1 s to 30 s.
+    /// - Parameter failed: receives an error of `open`; a new call of `open` follows after 1 s to
+    ///   30 s.
     package init(
         _ name: String,
         path: String,
@@ -68,9 +66,7 @@ package struct ReopenedSocket {
         }
     }
 
-    /// Opens the socket again, and repeats a failed attempt after 1 s to 30 s.
-    ///
-    /// - Returns: nil if the task is cancelled.
+    /// Returns nil if the task is cancelled.
     private func reopened(after first: Duration = .zero) async -> GroupSocket? {
         var pause = first
         while !Task.isCancelled {

@@ -2,13 +2,12 @@
 
 /// Text of metrics in one of the two Prometheus exposition formats.
 ///
-/// Omits families without samples. Omits a sample if an earlier sample has the same name and
-/// labels: with both samples, a scraper would reject the whole text.
+/// Omits a sample if an earlier sample has the same name and labels: with both samples, a scraper
+/// would reject the whole text.
 package struct Exposition {
     enum Form: CaseIterable, Sendable {
         case prometheus
 
-        /// OpenMetrics 1.0.0.
         case openMetrics
 
         var contentType: String {
@@ -38,11 +37,7 @@ package struct Exposition {
 
     // MARK: - Families
 
-    /// Writes a metric family.
-    ///
-    /// - Parameters:
-    ///   - name: name without `_total` or `_info`, which `kind` adds.
-    ///   - help: noun phrase without a full stop.
+    /// - Parameter name: without `_total` or `_info`, which `kind` adds.
     mutating func family(
         _ name: String,
         _ kind: Kind,
@@ -87,7 +82,6 @@ package struct Exposition {
         line(name, labels.map { ($0.key, $0.value) }, "\(value)")
     }
 
-    /// Adds a sample for each state in `all`: 1 for `state`, otherwise 0.
     mutating func add<State: Equatable>(
         _ labels: [(String, String)],
         state: State?,

@@ -7,7 +7,6 @@ extension MetricsReport {
         name: String, kind: Exposition.Kind, help: String, value: (Thing) -> UInt64?
     )
 
-    /// Writes a metric family for each row, with samples for the `things` that have a value.
     private func write<Thing>(
         _ rows: [Row<Thing>],
         _ prefix: String,

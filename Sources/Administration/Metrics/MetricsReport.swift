@@ -72,7 +72,6 @@ extension MetricsReport {
 // MARK: - Parts
 
 extension MetricsReport {
-    /// Name (without `httpdnsd_`), kind, help and value of a metric family.
     typealias Number = (
         name: String, kind: Exposition.Kind, help: String, value: any CustomStringConvertible
     )

@@ -5,22 +5,18 @@ internal import Net
 
 /// HTTP/1.1 server of `/metrics` on one address or Unix socket.
 ///
-/// A client uses at most the memory of one request head and one reply. Deadlines end slow
-/// connections. If a client connects above the limit of connections, the server closes the oldest
-/// connection that has no request in progress. If all connections have a request in progress, the
-/// server closes the oldest connection.
+/// Above the limit of connections, the server closes the oldest connection without a request in
+/// progress, or else the oldest connection.
 @ServiceLoop
 final class MetricsServer {
     struct Limits: Sendable {
         var connections = 16
 
-        /// Maximum number of tasks, including tasks of closed connections.
-        ///
-        /// If the server closes a connection to accept a new client, the task of the closed
-        /// connection still waits for its turn in the ``ManagementQueue``.
+        /// Exceeds `connections`, because the task of a closed connection still waits for its turn in
+        /// the ``ManagementQueue``.
         var tasks: Int { 2 * connections }
 
-        /// Maximum time between two requests of a client; usual intervals of scrapers are shorter.
+        /// Usual intervals of scrapers are shorter.
         var idle = Duration.seconds(90)
 
         var arrival = Duration.seconds(5)
@@ -31,10 +27,10 @@ final class MetricsServer {
     let place: MetricsPlace
     private(set) var listener: StreamListener
 
-    /// Task that opens the socket at ``place`` again; nil for an address.
+    /// Nil for an address.
     var reopening: Task<Void, Never>?
 
-    /// Reason why the socket at ``place`` could not be opened again; nil if it is open.
+    /// Nil if the socket is open.
     var fault: SocketError?
 
     private let logger: Logger
@@ -68,7 +64,6 @@ final class MetricsServer {
 
     var address: SocketAddress? { listener.address }
 
-    /// Serves clients until ``stop()`` or an error; logs the error.
     func run() async {
         do throws(SocketError) {
             try await serve(listener)
@@ -78,7 +73,6 @@ final class MetricsServer {
         }
     }
 
-    /// Serves the clients of a new listener at ``place`` until the listener is closed.
     func serve(_ listener: StreamListener) async throws(SocketError) {
         self.listener = listener
         fault = nil
@@ -162,10 +156,10 @@ final class MetricsServer {
         }
     }
 
-    /// Closes the sending side, and waits until the client has received its last reply.
+    /// Waits until the client has received its last reply.
     ///
-    /// If the server closed a connection that has unread input, TCP could discard the reply before
-    /// the client has read the reply (RFC 9112 §9.6).
+    /// If the server closed a connection with unread input, TCP could discard the reply (RFC 9112
+    /// §9.6).
     private func part(from client: StreamConnection) async throws(SocketError) {
         try client.shutdownWrite()
         let deadline = Clock.now + limits.departure

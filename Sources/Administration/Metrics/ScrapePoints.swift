@@ -16,16 +16,13 @@ package final class ScrapePoints {
         /// Addresses that cannot be bound before their interface exists.
         fileprivate var waiting: [SocketAddress] = []
 
-        /// Errors of the places that cannot be bound.
         package fileprivate(set) var errors: [MetricsListenError] = []
     }
 
     private var servers: [MetricsServer] = []
 
-    /// Errors of the configured places that are not served.
     private var errors: [MetricsListenError] = []
 
-    /// Addresses in the settings that cannot be bound before their interface exists.
     private var waiting: [SocketAddress] = []
 
     private let logger: Logger
@@ -73,8 +70,6 @@ package final class ScrapePoints {
     /// Binds the new addresses of the settings as a reload would, and closes them again.
     ///
     /// Checks only the path of a Unix socket, because a bind would create a file.
-    ///
-    /// - Returns: the errors that would make a reload fail.
     package func faults(binding settings: MetricsSettings) -> [MetricsListenError] {
         var listeners: [StreamListener] = []
         return settings.listen.compactMap { place in
@@ -127,10 +122,7 @@ package final class ScrapePoints {
         )
     }
 
-    /// Serves the bound listeners, and stops the servers at places that `settings` does not
-    /// contain.
-    ///
-    /// Logs the places that cannot be bound.
+    /// Also stops the servers at places that `settings` does not contain.
     package func serve(_ bound: Bound, as settings: MetricsSettings) {
         for server in servers where !settings.listen.contains(server.place) {
             logger.notice("metrics: no longer served at \(server.place)")

@@ -3,8 +3,7 @@ internal import Net
 
 /// Renderer of the metrics, one text at a time.
 ///
-/// Several requests for the same format share one text, if these requests arrive before the
-/// rendering of the text begins.
+/// Requests for the same format share one text if its rendering has not begun.
 @ServiceLoop
 final class ScrapeRenderer {
     private static let user: UInt32 = 0

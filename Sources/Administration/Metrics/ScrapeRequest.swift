@@ -6,10 +6,6 @@ struct ScrapeRequest: Equatable {
     var decision: Decision
     var isHead = false
 
-    /// True if the connection stays open after the reply.
-    ///
-    /// This requires a GET or HEAD request over HTTP/1.1, without `Connection: close` and without a
-    /// body.
     var keepsConnection = false
 
     enum Decision: Equatable {
@@ -21,7 +17,7 @@ struct ScrapeRequest: Equatable {
         case wrongVersion
     }
 
-    /// Returns the number of octets of the head; nil if the head is incomplete.
+    /// Returns nil if the head is incomplete.
     static func end(of octets: [UInt8]) -> Int? {
         var isEmpty = false
         for (index, octet) in octets.enumerated() {
@@ -85,7 +81,6 @@ struct ScrapeRequest: Equatable {
 
     // MARK: - Parts
 
-    /// Returns the header fields; nil if a line is invalid.
     private static func fields(_ lines: ArraySlice<Substring>) -> [String: [String]]? {
         var fields: [String: [String]] = [:]
         for line in lines {
@@ -112,8 +107,6 @@ struct ScrapeRequest: Equatable {
     // MARK: - Negotiation
 
     /// Returns the exposition format that the `Accept` values prefer (RFC 9110 §12.5.1).
-    ///
-    /// Wildcards such as `*/*` stand for the Prometheus format.
     private static func form(_ accept: [String]) -> Exposition.Form {
         var (plain, open) = (0.0, 0.0)
         for range in members(of: accept) {

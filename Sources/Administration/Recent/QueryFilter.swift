@@ -14,9 +14,8 @@ struct QueryFilter: Sendable {
     private var slower: UInt32?
     init() {}
 
-    /// Creates a filter; throws `invalidArgument` for invalid or unknown values.
-    ///
-    /// - Parameter names: valid sources besides ``QuerySource``: vendors, upstreams and `hosts`.
+    /// - Parameter names: valid sources besides ``QuerySource``.
+    /// - Throws: `invalidArgument` for invalid or unknown values.
     init(_ request: WatchRequest, names: [String]) throws(MethodError) {
         if let text = request.name { name = try ControlHandler.name(text, "name") }
         if let text = request.type { type = try ControlHandler.type(text) }
@@ -74,7 +73,6 @@ struct QueryFilter: Sendable {
         )
     }
 
-    /// Returns true for the mnemonic of an RCODE, or for a text such as `rcode11`.
     private static func isRCode(_ word: String) -> Bool {
         (UInt16(0)...23).contains { "\(RCode(rawValue: $0))".lowercased() == word }
     }

@@ -8,9 +8,8 @@ package import Resolver
 
 /// Log of every query, for `log.queries`.
 ///
-/// The workers and the service loop record queries in circular buffers, and this class reads the
-/// buffers. Logging therefore does not delay answers. If a record is overwritten before this class
-/// reads it, the query is missing from the log.
+/// Logging does not delay answers, because this class reads the circular buffers of recent queries.
+/// A record that is overwritten before this class reads it is missing from the log.
 @ServiceLoop
 package final class QueryLog {
     package typealias Source =
@@ -23,10 +22,10 @@ package final class QueryLog {
     private var reader: RecentReader?
     private var task: Task<Void, Never>?
 
-    /// Number of queries that are missing from the log since the start of the daemon.
+    /// Queries missing since the start of the daemon.
     package private(set) var missed: UInt64 = 0
 
-    /// Number of queries that are missing from the log since the latest warning about losses.
+    /// Queries missing since the latest warning about losses.
     private var unlogged: UInt64 = 0
     private var saidAt: Instant?
 

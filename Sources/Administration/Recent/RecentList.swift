@@ -7,8 +7,7 @@ package import Resolver
 
 /// List of recent queries, for `watch`, `top` and the query log.
 ///
-/// `top` reads all recent queries, which takes milliseconds, so it uses `offLoop`. `watch` and the
-/// query log read only the new queries, on the service loop.
+/// `top` reads all recent queries, which takes milliseconds, so it uses `offLoop`.
 package struct RecentList: Sendable {
     private let words: [UInt64]
     private let lost: UInt64
@@ -37,7 +36,7 @@ package struct RecentList: Sendable {
 
     // MARK: - Single queries
 
-    /// Returns up to `most` matching queries, the oldest first.
+    /// Oldest first.
     func events(passing filter: QueryFilter, most: Int) -> WatchReply {
         var reply = WatchReply(queries: [], missed: lost)
         let candidates = records.filter { filter.passes($0.0) }.sorted {
@@ -69,7 +68,7 @@ package struct RecentList: Sendable {
         )
     }
 
-    /// Returns the latest `count` cache misses, oldest first.
+    /// Oldest first.
     package func latestMisses(_ count: Int) -> [QueryEvent] {
         records.filter { $0.0.isMiss }.sorted { $0.0.arrival < $1.0.arrival }
             .suffix(count).map { event($0.0, $0.0.name($0.1)) }

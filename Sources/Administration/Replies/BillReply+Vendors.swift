@@ -7,12 +7,7 @@ internal import Net
 extension BillReply {
     private static let names = 10
 
-    /// Creates the bills of all vendors.
-    ///
-    /// - Parameters:
-    ///   - isMonthly: true for the costs of the month, false for the costs of the day.
-    ///   - seconds: time since the start of the daemon or the reset of the counters.
-    ///   - counts: counts that the vendors report, or the errors of the requests for these counts.
+    /// - Parameter seconds: time since the start of the daemon or the reset of the counters.
     @ServiceLoop
     init(
         _ state: DaemonState,
@@ -77,10 +72,10 @@ extension BillRules {
 }
 
 extension BilledCost {
-    /// Creates the cost of the current day or month; nil if the price or the usage is unknown.
+    /// Nil if the price or the usage is unknown.
     ///
-    /// The cost of the current day takes into account only those free units of the month that
-    /// earlier days have not used.
+    /// The cost of the current day includes only those free units that earlier days of the month
+    /// have not used.
     fileprivate init?(_ statistics: VendorStatistics, isMonthly: Bool) {
         guard let usage = statistics.usage else { return nil }
         let units = isMonthly ? usage.unitsThisMonth : usage.unitsToday
@@ -89,10 +84,9 @@ extension BilledCost {
 }
 
 extension VendorCount {
-    /// Compares the vendor's count with `units`, the daemon's count of the month.
+    /// Alibaba bills encrypted calls differently, but does not count them separately.
     ///
-    /// Alibaba bills encrypted calls differently, but does not count them separately. The result
-    /// assumes that all calls had the encryption of the account's setting `encryption`.
+    /// The result assumes that all calls had the encryption of the account's setting `encryption`.
     fileprivate init(
         _ outcome: ResolveCounts.Outcome,
         _ account: VendorSettings.Account,
@@ -127,7 +121,6 @@ extension BillAdvice {
 
     private static let secondsADay = 86_400.0
 
-    /// Returns settings that would cost less at the present query rate.
     @ServiceLoop
     fileprivate static func all(
         _ settings: VendorSettings,

@@ -45,12 +45,10 @@ extension CachedEntry {
 }
 
 extension CachedEntry {
-    /// Octets of the records as text.
     var recordOctets: Int { records.reduce(0) { $0 + $1.utf8.count } }
 }
 
 extension AnswerVariant {
-    /// DO and CD bits of the queries that the entry answers, or `any`.
     fileprivate var text: String {
         if self == .any { return "any" }
         return "do=\(rawValue & 1) cd=\(rawValue >> 1 & 1)"

@@ -49,10 +49,6 @@ extension ExplainedRoute {
 }
 
 extension ExplainedCost {
-    /// Creates the cost of a query that arrives now and, if the answer is cached, the cost of the
-    /// next resolution.
-    ///
-    /// - Parameter origin: name of the vendor or upstream of the cached answer.
     @ServiceLoop
     fileprivate init(_ decision: Decision, vendorOfAnswer origin: String?) {
         self.init()
@@ -298,7 +294,6 @@ extension FleetExchange.Outlook {
 }
 
 extension UpstreamNumbers {
-    /// Returns a text for a server that is used without back-off, although it has never answered.
     fileprivate func unansweredText(_ condition: ServerCondition) -> String? {
         guard condition == .up, hasNeverAnswered, let lastError else { return nil }
         return "no answer so far (\(lastError)), queried without back-off"

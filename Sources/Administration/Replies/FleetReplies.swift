@@ -18,7 +18,6 @@ extension FleetStatus {
         members = known.members
     }
 
-    /// Reason why the daemon is degraded; nil if there is none.
     var problem: String? {
         guard state == .alone else { return nil }
         let why = lastError.map { ": \($0)" } ?? ""

@@ -5,7 +5,7 @@ internal import Glibc
 internal import Net
 
 enum ProcessNumbers {
-    /// Current use of resources by this process; a value that cannot be read is 0.
+    /// A value that cannot be read is 0.
     static var now: ProcessStats {
         var stats = ProcessStats()
         stats.rssOctets = status("VmRSS:") * 1024
@@ -23,7 +23,6 @@ enum ProcessNumbers {
         Double(time.tv_sec) + Double(time.tv_usec) / 1_000_000
     }
 
-    /// Returns the number after `key` in /proc/self/status (proc(5)).
     private static func status(_ key: String) -> UInt64 {
         guard let octets = try? RegularFile("/proc/self/status").read(atMost: 64 << 10) else {
             return 0

@@ -9,11 +9,6 @@ extension ResolvConf {
     /// Checks if the first server in resolv.conf(5) is this daemon.
     ///
     /// The check also succeeds if this server is systemd-resolved, and forwards to this daemon.
-    ///
-    /// - Parameters:
-    ///   - addresses: listen addresses of the daemon.
-    ///   - root: prefix of all paths, for tests.
-    ///   - isLocal: returns true for an address of this machine.
     init(
         pointingAt addresses: [SocketAddress],
         root: String = "",
@@ -83,10 +78,6 @@ extension ResolvConf {
     }
 
     /// Returns a warning if no listener has the address that setup wrote to resolv.conf.
-    ///
-    /// - Parameters:
-    ///   - addresses: listen addresses of the settings, and sockets from systemd.
-    ///   - root: prefix of all paths, for tests.
     package static func warning(
         listening addresses: [SocketAddress],
         root: String = ""

@@ -21,9 +21,7 @@ extension Resolved {
         }
     }
 
-    /// Creates the result from a cache entry.
-    ///
-    /// - Parameter staleTTL: TTL in seconds that a stale answer gets.
+    /// - Parameter staleTTL: TTL in seconds of a stale answer.
     init(_ entry: CacheEntry, staleTTL: UInt32? = nil, _ origins: AnswerSourceRegistry) {
         let isStale = entry.remaining == 0
         self.init(
@@ -57,7 +55,7 @@ extension Resolved {
 }
 
 extension AnswerSourceRegistry {
-    /// Returns the name of a vendor or upstream; nil if `number` means this daemon.
+    /// Returns nil if `number` means this daemon.
     func server(_ number: UInt16) -> String? {
         let name = name(number)
         return name == self.name(Self.itself) ? nil : name

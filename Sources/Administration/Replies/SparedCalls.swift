@@ -11,7 +11,6 @@ struct SparedCalls {
     /// Calls avoided because a recent call for both families found no address for the name.
     let paired: [String: UInt64]
 
-    /// Calls avoided by answers of other machines of the fleet.
     let shared: [String: UInt64]
 
     let dropped: [String: UInt64]

@@ -6,14 +6,12 @@ internal import HTTPDNS
 internal import Net
 
 extension TopReply<NameCost> {
-    /// Creates the list of the costliest names.
-    ///
     /// - Parameter total: number of billed names.
     @ServiceLoop
     init(costliest count: Int, total: UInt64, sinceSeconds: Int, _ state: DaemonState) {
         let routes = state.routeNames
-        // Each of the `count` costliest names of all vendors is also among the `count` costliest
-        // names of its own vendor.
+        // The costliest names of all vendors are also among the costliest names of their own
+        // vendor.
         let costs = state.vendors.flatMap { vendor in
             vendor.client.costliestNames(count).map { entry in
                 NameCost(entry, vendor: vendor.settings.name, routes)

@@ -5,13 +5,8 @@ internal import HTTPDNS
 internal import Net
 
 extension VendorStatus {
-    /// Creates the status of a vendor.
+    /// A server has failed if a connection or a probe failed after its latest answer.
     ///
-    /// - `down`: the vendor refuses the account, all servers returned HTTP 429, or all servers
-    ///   failed.
-    /// - `degraded`: the current server failed, or the budget prevents calls.
-    ///
-    /// A server has failed if a connection or a probe failed after the latest answer of the server.
     /// Other failures are ignored here, because a single name can cause them.
     init(_ settings: VendorSettings, _ statistics: VendorStatistics, now: Instant) {
         self.init(
@@ -58,7 +53,6 @@ extension VendorStatus {
         }
     }
 
-    /// Problem for the verb `status`; nil without a problem, or if an operator paused the vendor.
     var problem: String? {
         switch rest?.by {
         case .operator: nil
@@ -90,7 +84,7 @@ extension VendorStatus {
 }
 
 extension VendorRest {
-    /// Creates the reason why a vendor is not used; nil if the vendor is used.
+    /// Nil if the vendor is used.
     init?(_ statistics: VendorStatistics, now: Instant) {
         switch statistics.state {
         case .open: return nil
@@ -158,7 +152,7 @@ extension BilledCost {
         self.init(cost)
     }
 
-    /// Creates the cost of `units` in this month; nil if the price or the usage is unknown.
+    /// Nil if the price or the usage is unknown.
     ///
     /// - Parameter isSpent: true if the usage of the month includes `units`, false for new units.
     init?(_ units: UInt64, isSpent: Bool, _ statistics: VendorStatistics) {
@@ -168,7 +162,7 @@ extension BilledCost {
         self.init(cost)
     }
 
-    /// Creates the sum; nil if there are no costs, a cost is unknown, or the currencies differ.
+    /// Nil if there are no costs, a cost is unknown, or the currencies differ.
     init?(sum costs: [BilledCost?]) {
         let known = costs.compactMap(\.self)
         guard let first = known.first, known.count == costs.count,
@@ -177,7 +171,7 @@ extension BilledCost {
         self.init(PriceModel.Price(per10000: known.reduce(0) { $0 + $1.amount }, first.currency))
     }
 
-    /// Creates the cost, rounded to 10⁻⁹ to hide binary rounding errors of the sum.
+    /// Rounds to 10⁻⁹ to hide binary rounding errors of the sum.
     private init(_ price: PriceModel.Price) {
         self.init(
             amount: (price.amount * 1_000_000_000).rounded() / 1_000_000_000,

@@ -183,9 +183,7 @@ extension ControlHandler {
 }
 
 extension RouteEntry {
-    /// Creates the entry of a route that the settings do not contain.
-    ///
-    /// A routing domain or the captive portal mode added this route.
+    /// Creates the entry of a route that a routing domain or the captive portal mode added.
     fileprivate init(ofNetwork match: RouteTable.Match) {
         self.init(
             place: match.route.place,

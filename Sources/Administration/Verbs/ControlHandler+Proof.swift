@@ -95,8 +95,6 @@ extension ControlHandler {
     }
 
     /// Returns the first exact or suffix domain of the vendor's routes that is a host name.
-    ///
-    /// If the routes have no such domain, returns the name of the health probe.
     private func usualName(_ vendor: (settings: VendorSettings, client: VendorClient)) -> Name {
         let domains = daemon.state.settings.routes
             .filter { $0.vendors.contains(vendor.settings.name) }.flatMap(\.domains)

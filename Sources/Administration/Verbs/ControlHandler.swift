@@ -20,7 +20,7 @@ package final class ControlHandler: ControlHandling {
     let resolveCounts = ResolveCounts()
     var isProving = false
 
-    /// Reads resolv.conf(5); may block on the disk.
+    /// May block on the disk.
     private let readResolvConf: @Sendable ([SocketAddress]) -> ResolvConf
 
     package init(
@@ -195,7 +195,6 @@ package final class ControlHandler: ControlHandling {
         return soft ? FlushReply(removed: 0, marked: count) : FlushReply(removed: count)
     }
 
-    /// Flushes the shared answers and the caches of the other machines.
     private func flushFleet(
         _ scope: FlushRequest.Scope,
         soft: Bool,
@@ -253,7 +252,6 @@ package final class ControlHandler: ControlHandling {
         }
     }
 
-    /// Names of the vendors and upstreams.
     private var sourceNames: [String] {
         let state = daemon.state
         return state.vendors.map(\.client.name) + state.upstreams.map(\.name)

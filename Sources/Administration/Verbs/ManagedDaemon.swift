@@ -17,7 +17,7 @@ package protocol ManagedDaemon: AnyObject {
     var isLoadingSnapshot: Bool { get }
     func snapshotLoaded() async
 
-    /// Reloads the settings file; returns nil if the daemon is stopping.
+    /// Returns nil if the daemon is stopping.
     func reload() async -> ReloadReply?
 
     func check(_ other: (text: String, file: String)?) async -> ReloadReply
@@ -25,7 +25,7 @@ package protocol ManagedDaemon: AnyObject {
 
 @ServiceLoop
 package protocol ManagedAccelerator: AnyObject {
-    /// Counters of the queries that the kernel answered; ``collect()`` updates the counters.
+    /// ``collect()`` updates these counters.
     nonisolated var counters: QueryCounters { get }
     nonisolated var recent: RecentQueries { get }
     var status: AccelerationStatus { get }
@@ -48,7 +48,6 @@ package struct DaemonState {
     package var nat64: NAT64
     package var learned: LearnedNetwork
 
-    /// True while the daemon knows that the network has a captive portal.
     package var hasPortal: Bool
 
     package var listeners: [Listeners]
@@ -63,7 +62,6 @@ package struct DaemonState {
     package var reloadProblem: String?
     package var droppedLogLines: UInt64?
 
-    /// Problems with certificates, hosts files, metrics servers and listeners, for `status`.
     package var fileProblems: [String] = []
 
     package var recent: [RecentQueries] {

@@ -14,12 +14,10 @@ final class ResolveCounts {
         let text: String
     }
 
-    /// Minimum time between two requests with the same access key.
     private static let pause = Duration.seconds(60)
 
     private static let lookUpTimeout = Duration.seconds(3)
 
-    /// Latest outcome for each access key, with the time of the request.
     private var outcomes: [(call: AlibabaResolveCount, at: Instant, outcome: Outcome)] = []
 
     nonisolated init() {}

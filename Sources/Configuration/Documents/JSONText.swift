@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Printer of YAML trees as JSON.
-///
-/// A scalar without quotes gets its type from the rules of YAML 1.2.
 enum JSONText {
     static let width = 100
 

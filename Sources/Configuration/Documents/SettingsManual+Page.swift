@@ -62,7 +62,6 @@ extension SettingsManual.Entry {
         }
     }
 
-    /// Copy without the options of a section, for the overview of all sections.
     fileprivate var summary: SettingsManual.Entry {
         guard !isValue else { return self }
         var summary = self

@@ -149,8 +149,6 @@ extension Settings {
         return text.utf8.count <= limit ? text : nil
     }
 
-    /// Appends the settings; stops after the option or route that exceeds `limit`.
-    ///
     /// Converts only one route at a time into a tree, because 100,000 trees take 300 MiB.
     private func write(to text: inout String, limit: Int, _ shown: (YAMLNode) -> YAMLNode) {
         text += "# Effective settings of httpdnsd.\n"

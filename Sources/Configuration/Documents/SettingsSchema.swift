@@ -38,8 +38,7 @@ package enum SettingsSchema {
             return list(of: object(of: entries), count: 0...(.max))
         }
         guard case .section(let entries) = entry.form else { return entry.schema }
-        // Only a section that can be `off` has `facts`. The value `on` is valid only if the section
-        // has no required option.
+        // Only a section that can be `off` has `facts`.
         guard entry.facts != nil else { return object(of: entries) }
         let on = entries.contains(where: \.isRequired) ? [] : ["true", "on"]
         return either(object(of: entries), words(["false", "off"] + on))
@@ -132,12 +131,10 @@ extension SettingsSchema {
         .map([("type", .text("object")), ("additionalProperties", value)])
     }
 
-    /// Returns a schema for a value that matches one of `forms`, which are constants and schemas.
     static func either(_ forms: YAMLNode...) -> YAMLNode {
         .map([("anyOf", .list(forms.map { $0.isTyped ? .map([("const", $0)]) : $0 }))])
     }
 
-    /// Pattern for the optional interface of an IPv6 address.
     static let interface = #"(%[^\]/:% ]{1,15})?"#
 
     static let address = string(

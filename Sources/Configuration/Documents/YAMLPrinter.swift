@@ -3,7 +3,6 @@ import Net
 
 /// Printer of trees as YAML text that `YAMLReader` accepts.
 enum YAMLPrinter {
-    /// Maximum columns of a line with a list or a mapping.
     static let width = 100
 
     static func lines(_ key: String, _ value: YAMLNode, indent: Int = 0) -> [String] {
@@ -73,7 +72,6 @@ extension YAMLNode {
         }
     }
 
-    /// Returns true for a scalar, and for a collection of scalars that fits in `room` characters.
     func isFlat(room: Int) -> Bool {
         switch content {
         case .scalar, .taken, .refused: true

@@ -4,10 +4,8 @@ extension ServiceUnits {
     /// Credentials that systemd passes to the service; see systemd.exec(5).
     struct Credentials {
         enum Source: Hashable {
-            /// The unit passes no credential with this name.
             case none
 
-            /// systemd reads the credential from a file.
             case file(String)
 
             /// The unit passes the credential in another way, or the source is not known.
@@ -17,13 +15,10 @@ extension ServiceUnits {
         /// Path of each credential of LoadCredential=; nil if the path is relative or omitted.
         private var files: [String: String?] = [:]
 
-        /// Names of the credentials of other settings, such as SetCredential=.
         private var others: Set<String> = []
 
-        /// True if the unit passes credentials whose names are not known.
         private var hasUnknown = false
 
-        /// Reads the assignments of a unit; an empty assignment clears the list of a setting.
         init(_ lines: [(key: String, value: String)]) {
             for (key, value) in lines {
                 let name = String(value.prefix { $0 != ":" })

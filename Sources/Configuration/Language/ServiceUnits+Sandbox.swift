@@ -6,10 +6,9 @@ extension ServiceUnits {
     struct Sandbox {
         private var ambient: Set<Substring> = []
 
-        /// Bounding set of capabilities; nil for all.
+        /// Bounding set; nil for all capabilities.
         private var bounding: Set<Substring>?
 
-        /// User of the service; systemd runs a service without this setting as root.
         private var user = "root"
 
         private var hasPrivateUsers = false
@@ -17,22 +16,19 @@ extension ServiceUnits {
         private var hasPrivateTemporary = false
         private var hidesHomes = false
 
-        /// Groups of Group= and SupplementaryGroups=.
         private var groups: Set<Substring> = []
         private var protectsSystem = false
 
-        /// Directories and files in which the service may write, by setting.
         private var writable: [String: [String]] = [:]
 
-        /// Parent directories of the directories that systemd creates for a service, by setting.
+        /// Parent directories of the directories that systemd creates, by setting.
         ///
-        /// systemd also creates ConfigurationDirectory=, but the service cannot write there.
+        /// ConfigurationDirectory= is omitted, because the service cannot write there.
         private static let parents = [
             "RuntimeDirectory": "/run", "StateDirectory": "/var/lib",
             "CacheDirectory": "/var/cache", "LogsDirectory": "/var/log",
         ]
 
-        /// Reads the assignments of a unit; an empty assignment clears the list of a setting.
         init(_ lines: [(key: String, value: String)]) {
             for (key, value) in lines {
                 let words = value.split(separator: " ")
@@ -72,13 +68,10 @@ extension ServiceUnits {
             }
         }
 
-        /// True if a path has a specifier or quotes, which this type does not interpret.
         private var hasUnknownPath: Bool {
             writable.values.joined().contains { $0.contains("%") || $0.contains("\"") }
         }
 
-        /// Returns true if the service has the capabilities.
-        ///
         /// Capabilities inside a user namespace (PrivateUsers=) do not count.
         func has(_ capabilities: Set<Substring>) -> Bool {
             // `~` inverts a set. An inverted set counts as a set without the capabilities.
@@ -90,7 +83,6 @@ extension ServiceUnits {
                 && isInSet ?? true
         }
 
-        /// User and groups of the service.
         func serviceUser(_ find: (String) -> ServiceUser?) -> ServiceUser {
             var found =
                 find(user) ?? ServiceUser(user: user == "root" ? 0 : UInt32(user), groups: [])
@@ -98,7 +90,7 @@ extension ServiceUnits {
             return found
         }
 
-        /// Returns the reason why the service sees no file at a path; nil if it can see the file.
+        /// Returns nil if the service sees the file.
         func obstacle(toReading path: String) -> String? {
             if hasPrivateTemporary || hasDynamicUser,
                 let directory = ["/tmp", "/var/tmp"].first(where: { Self.contains($0, path) })
@@ -112,8 +104,7 @@ extension ServiceUnits {
             return "\(home) is empty for the service (ProtectHome=)"
         }
 
-        /// Returns the reason why a file at `path` would be private to the service, or why the
-        /// service cannot write the file; nil if neither is true.
+        /// Returns nil if the service can write the file, and other processes see the file.
         func obstacle(toWriting path: String) -> String? {
             let path = Self.plain(path)
             // DynamicUser= implies both restrictions.
@@ -134,7 +125,6 @@ extension ServiceUnits {
                 + " (ProtectSystem=strict)"
         }
 
-        /// Replaces the link /var/run by its target.
         private static func plain(_ path: String) -> String {
             path.hasPrefix("/var/run/") ? String(path.dropFirst("/var".count)) : path
         }

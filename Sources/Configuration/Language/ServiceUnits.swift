@@ -5,7 +5,7 @@ package import Net
 package struct ServiceUnits {
     private static let sockets = ["httpdnsd.socket", "httpdnsd-ipv6.socket"]
 
-    /// Directories of units, in order of increasing precedence.
+    /// Directories of units, lowest precedence first.
     static let directories = [
         "/usr/lib/systemd/system", "/usr/local/lib/systemd/system", "/run/systemd/system",
         "/etc/systemd/system",
@@ -14,7 +14,6 @@ package struct ServiceUnits {
     /// Addresses for which systemd passes both a UDP socket and a TCP socket to the service.
     private var passed: Set<SocketAddress> = []
 
-    /// First port that needs no capability.
     private var unprivilegedPort: UInt16
 
     private let service: Sandbox
@@ -64,23 +63,16 @@ package struct ServiceUnits {
             || service.has(["CAP_NET_BIND_SERVICE"])
     }
 
-    /// True if the service has the capabilities that are required to load the BPF program.
     var canAccelerate: Bool { service.has(["CAP_BPF", "CAP_NET_ADMIN"]) }
 
-    /// Addresses for which systemd passes sockets to the service.
     var passedAddresses: [SocketAddress] { Array(passed) }
 
-    /// User and groups of the service.
     var user: ServiceUser { service.serviceUser { GroupFile.user($0) } }
 
-    /// Returns the reason why the service sees no file at a path; nil if it can see the file.
     func obstacle(toReading path: String) -> String? { service.obstacle(toReading: path) }
 
-    /// Returns the source of the credential with this name.
     func credential(_ name: String) -> Credentials.Source { credentials.source(of: name) }
 
-    /// Returns the reason why a file at `path` would be private to the service, or why the service
-    /// cannot write the file; nil if neither is true.
     func obstacle(toWriting path: String) -> String? { service.obstacle(toWriting: path) }
 
     /// Returns the assignments in a unit and its drop-ins, in the order of evaluation.
@@ -111,7 +103,6 @@ package struct ServiceUnits {
 }
 
 extension ServiceUnits {
-    /// Returns the name of the socket unit for the address family of `address`.
     static func socket(for address: SocketAddress) -> String { sockets[address.isIPv6 ? 1 : 0] }
 
     /// Returns the command that shows why systemd has not passed sockets for an address.
@@ -119,15 +110,13 @@ extension ServiceUnits {
         "systemctl status \(socket(for: address))"
     }
 
-    /// Returns a text that describes how to add an address to its socket unit.
+    /// Returns instructions for adding an address to its socket unit.
     ///
-    /// The text always restarts httpdnsd.socket. This also restarts httpdnsd-ipv6.socket and the
-    /// service, which require httpdnsd.socket. While the service runs, systemd refuses to restart
-    /// httpdnsd-ipv6.socket alone.
+    /// The text restarts httpdnsd.socket also for IPv6, because systemd refuses to restart
+    /// httpdnsd-ipv6.socket while the service runs.
     ///
-    /// - Parameter replaces: true if the unit has an address that overlaps the added address, so
-    ///   that systemd can open only one of the two addresses. A wildcard address always overlaps
-    ///   the loopback address of the unit.
+    /// - Parameter replaces: true if systemd can open only one of the added address and an address
+    ///   of the unit.
     package static func advice(for address: SocketAddress, replaces: Bool = false) -> String {
         let unit = socket(for: address)
         let reset = replaces || address.isUnspecified ? "ListenDatagram= (empty), " : ""

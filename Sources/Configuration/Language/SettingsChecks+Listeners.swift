@@ -65,7 +65,6 @@ extension Settings {
         }
     }
 
-    /// Warns of an address that the service cannot bind, and for which systemd passes no socket.
     private func warnOfUnits(
         _ address: SocketAddress,
         at place: YAMLPlace,
@@ -81,8 +80,6 @@ extension Settings {
     }
 
     /// First source address of queries from this machine that `allow` refuses; nil for none.
-    ///
-    /// Only the sources of queries to loopback and wildcard addresses in `listen` are checked.
     private var refusedLoopback: IPAddress? {
         for address in listen where address.ip.isUnspecified || address.ip.isLoopback {
             let source = address.ip.loopbackSource
@@ -91,9 +88,7 @@ extension Settings {
         return nil
     }
 
-    /// Returns the address and port that the operator probably meant; nil if there is none.
-    ///
-    /// For example, `fd00::1:53` without brackets means `[fd00::1]:53`, unless this machine has the
+    /// An address such as `fd00::1:53` probably means `[fd00::1]:53`, unless this machine has the
     /// address `fd00::1:53`.
     private func meantWithPort(
         _ address: SocketAddress,
@@ -146,7 +141,6 @@ extension Settings {
 }
 
 extension SettingsReading {
-    /// Warns of an address that no interface has now: the operator may have mistyped the address.
     mutating func warnIfAbsent(_ address: SocketAddress, _ place: YAMLPlace) {
         guard environment.isAbsent(address) else { return }
         warn(
@@ -157,7 +151,6 @@ extension SettingsReading {
         )
     }
 
-    /// Warns if the interface of a link-local address does not exist, perhaps because of a typo.
     mutating func warnIfNoInterface(of address: SocketAddress, _ place: YAMLPlace) {
         guard environment.lacksInterface(address), let name = address.interfaceName else { return }
         warn(
@@ -168,7 +161,6 @@ extension SettingsReading {
         )
     }
 
-    /// Reports that an address is in a list twice, or conflicts with a wildcard address.
     fileprivate mutating func reportOverlap(_ place: YAMLPlace, _ address: String, _ other: String)
     {
         guard address != other else { return report(place, "duplicate address `\(address)`") }

@@ -3,7 +3,6 @@ internal import Control
 internal import DNSWire
 
 extension Settings {
-    /// Checks all routes: vendors and upstreams must exist, and no domain can have two routes.
     func checkRoutes(_ reading: inout SettingsReading) {
         var owners: [DomainPattern: YAMLPlace] = [:]
         let vendorNames = Set(vendors.map(\.name))
@@ -139,8 +138,8 @@ extension Settings {
         guard let sdns = route.sdns, !reading.isDamaged("\(path).sdns") else { return }
         AlibabaSettings.check(sdns: sdns, path, &reading)
         let mayGetThem = route.vendors.contains { name in
-            // An undefined or invalid vendor counts as an Alibaba vendor. An error about this
-            // vendor is already reported, and a second error would not help.
+            // An undefined or invalid vendor counts as an Alibaba vendor: its error is already
+            // reported.
             guard let index = vendors.firstIndex(where: { $0.name == name }) else { return true }
             return vendors[index].kind == .alibaba
                 || reading.isDamaged("vendors[\(index)].kind")

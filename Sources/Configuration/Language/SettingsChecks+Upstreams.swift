@@ -45,7 +45,6 @@ extension Settings {
         }
     }
 
-    /// Checks that an upstream has either a URL or a source of servers.
     private func checkSource(
         of upstream: UpstreamSettings,
         _ path: String,
@@ -86,9 +85,7 @@ extension Settings {
         }
     }
 
-    /// Warns if the file of `from` has no usable server.
-    ///
-    /// This is no error, because another program, such as a VPN client, may write the file later.
+    /// Only warns, because another program, such as a VPN client, may write the file later.
     private func checkResolverFile(
         _ file: String,
         of upstream: UpstreamSettings,
@@ -107,8 +104,6 @@ extension Settings {
         )
     }
 
-    /// Warns if a plain upstream precedes an encrypted upstream.
-    ///
     /// The order in the file is misleading, because the daemon queries plain upstreams last.
     private func checkOrder(_ reading: inout SettingsReading) {
         let standard = upstreams.enumerated().filter { !$0.element.only && $0.element.from == nil }
@@ -184,7 +179,6 @@ extension Settings {
         )
     }
 
-    /// Returns the listen address that receives queries sent to `other`.
     private func listener(
         receiving other: SocketAddress,
         _ environment: SettingsEnvironment

@@ -106,14 +106,13 @@ extension Settings {
         )
     }
 
-    /// Paths of files and sockets that the daemon itself uses, except the snapshot.
+    /// Paths that the daemon itself uses, except the snapshot.
     private func ownFiles(_ reading: SettingsReading) -> [String] {
         let directories = [SettingsEnvironment.stateDirectory, "/var/lib/httpdnsd"]
         return reading.files + [control.socket] + metrics.listen.map(\.description)
             + directories.compactMap(\.self).flatMap { ["\($0)/usage.state", "\($0)/fleet.state"] }
     }
 
-    /// Warns if a cache larger than the default is too large for the machine or the service.
     private func checkCacheSize(_ reading: inout SettingsReading) {
         guard cache.size > CacheSettings().size else { return }
         guard reading.environment.mayCreateCache(cache.size) else {
@@ -135,7 +134,6 @@ extension Settings {
         )
     }
 
-    /// Returns the directory of an absolute path.
     fileprivate static func directory(of path: String) -> String {
         let parent = path.prefix(through: path.lastIndex(of: "/") ?? path.startIndex).dropLast()
         return parent.isEmpty ? "/" : String(parent)
@@ -195,7 +193,6 @@ extension Settings {
 }
 
 extension SettingsReading {
-    /// Warns if the daemon cannot open a Unix socket at `path`.
     mutating func warnIfNoSocket(at path: String, _ place: YAMLPlace, effect: String) {
         let directory = Settings.directory(of: path)
         let standard = Settings.directory(of: ControlSettings().socket)

@@ -22,7 +22,7 @@ extension Settings {
         changes(to: new, listing: .max).listed
     }
 
-    /// Returns the first `limit` differences, and the number of further differences.
+    /// Returns the first `limit` differences and the number of the others.
     package func changes(
         to new: Settings,
         listing limit: Int
@@ -63,13 +63,12 @@ extension Settings {
 struct TreeComparison {
     private(set) var changes: [SettingChange] = []
 
-    /// Number of changes that are not in `changes`, because `limit` was reached.
     private(set) var further = 0
 
     private let limit: Int
     init(limit: Int = .max) { self.limit = limit }
 
-    /// Number of compared nodes, from which a test concludes that the time is linear.
+    /// Number of compared nodes, for a test that the time is linear.
     private(set) var steps = 0
 
     /// Appends the differences to `changes`, in linear time.
@@ -114,8 +113,7 @@ struct TreeComparison {
         for name in oldNames + newNames.filter({ before[$0] == nil }) {
             compare(before[name], now[name], at: "\(path).\(name)")
         }
-        // Reports a changed order of entries with names, because it can be significant: for
-        // example, the order of upstreams is an order of preference.
+        // The order of entries can be significant: the first upstreams are preferred.
         guard new.contains(where: { $0["name"] != nil }) else { return }
         let common = (oldNames.filter { now[$0] != nil }, newNames.filter { before[$0] != nil })
         if common.0 != common.1 {
@@ -165,10 +163,9 @@ struct TreeComparison {
 // MARK: - Comparing routes
 
 extension TreeComparison {
-    /// Compares routes with equal first domains, one pair at a time.
+    /// Compares routes with equal first domains.
     ///
-    /// The YAML trees of 100,000 routes take 200 MB. Therefore only the trees of one pair exist at
-    /// a time.
+    /// Only the trees of one pair exist at a time, because the trees of 100,000 routes take 200 MB.
     mutating func compare(_ old: [RouteSettings], _ new: [RouteSettings], at path: String) {
         let table = RouteSettings.table
         let (before, now) = (Self.positions(old), Self.positions(new))
@@ -206,8 +203,6 @@ extension YAMLNode {
 // MARK: - Comparing entries
 
 extension RouteSettings {
-    /// Removes the equal routes at the end of both lists, then the routes that are equal at the
-    /// same index.
     static func dropUnchanged(_ old: inout [RouteSettings], _ new: inout [RouteSettings]) {
         let last = zip(old.reversed(), new.reversed()).prefix { $0.hasSameValues(as: $1) }.count
         old.removeLast(last)
@@ -228,7 +223,6 @@ extension RouteSettings {
 }
 
 extension VendorSettings {
-    /// Returns true if all values except the positions in files are equal.
     package func hasSameValues(as other: VendorSettings) -> Bool {
         var other = other
         other.place = place
@@ -237,8 +231,7 @@ extension VendorSettings {
 
     /// Returns true if answers that were cached with the settings `other` stay valid.
     ///
-    /// Account, servers and client subnet must be equal; limits, timeouts and prices can differ. A
-    /// secret from the same file as before counts as equal, even if its value has changed.
+    /// A secret from the same file as before counts as equal, even if its value has changed.
     package func givesSameAnswers(as other: VendorSettings) -> Bool {
         name == other.name && answerValues == other.answerValues
     }

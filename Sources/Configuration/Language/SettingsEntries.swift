@@ -9,9 +9,7 @@ protocol SettingsEntry: Sendable {
 // MARK: - Rows of entries
 
 extension SettingsOption {
-    /// Makes an option for a mapping of names to vendors; later files add and change vendors.
-    ///
-    /// The options of a vendor depend on its kind.
+    /// Later files add and change vendors.
     static func named(
         _ name: String,
         _ path: @autoclosure @escaping Path<[VendorSettings]>,
@@ -77,9 +75,8 @@ extension SettingsOption {
 
     /// Makes an option for a list of entries.
     ///
-    /// A later file appends entries. An empty list removes the entries of earlier files. If an
-    /// earlier file has an entry with the same name, the new entry changes that entry. It is an
-    /// error if one file changes an entry twice.
+    /// A later file appends entries, or changes entries with the same name. An empty list removes
+    /// the entries of earlier files.
     ///
     /// - Parameter live: entries that the manual shows as active settings, not as comments.
     static func list<Entry: SettingsEntry>(
@@ -166,10 +163,8 @@ enum EntryName {
 }
 
 extension UInt8 {
-    /// True for an ASCII digit.
     var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
-    /// True for an ASCII letter.
     var isLetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
 
     var isLetterOrDigit: Bool { isLetter || isDigit }

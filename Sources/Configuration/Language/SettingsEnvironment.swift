@@ -5,72 +5,44 @@ import Glibc
 package import Net
 
 /// Properties of the process and the machine that affect the settings.
+///
+/// The daemon starts with the initial values of the functions, which cause no error or warning: a
+/// slow disk must not delay the start. Functions whose names begin with `may` return false only if
+/// the answer is certainly no.
 package struct SettingsEnvironment: Sendable {
     package var credentialsDirectory: String?
 
-    /// True for `--check`, which can run outside the unit: a missing credential is only a warning.
+    /// True for `--check`: a missing credential is only a warning.
     package var passesOverCredentials = false
 
-    /// True if libcurl supports HTTP/3; if nil, the check asks libcurl.
+    /// True if libcurl supports HTTP/3; nil to ask libcurl.
     package var hasHTTP3: Bool?
 
     package var isLocal: @Sendable (SocketAddress) -> Bool
 
-    /// Returns true if a link-local address has the name of an interface that does not exist.
-    ///
-    /// At the start of the daemon, always returns false, because an interface can appear later.
     var lacksInterface: @Sendable (SocketAddress) -> Bool = { _ in false }
 
-    /// Returns true if no interface has a listen address.
-    ///
-    /// At the start of the daemon, always returns false, because the listener logs a warning.
     var isAbsent: @Sendable (SocketAddress) -> Bool = { _ in false }
 
-    /// Returns false if a path is certainly not a directory.
-    ///
-    /// At the start of the daemon, always returns true, because a slow disk must not delay the
-    /// start.
     package var mayBeDirectory: @Sendable (String) -> Bool = { _ in true }
 
-    /// Returns true if a path is known to be a directory.
-    ///
-    /// At the start of the daemon, always returns false, because a slow disk must not delay the
-    /// start.
     package var isDirectory: @Sendable (String) -> Bool = { _ in false }
 
-    /// Returns false if a path is known not to exist.
-    ///
-    /// At the start of the daemon, always returns true, because a slow disk must not delay the
-    /// start.
     package var mayExist: @Sendable (String) -> Bool = { _ in true }
 
-    /// Returns false if a path is known to be a file other than a socket.
-    ///
-    /// At the start of the daemon, always returns true, because a slow disk must not delay the
-    /// start.
     package var mayBeSocket: @Sendable (String) -> Bool = { _ in true }
 
-    /// Returns false if a group is known not to exist.
-    ///
-    /// At the start of the daemon, always returns true, because a slow disk must not delay the
-    /// start.
     package var mayBeGroup: @Sendable (String) -> Bool = { _ in true }
 
-    /// Returns the reason why a file for `from` has no usable DNS server; otherwise nil.
-    ///
-    /// At the start of the daemon, always returns nil, because a slow disk must not delay the start.
     package var resolverFault: @Sendable (String) -> String? = { _ in nil }
 
-    /// Returns the installed units of the service; nil except in the environment of `--check`.
+    /// Returns the installed units of the service; nil except for `--check`.
     var serviceUnits: @Sendable () -> ServiceUnits? = { nil }
 
     /// Returns false if the system refuses the address space for a cache of this size in octets.
-    ///
-    /// At the start of the daemon, always returns true: the daemon creates the cache after the
-    /// checks of the settings, and ends with an error if the system refuses the address space.
     package var mayCreateCache: @Sendable (Int) -> Bool = { _ in true }
 
-    /// Returns the memory limit of the service in octets; nil for none.
+    /// Octets; nil for no limit.
     package var memoryLimit: @Sendable () -> Int? = { nil }
 
     package init(
@@ -94,7 +66,6 @@ package struct SettingsEnvironment: Sendable {
         return environment
     }
 
-    /// Environment for `--check`, which can run outside the unit.
     package static var check: SettingsEnvironment {
         var environment = reload
         environment.passesOverCredentials = true
@@ -103,8 +74,6 @@ package struct SettingsEnvironment: Sendable {
     }
 
     /// Environment for a reload, and for the method `Check` of the daemon.
-    ///
-    /// In this environment, the checks also examine files, directories, groups and interfaces.
     package static var reload: SettingsEnvironment {
         var environment = process
         environment.lacksInterface = { $0.lacksInterface }
@@ -178,7 +147,6 @@ extension SettingsEnvironment {
         return try secret(in: path, from: source)
     }
 
-    /// Reads a secret from the file at `path`.
     func secret(
         in path: String,
         from source: SecretSetting.Source

@@ -3,7 +3,6 @@ import Glibc
 internal import Net
 
 struct SettingsFile: Sendable {
-    /// Path from the command line, or path of the drop-in.
     let name: String
 
     private let content: Result<[UInt8], Unreadable>
@@ -79,7 +78,6 @@ struct SettingsFile: Sendable {
 extension SettingsFile {
     static let directorySuffix = ".d"
 
-    /// Suffix of drop-ins; other files and hidden files are ignored.
     static let suffix = ".yaml"
 
     private static let wrongSuffixes = [".yml", ".conf"]
@@ -113,7 +111,6 @@ extension SettingsFile {
         return unsafe readlink(path, &octet, 1) >= 0
     }
 
-    /// Returns the names in a directory that end in one of the suffixes, without hidden files.
     static func names(
         in directory: String,
         endingIn suffixes: [String]
@@ -157,7 +154,6 @@ extension SettingsFile.Unreadable {
         default: self.init(reason: "the file \(error.reason)")
         }
     }
-    /// Returns the first directory of a path that this process cannot search (mode `x`); else nil.
     private static func closedDirectory(of path: String) -> String? {
         path.indices.lazy.filter { path[$0] == "/" && $0 != path.startIndex }
             .map { String(path[..<$0]) }

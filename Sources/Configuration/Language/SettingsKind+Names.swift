@@ -10,7 +10,6 @@ extension SettingsKind where Value == SocketAddress {
         }
     }
 
-    /// Value type for an address to listen on.
     static func listener(defaultPort: UInt16) -> SettingsKind {
         .address(defaultPort) { text throws(Mismatch) in
             try .listener(text, defaultPort: defaultPort)
@@ -28,7 +27,7 @@ extension SettingsKind where Value == SocketAddress {
         )
     }
 
-    /// Value type for an address; port 0 means the default port of the protocol.
+    /// Port 0 means the default port of the protocol.
     static var server: SettingsKind {
         .scalar(
             "an IP address, or IP:PORT",
@@ -68,7 +67,6 @@ extension SocketAddress {
         return ip
     }
 
-    /// Throws if the IP address cannot be the address of one server.
     func checkServer() throws(Mismatch) {
         guard !ip.isUnspecified else { throw Mismatch() }
         guard !ip.isMulticast, ip != .broadcast else {
@@ -77,7 +75,6 @@ extension SocketAddress {
         try checkInterface()
     }
 
-    /// Throws if a link-local address has no interface, so that no socket can use the address.
     private func checkInterface() throws(Mismatch) {
         guard case .v6(let ip) = ip, ip.isLinkLocal, scope == 0 else { return }
         throw Mismatch(
@@ -86,7 +83,6 @@ extension SocketAddress {
         )
     }
 
-    /// Reads an address to listen on; throws if a socket cannot be bound to the address.
     static func listener(_ text: String, defaultPort: UInt16) throws(Mismatch) -> SocketAddress {
         let address = try literal(text, defaultPort: defaultPort)
         if case .v6(let ip) = address.ip {
@@ -104,10 +100,8 @@ extension SocketAddress {
         return address
     }
 
-    /// Reads an address from the settings.
-    ///
-    /// An address such as `::1:53` is an error. In the network ::/96, only `::` and `::1` are in
-    /// use, so the operator probably meant the last group (`53`) as a port.
+    /// An address such as `::1:53` is an error: in ::/96, only `::` and `::1` are in use, so the
+    /// last group is probably a port.
     static func literal(_ text: String, defaultPort: UInt16) throws(Mismatch) -> SocketAddress {
         let meant = bracketed(text)
         if let address = SocketAddress(text, defaultPort: defaultPort) {
@@ -146,7 +140,6 @@ extension SocketAddress {
         return isAddress && text != "::1" ? "[\(host)]:\(port)" : nil
     }
 
-    /// Throws if the port is invalid and the address before the port is valid.
     private static func checkPort(of text: String) throws(Mismatch) {
         guard let colon = text.lastIndex(of: ":") else { return }
         let port = text[text.index(after: colon)...]
@@ -169,7 +162,6 @@ extension SettingsKind where Value == IPPrefix {
             schema: SettingsSchema.string(#"^[0-9A-Fa-f]*[.:][0-9A-Fa-f.:]*(/[0-9]{1,3})?$"#),
             read: { text throws(Mismatch) in
                 if let prefix = IPPrefix(text) { return prefix }
-                // If the address has host bits, the hint shows the network.
                 let parts = text.split(separator: "/", omittingEmptySubsequences: false)
                 guard parts.count == 2, let address = IPAddress(parts[0]),
                     let length = Int(parts[1]),
@@ -244,7 +236,7 @@ extension SettingsKind where Value == Int? {
 }
 
 extension SettingsKind where Value == String {
-    /// Value type for the name of a vendor or upstream; does not check that the name is defined.
+    /// Does not check that the name is defined.
     static func name(of what: String) -> SettingsKind {
         .scalar(
             what,

@@ -4,7 +4,7 @@ private struct Unit {
     let name: String
     let factor: Int
 
-    /// Invalid spellings, for which the hint proposes `name`.
+    /// Invalid spellings of `name`.
     let otherNames: [String]
 }
 
@@ -12,7 +12,6 @@ private struct Unit {
 private struct Scale: Sendable {
     let units: [Unit]
 
-    /// Unit that the hint proposes for a number without a unit.
     let proposed: String
 
     let hasBareZero: Bool
@@ -59,7 +58,6 @@ private struct Scale: Sendable {
         return overflow ? .max : value
     }
 
-    /// Returns the error for a decimal such as `1.5s`, with a whole number (`1500ms`) as the hint.
     private func decimalPoint(in text: String) -> Mismatch {
         let number = text.prefix { $0 == "." || ("0"..."9").contains($0) }
         let unit = units.first { $0.name == text.dropFirst(number.count) }
@@ -144,7 +142,6 @@ extension SettingsKind where Value == String {
         )
     }
 
-    /// Returns the currency code that `text` probably means, such as `CNY` for `yuan`.
     private static func currencyCode(of text: String) -> String? {
         let codes = [
             "yuan": "CNY", "renminbi": "CNY", "rmb": "CNY", "¥": "CNY", "元": "CNY",

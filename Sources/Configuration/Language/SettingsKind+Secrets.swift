@@ -96,7 +96,6 @@ extension SettingsKind where Value == SecretSetting {
 }
 
 extension SettingsReading {
-    /// Warns if the service, which runs as its own user, has no access to a secret.
     fileprivate mutating func checkAccess(
         to source: SecretSetting.Source,
         of key: SettingsKey,
@@ -122,10 +121,8 @@ extension SettingsReading {
         }
     }
 
-    /// Reports why a secret cannot be read, or reads the secret in another way.
-    ///
-    /// If $CREDENTIALS_DIRECTORY is not set, `--check` looks up the file of the credential in the
-    /// units of the service, and reads this file.
+    /// If $CREDENTIALS_DIRECTORY is not set, `--check` reads the credential's file, which the units
+    /// name.
     ///
     /// - Returns: the secret from this file; nil if there is no file, or the file is unreadable.
     fileprivate mutating func secret(

@@ -9,7 +9,6 @@ struct SettingsKind<Value: Sendable>: Sendable {
     /// Reads a value; reports an error and returns nil if the value is invalid.
     let read: @Sendable (YAMLNode, SettingsKey, inout SettingsReading) -> Value?
 
-    /// Returns the value in a form that `read` accepts.
     let write: @Sendable (Value) -> YAMLNode
 
     /// JSON Schema, which accepts all values that `read` accepts, and few other values.
@@ -83,7 +82,7 @@ extension SettingsKind {
         )
     }
 
-    /// Value type for a list; invalid items are reported and omitted.
+    /// Invalid items are reported and omitted.
     static func list<Item>(
         _ plural: String,
         of kind: SettingsKind<Item>,
@@ -123,7 +122,6 @@ extension SettingsKind {
         )
     }
 
-    /// Returns the hint for a value that is not a list: `[ITEM]` if the value is a valid item.
     private static func hint<Item>(
         replacing node: YAMLNode,
         _ key: SettingsKey,
@@ -138,7 +136,7 @@ extension SettingsKind {
         return "write [\(YAMLNode.text(text.shortened).inline)]"
     }
 
-    /// Value type for an enumeration; an alias causes an error that proposes the valid word.
+    /// An alias causes an error that proposes the valid word.
     static func choice(aliases: [String: String] = [:]) -> SettingsKind
     where Value: RawRepresentable<String> & CaseIterable & Hashable {
         let words = Value.allCases.map(\.rawValue)

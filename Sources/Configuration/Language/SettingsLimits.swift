@@ -8,8 +8,7 @@ package enum SettingsLimits {
     ///
     /// A route without patterns counts as one pattern.
     ///
-    /// A pattern takes up to 500 octets. During a reload, the old and the new settings are both in
-    /// memory.
+    /// A pattern takes up to 500 octets.
     static let patterns = 100_000
 
     static let dropIns = 256
@@ -21,15 +20,10 @@ package enum SettingsLimits {
 
     /// Maximum number of workers of all addresses together.
     ///
-    /// At the limit, each further address still gets one worker. A worker takes up to 192 KiB, and
-    /// `TasksMax=` of the unit limits the number of threads.
+    /// A worker takes up to 192 KiB, and `TasksMax=` of the unit limits the number of threads.
     static let allWorkers = 128
 
-    /// Returns the number of workers for each of `count` new addresses.
-    ///
-    /// - Parameters:
-    ///   - wanted: workers for each address, from the settings or the number of processors.
-    ///   - others: workers of the other addresses.
+    /// Returns the number of workers for each of `count` new addresses, besides `others` workers.
     package static func workers(_ wanted: Int, forEachOf count: Int, besides others: Int) -> Int {
         max(1, min(wanted, (allWorkers - others) / max(count, 1)))
     }
@@ -38,7 +32,6 @@ package enum SettingsLimits {
     static let fleetServers = 1...16
     static let fleetSecretOctets = 32...1_024
 
-    /// Time for which a client waits for the vendor call of another machine of the fleet.
     static let fleetWait: ClosedRange<Duration> = .zero...(.seconds(2))
 
     static let fleetTimeout: ClosedRange<Duration> = .milliseconds(1)...(.seconds(1))
@@ -46,21 +39,19 @@ package enum SettingsLimits {
     static let vendorsPerRoute = 0...8
     static let upstreamsPerRoute = 0...16
 
-    /// Timeout of a call, at most 5 s, because the daemon answers each query within 5 s.
+    /// At most 5 s, because the daemon answers each query within 5 s.
     static let timeout: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
 
     static let retries = 1...100
     static let hedge: ClosedRange<Duration> = .milliseconds(10)...(.seconds(5))
 
-    /// Value of `fallback-after`, below the time limit of 3 s for the vendor calls of a query.
+    /// Below the time limit of 3 s for the vendor calls of a query.
     static let fallbackAfter: ClosedRange<Duration> = .milliseconds(50)...(.milliseconds(2_900))
 
     static let returnToPrimary: ClosedRange<Duration> = .seconds(1)...(.seconds(86_400))
     static let refresh: ClosedRange<Duration> = .seconds(60)...(.seconds(7 * 86_400))
     static let concurrentCalls = 1...128
 
-    /// Maximum sum of `concurrent-calls` over all vendors.
-    ///
     /// A hedged call has two HTTP requests, which take about 42 KiB each, so 128 calls take 11 MiB.
     package static let concurrentCallsTogether = 128
 
@@ -70,22 +61,22 @@ package enum SettingsLimits {
     static let weight = 0...1_000
     static let parameters = 0...100
 
-    /// Cache size in octets.
+    /// Octets.
     static let cacheSize = (1 << 20)...(32 << 30)
 
-    /// TTL, at most 7 days; RFC 2181 §8 allows 68 years.
+    /// At most 7 days; RFC 2181 §8 allows 68 years.
     static let ttl: ClosedRange<Duration> = .zero...(.seconds(7 * 86_400))
 
-    /// TTL of negative answers, at most 3 h as in RFC 2308 §5.
+    /// At most 3 h, as in RFC 2308 §5.
     static let negativeTTL: ClosedRange<Duration> = .zero...(.seconds(3 * 3600))
 
-    /// Time for which expired answers can be served; RFC 8767 §5 proposes one to three days.
+    /// RFC 8767 §5 proposes one to three days.
     static let staleWindow: ClosedRange<Duration> = .seconds(1)...(.seconds(3 * 86_400))
 
-    /// Time that a client waits before it gets a stale answer; RFC 8767 §5 proposes 1.8 s.
+    /// RFC 8767 §5 proposes 1.8 s.
     static let staleAfter: ClosedRange<Duration> = .zero...(.milliseconds(1_800))
 
-    /// TTL of stale answers, at most 30 s as in RFC 8767 §4; 0 is not allowed.
+    /// At most 30 s, as in RFC 8767 §4; 0 is not allowed.
     static let staleTTL: ClosedRange<Duration> = .seconds(1)...(.seconds(30))
 
     static let prefetchAt = 50...95
@@ -94,17 +85,17 @@ package enum SettingsLimits {
     static let hostsFiles = 0...32
     static let hostAddresses = 1...64
 
-    /// Number of entries of `answers.probe`; the name in each answer is compared with all of them.
+    /// The name in each answer is compared with all entries.
     static let probes = 0...256
 
     static let port = 1...65_535
 
-    /// Number of exceptions from rebinding protection; each answer is compared with all of them.
+    /// Each answer is compared with all exceptions.
     static let rebindingExceptions = 0...1000
 
-    /// Maximum path in octets: `PATH_MAX` without its NUL.
+    /// `PATH_MAX` without its NUL.
     static let pathOctets = 4095
 
-    /// Maximum socket path in octets: `sun_path` without its NUL.
+    /// `sun_path` without its NUL.
     static let socketPathOctets = 107
 }

@@ -5,11 +5,8 @@ internal import Net
 extension SettingsReading {
     /// Warns that the service cannot read a file or directory, although `--check` as root can.
     ///
-    /// - Parameters:
-    ///   - isRequired: true if the service does not start without the file.
-    ///   - exempt: directory that is not checked; the directories above it are not checked either.
-    ///   - hint: hint of the warning; if nil, the hint is to change the mode of the file or
-    ///     directory.
+    /// - Parameter exempt: directory that is not checked; the directories above it are not checked
+    ///   either.
     mutating func warnIfOnlyForRoot(
         _ path: String,
         at place: YAMLPlace,

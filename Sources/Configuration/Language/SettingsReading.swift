@@ -10,7 +10,6 @@ struct SettingsReading {
     private var warnings: [(place: YAMLPlace, problem: SettingsComplaint)] = []
     private var furtherProblems = 0
 
-    /// Vendors and upstreams omitted because of errors.
     var leftOut: Set<String> = []
 
     /// Positions of values by path in `Settings`, such as `vendors[0].servers[2]`.
@@ -24,10 +23,9 @@ struct SettingsReading {
 
     var patterns = 0
 
-    /// Lists of vendors and upstreams in routes; equal lists share storage.
     private var lists: Set<[String]> = []
 
-    /// Paths of values with errors; further checks skip these values.
+    /// Further checks skip the values at these paths.
     private var damaged: Set<String> = []
 
     init(files: [String], environment: SettingsEnvironment) {
@@ -83,7 +81,7 @@ extension SettingsReading {
     private static func isOfRoute(_ path: String) -> Bool { path.hasPrefix("routes[") }
     mutating func damage(_ key: SettingsKey) { damaged.insert(key.path) }
 
-    /// Returns true if a file contains the option, even with an invalid value.
+    /// Also true for an option with an invalid value.
     func has(_ path: String) -> Bool { known(path) != nil }
 
     private func known(_ path: String) -> YAMLPlace? {
@@ -93,8 +91,6 @@ extension SettingsReading {
     func isDamaged(_ path: String) -> Bool { damaged.contains(path) }
 
     /// Removes the positions of values below `key`, because a later file replaces the values.
-    ///
-    /// If `key` is `routes`, also removes the positions of all routes, and resets ``patterns``.
     mutating func forget(below key: SettingsKey) {
         let isBelow = { (path: String) in
             path.hasPrefix(key.path + ".") || path.hasPrefix(key.path + "[")
@@ -110,12 +106,10 @@ extension SettingsReading {
         SettingsPlace(file: files[place.file], line: place.line, column: place.column)
     }
 
-    /// Returns a reference to `other`: `on line 3`, or `at FILE:3` if `place` is in another file.
     func pointer(to other: YAMLPlace, from place: YAMLPlace) -> String {
         other.file == place.file ? "on line \(other.line)" : "at \(self.place(at: other))"
     }
 
-    /// Returns the position of a value; the start of the first file if unknown.
     func place(of path: String) -> YAMLPlace { known(path) ?? .start }
 }
 

@@ -24,7 +24,6 @@ struct SettingsOption<Owner: Sendable>: Sendable {
     let name: String
     var isRequired = false
 
-    /// Description of the valid values of a required option.
     var expected: String?
 
     let read: @Sendable (YAMLPair, SettingsKey, inout Owner, inout SettingsReading) -> Void
@@ -39,7 +38,7 @@ struct SettingsOption<Owner: Sendable>: Sendable {
 extension SettingsTable {
     fileprivate static var expected: String { "a mapping of options (`key: value`)" }
 
-    /// Reads a section; values of later files replace values of earlier files.
+    /// Values of later files replace values of earlier files.
     func read(
         _ node: YAMLNode,
         as key: SettingsKey,
@@ -110,8 +109,7 @@ extension SettingsTable {
 // MARK: - Kinds of options
 
 // Tables, key paths and examples are autoclosures, which are evaluated only on use. The Swift
-// runtime creates a class for each type of an evaluated key path. Most settings files set few
-// options, and so need few classes.
+// runtime creates a class for each type of an evaluated key path.
 extension SettingsOption {
     typealias Path<Value> = @Sendable () -> any WritableKeyPath<Owner, Value> & Sendable
     typealias Table<Section: Sendable> = @Sendable () -> SettingsTable<Section>
@@ -161,8 +159,6 @@ extension SettingsOption {
     }
 
     /// Makes an option without a default; `standard` describes the meaning of nil.
-    ///
-    /// - Parameter alternative: option that can replace this option; one of the two is required.
     static func option<Value>(
         _ name: String,
         _ path: @autoclosure @escaping Path<Value?>,
@@ -226,10 +222,6 @@ extension SettingsOption {
     }
 
     /// Makes an option for a section; the values `on` and `off` are also valid.
-    ///
-    /// - Parameters:
-    ///   - isOn: true if the section is on by default.
-    ///   - isExample: true if the manual shows the section as an example.
     static func section<Section>(
         _ name: String,
         _ path: @autoclosure @escaping Path<Section?>,

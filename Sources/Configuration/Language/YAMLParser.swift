@@ -32,7 +32,7 @@ import CYAML
 
     private let text: YAMLText
 
-    /// Makes a parser; traps if there is no memory.
+    /// Traps if there is no memory.
     init(_ text: YAMLText) {
         self.text = text
         // SAFETY: both allocations live until `deinit`, which deletes the parser before its input;
@@ -86,7 +86,6 @@ import CYAML
         )
     }
 
-    /// Returns a text for a common error of libyaml; nil for other errors.
     private static func complaint(
         context: String,
         problem: String,
@@ -169,7 +168,6 @@ import CYAML
 }
 
 extension YAMLPlace {
-    /// Converts a position; libyaml counts from 0.
     fileprivate init(_ mark: yaml_mark_t) {
         self.init(line: mark.line + 1, column: mark.column + 1)
     }

@@ -5,16 +5,16 @@
 /// Anchors, aliases, tags, complex keys, duplicate keys and a second document are errors. Aliases
 /// could expand a small text to a large tree.
 struct YAMLReader {
-    /// Maximum size of all files together in octets.
+    /// Octets of all files together.
     static let maximumOctets = 16 << 20
 
     /// Key of the list that can be read item by item with a ``Taker``.
     static let longList = "routes"
 
-    /// Maximum nesting; the settings need 5 levels.
+    /// The settings need 5 levels.
     static let maximumDepth = 16
 
-    /// Maximum number of values; 100,000 names in `hosts` have 300,000 values.
+    /// 100,000 names in `hosts` have 300,000 values.
     static let maximumValues = 500_000
 
     /// Root of the tree; nil if the text is empty or has a syntax error.
@@ -23,16 +23,15 @@ struct YAMLReader {
     private(set) var complaints: [YAMLComplaint] = []
     private var values = 0
 
-    /// Callback for each item of `longList`; a nil result omits the item from the tree.
+    /// A nil result omits the item from the tree.
     typealias Taker = (_ item: YAMLNode) -> YAMLNode?
 
     init(complaint: YAMLComplaint) { complaints = [complaint] }
 
     /// Reads a text.
     ///
-    /// - Parameter take: gets the items of `longList` in order, so that the reader need not build
-    ///   the tree of 100,000 items, which takes 60 MB. If the text has a syntax error, `take` gets
-    ///   the items before the error.
+    /// - Parameter take: gets the items of `longList` in order, also the items before a syntax
+    ///   error. A tree of 100,000 items would take 60 MB.
     init(_ octets: [UInt8], file: Int = 0, limit: Int = Self.maximumOctets, take: Taker = { $0 }) {
         do throws(YAMLComplaint) {
             guard octets.count <= limit else {

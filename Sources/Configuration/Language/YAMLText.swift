@@ -3,8 +3,8 @@
 /// Text of a settings file, checked for invalid characters.
 ///
 /// Control characters are errors, because they would reach logs and terminals. U+0085, U+2028,
-/// U+2029 and a lone carriage return are errors, because libyaml reads these characters as line
-/// ends, and editors do not: the line numbers in messages would be wrong.
+/// U+2029 and a lone carriage return are errors, because libyaml counts them as line ends, and
+/// editors do not.
 struct YAMLText {
     let octets: ArraySlice<UInt8>
 

@@ -4,7 +4,7 @@
 package struct AccelerateSettings: Sendable, Equatable {
     package var loopback = Loopback.auto
 
-    /// Maximum number of answers in the kernel; each takes 1 KiB.
+    /// Each answer takes 1 KiB.
     package var entries = 65_536
 
     package enum Loopback: String, Sendable, Hashable, CaseIterable {

@@ -8,8 +8,6 @@ package struct AnswerSettings: Sendable, Equatable {
     package var aaaa = Family.keep
     package var order = Order.asReceived
 
-    /// Domains for `order: fastest`, each with the port for measurements of the connect time.
-    ///
     /// If empty, the daemon measures the addresses of all names with a route to vendors, at port
     /// 443.
     package var probe: [Probe] = []

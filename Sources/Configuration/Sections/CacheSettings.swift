@@ -2,7 +2,7 @@
 package import DNSWire
 
 package struct CacheSettings: Sendable, Equatable {
-    /// Memory in octets that the daemon needs in addition to twice the size of the cache.
+    /// Memory in octets that the daemon needs besides twice the size of the cache.
     static let otherMemory = 772 << 20
 
     /// Size in octets.
@@ -25,7 +25,6 @@ package struct CacheSettings: Sendable, Equatable {
     package struct Stale: Sendable, Equatable {
         package var window = Duration.seconds(86_400)
 
-        /// Time that a client waits before it gets a stale answer.
         package var after = Duration.milliseconds(300)
 
         package var ttl = Duration.seconds(30)

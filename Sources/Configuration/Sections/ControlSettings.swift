@@ -14,7 +14,6 @@ package enum LogFormat: String, Sendable, CaseIterable {
 package struct LogSettings: Sendable, Equatable {
     package var level = Logger.Level.info
 
-    /// Format on standard error; the systemd journal gets structured fields instead.
     package var format = LogFormat.text
 
     package var queries = false

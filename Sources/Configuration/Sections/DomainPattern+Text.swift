@@ -59,10 +59,8 @@ extension DomainPattern {
         return labels.dropFirst(most - kept).joined(separator: ".")
     }
 
-    /// Returns a hint if the text is not a domain name, but for example a URL or a network.
-    ///
-    /// Escapes (`\DDD`) are valid. A slash is valid in the name of a delegated reverse zone, such
-    /// as `0/25.2.0.192.in-addr.arpa`.
+    /// A slash is valid in the name of a delegated reverse zone, such as
+    /// `0/25.2.0.192.in-addr.arpa`.
     private static func mistake(in text: String, _ name: Name) -> String? {
         // Counts octets, because `Character.isLetter` takes 10 times as long.
         let letters = text.utf8.count { $0.isLetter }
@@ -101,7 +99,6 @@ extension DomainPattern {
         return nil
     }
 
-    /// Returns a hint for text with a colon: a port, or a prefix such as `domain:`.
     private static func hint(before prefix: Substring, after rest: Substring) -> String {
         guard rest.contains(where: { !$0.isNumber }) else {
             return "remove the port: `\(String(prefix).shortened)`"
@@ -134,7 +131,7 @@ extension DomainPattern {
 // MARK: - Literals
 
 extension DomainPattern {
-    /// Creates a pattern from a literal; traps if the literal is invalid.
+    /// Traps if the literal is invalid.
     package init(literal: String) {
         do throws(Mismatch) {
             try self.init(reading: literal)

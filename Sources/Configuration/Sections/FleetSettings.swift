@@ -4,42 +4,35 @@ package import Net
 
 /// Settings of the fleet: the machines that share the answers of vendors.
 package struct FleetSettings: Sendable, Equatable {
-    /// Addresses of the Redis server and its replicas; empty if `sentinel` is set.
+    /// Redis servers; empty if `sentinel` is set.
     package var servers: [SocketAddress] = []
 
     package var sentinel: Sentinel?
     package var tls = false
 
-    /// Name that the certificate of the Redis server must contain; if nil, the server's IP address.
+    /// Name in the server's certificate; nil for the server's IP address.
     package var tlsName: String?
 
     package var caFile: String?
     package var user: String?
     package var password: SecretSetting?
 
-    /// Secret that protects the data in the Redis server.
-    ///
-    /// After the check of the settings, the value is nil only if `--check` could not read the
-    /// credential.
+    /// After the check of the settings, nil only if `--check` could not read the credential.
     package var secret: SecretSetting?
 
-    /// Group of this machine; machines of one group share answers.
-    ///
-    /// With `auto`, the group is the network of the client address that vendors see.
+    /// Machines of one group share answers.
     package var group = Self.automatic
 
     package static let automatic = "auto"
     package var wait = Duration.milliseconds(50)
     package var timeout = Duration.milliseconds(10)
 
-    /// Name of this machine; if nil, the host name.
+    /// If nil, the host name.
     package var name: String?
 
     package enum BudgetScope: String, Sendable, Hashable, CaseIterable {
-        /// Each machine can use the whole budget.
         case own
 
-        /// All machines of the fleet together can use the budget.
         case shared
     }
 
@@ -50,7 +43,7 @@ package struct FleetSettings: Sendable, Equatable {
         package var master = "mymaster"
     }
 
-    /// Group in the settings; nil if the group is `auto`.
+    /// Nil if the group is `auto`.
     package var groupName: String? { group == Self.automatic ? nil : group }
 
     var secrets: [(option: String, secret: SecretSetting?)] {
@@ -202,7 +195,6 @@ extension FleetSettings.Sentinel {
 // MARK: - Checks
 
 extension Settings {
-    /// Checks the servers of the fleet, and warns if no answer can be shared.
     func checkFleet(_ reading: inout SettingsReading) {
         guard let fleet, !reading.isDamaged("fleet") else { return }
         let place = reading.place(of: "fleet")
@@ -248,7 +240,7 @@ extension Settings {
 }
 
 extension VendorKind {
-    /// True if the vendor's replies contain the client address that the vendor saw.
+    /// True if replies contain the client address that the vendor saw.
     var reportsClientAddress: Bool {
         switch self {
         case .tencent, .alibaba, .baidu, .volcengine: true

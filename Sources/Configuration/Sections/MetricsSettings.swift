@@ -13,8 +13,6 @@ package enum MetricsPlace: Sendable, Hashable, CustomStringConvertible {
     case path(String)
     static let standardPort: UInt16 = 9353
 
-    /// Returns true if the metrics server cannot listen at both places.
-    ///
     /// An address with port 0 does not overlap, because the kernel selects a free port.
     func overlaps(_ other: MetricsPlace) -> Bool {
         guard case (.address(let address), .address(let second)) = (self, other) else {

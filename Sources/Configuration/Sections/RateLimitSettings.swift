@@ -2,7 +2,7 @@
 
 /// Limit on the UDP responses to DNS clients on other machines.
 package struct RateLimitSettings: Sendable, Equatable {
-    /// Answered UDP queries per second, for each IPv4 address or IPv6 /64 prefix of clients.
+    /// Limit for each IPv4 address or IPv6 /64 prefix of clients.
     package var queriesPerSecond = 1000
 }
 

@@ -7,7 +7,6 @@ package struct RouteSettings: Sendable, Equatable {
     package var place: SettingsPlace
     package var domains: [DomainPattern] = []
 
-    /// Exceptions from `domains`: names that the route does not cover.
     package var except: [DomainPattern] = []
 
     package var vendors: [String] = []
@@ -16,30 +15,27 @@ package struct RouteSettings: Sendable, Equatable {
     package var upstreams: [String] = []
     package var privateAnswers = PrivateAnswers.drop
 
-    /// True if `cache.stale` applies to names of the route.
     package var stale = true
 
     package var families: FamilyChoice?
     package var prefetch = true
 
-    /// True if vendors' answers for the route's names are shared with the fleet.
     package var isShared = true
 
-    /// Minimum TTL of positive answers; if nil, `cache.minimum-ttl` applies.
+    /// If nil, `cache.minimum-ttl` applies.
     package var minimumTTL: Duration?
 
-    /// Maximum TTL of positive answers; if nil, `cache.maximum-ttl` applies.
+    /// If nil, `cache.maximum-ttl` applies.
     package var maximumTTL: Duration?
 
     package var clientSubnet: IPAddress?
 
-    /// `sdns` for the Alibaba vendors of this route; if nil, the `sdns` of each vendor applies.
+    /// For Alibaba vendors; if nil, the `sdns` of each vendor applies.
     package var sdns: [String: String]?
 
     package enum Fallback: String, Sendable, Hashable, CaseIterable {
         case upstream
 
-        /// Upstreams never answer A and AAAA queries for names of the route.
         case none
     }
 
@@ -53,7 +49,6 @@ package struct RouteSettings: Sendable, Equatable {
 // MARK: - Reading
 
 extension [RouteSettings] {
-    /// Appends the route in `node`, unless the limit of patterns is exceeded.
     mutating func take(_ node: YAMLNode, _ reading: inout SettingsReading) {
         let key = SettingsKey().option(YAMLReader.longList).item(count)
         guard reading.patterns <= SettingsLimits.patterns else { return }
@@ -203,7 +198,7 @@ extension RouteSettings: SettingsEntry {
             \.clientSubnet,
             .ip,
             standard: "`client-subnet` of each vendor",
-            // 203.0.113.7, a documentation address.
+            // 203.0.113.7
             example: .v4(IPv4Address(value: 0xCB00_7107))
         ) {
             "Client address for which the vendors select answers for the names of this route."

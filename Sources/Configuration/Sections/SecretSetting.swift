@@ -7,10 +7,9 @@ package struct SecretSetting: Sendable, Equatable {
     package let value: Secret
 
     package enum Source: Sendable, Hashable {
-        /// `{file: PATH}`; other users must have no permissions for the file.
         case file(String)
 
-        /// `{credential: NAME}`: file NAME in `$CREDENTIALS_DIRECTORY`.
+        /// File in `$CREDENTIALS_DIRECTORY`.
         case credential(String)
     }
 

@@ -8,14 +8,12 @@ package struct Settings: Sendable, Equatable {
 
     package var listen = Self.defaultListen
 
-    /// True if no file sets `listen`.
-    ///
-    /// Then the daemon starts even if the machine lacks one of the default addresses.
+    /// True if no file sets `listen`: the daemon starts even without one of the default addresses.
     package var listenMark = DefaultMark(isDefault: true)
 
     package var allow = ["127.0.0.0/8", "::1/128"].compactMap { IPPrefix($0) }
 
-    /// Rate limit for DNS clients on other machines; nil means no limit.
+    /// Nil for no limit.
     package var rateLimit: RateLimitSettings? = RateLimitSettings()
 
     /// Number of threads for each address; nil: one per CPU core.
@@ -25,7 +23,6 @@ package struct Settings: Sendable, Equatable {
     package var routes: [RouteSettings] = []
     package var upstreams: [UpstreamSettings] = []
 
-    /// Settings of the fleet; nil if this machine does not share answers.
     package var fleet: FleetSettings?
 
     package var nat64 = NAT64Setting.automatic
@@ -62,7 +59,7 @@ extension Settings {
         )
     }
 
-    /// Reads `text` in place of `file`, with the drop-ins of `file`; reports all errors.
+    /// Reads `text` in place of `file`, with the drop-ins of `file`.
     package static func load(
         _ text: String,
         named name: String,
@@ -75,7 +72,6 @@ extension Settings {
         )
     }
 
-    /// Reads a text and its secrets; reports all errors.
     package init(
         parsing text: String,
         fileName: String,
@@ -84,7 +80,7 @@ extension Settings {
         try self.init(parsing: [UInt8](text.utf8), fileName: fileName, environment: environment)
     }
 
-    /// Reads octets, which can be invalid UTF-8; reports all errors.
+    /// Reads octets, which can be invalid UTF-8.
     package init(
         parsing octets: [UInt8],
         fileName: String,
@@ -94,7 +90,7 @@ extension Settings {
         try self.init(parsing: [file], environment: environment)
     }
 
-    /// Reads files; each file overrides and extends earlier files.
+    /// Each file overrides and extends earlier files.
     init(parsing files: [SettingsFile], environment: SettingsEnvironment) throws(SettingsErrors) {
         self.init()
         var reading = SettingsReading(files: files.map(\.name), environment: environment)
@@ -129,9 +125,8 @@ extension Settings {
 
     /// Warns if only root can read a settings file, or the directory of the drop-ins.
     ///
-    /// The directory of the first file is checked only if the first file is the settings file of
-    /// the service. Any other file is a draft, which root can check in any directory. The directory
-    /// of the drop-ins is checked only once, together with the first file.
+    /// The directory of a file that is not the service's settings file is not checked: root can
+    /// check a draft in any directory.
     private func checkAccess(
         to path: String,
         _ index: Int,

@@ -7,7 +7,7 @@ package enum SnapshotSetting: Sendable, Hashable {
     case off
     case file(String)
 
-    /// Returns the path of the snapshot; nil if no snapshot is written.
+    /// Returns nil if no snapshot is written.
     package func path(in stateDirectory: String?) -> String? {
         switch self {
         case .automatic: stateDirectory.map { $0 + "/cache.snapshot" }

@@ -7,15 +7,13 @@ package struct UpstreamSettings: Sendable, Equatable {
     package var name: String
     package var url = UpstreamURL(literal: "udp://127.0.0.53")
 
-    /// Source of the servers, instead of `url`.
     package var from: UpstreamSource?
 
-    /// Addresses; port 0 means the port of `url`.
+    /// Port 0 means the port of `url`.
     package var addresses: [SocketAddress] = []
 
     package var caFile: String?
 
-    /// True if the upstream is used only for routes that name the upstream.
     package var only = false
 
     /// True if the AD flag of replies is passed to DNS clients.
@@ -33,7 +31,6 @@ package struct UpstreamSettings: Sendable, Equatable {
 
     private var hasInvalidURL = false
 
-    /// Value of the option `url`; nil if `from` is set or the URL is invalid.
     fileprivate var ownURL: UpstreamURL? {
         get { from == nil && !hasInvalidURL ? url : nil }
         set {

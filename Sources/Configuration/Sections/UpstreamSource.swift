@@ -3,10 +3,8 @@ internal import Control
 
 /// Value of `from`: source of the servers of an upstream.
 package enum UpstreamSource: Sendable, Hashable, CustomStringConvertible {
-    /// The networks that this machine is connected to.
     case network
 
-    /// A file in the format of resolv.conf(5).
     case file(String)
 
     package var description: String {

@@ -13,7 +13,6 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
         case tls
         case https
 
-        /// True if the protocol authenticates and encrypts.
         package var isProtected: Bool { self == .tls || self == .https }
 
         var defaultPort: UInt16 {
@@ -32,7 +31,6 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
 
     package let port: UInt16
 
-    /// Path and query of an https URL, otherwise empty.
     package let path: String
 
     package var address: SocketAddress? {
@@ -41,7 +39,7 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
 
     package var isUnprotected: Bool { !scheme.isProtected }
 
-    /// URL without parameter values, for messages and replies.
+    /// URL without parameter values.
     package var description: String { text.withoutParameterValues }
 
     /// Complete URL, which may contain secrets.
@@ -51,7 +49,7 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
         return "\(scheme.rawValue)://\(host)\(port)\(path)"
     }
 
-    /// Creates the URL of a server: DNS over TLS if `tlsName` is set, otherwise plain DNS.
+    /// Uses DNS over TLS if `tlsName` is set, otherwise plain DNS.
     package init(to address: SocketAddress, tlsName: String?) {
         scheme = tlsName == nil ? .udp : .tls
         host = tlsName ?? address.host
@@ -59,7 +57,7 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
         path = ""
     }
 
-    /// Creates a URL from a literal; traps if the literal is invalid.
+    /// Traps if the literal is invalid.
     init(literal: String) {
         do throws(Mismatch) {
             try self.init(reading: literal.contains("://") ? literal : "udp://\(literal)")

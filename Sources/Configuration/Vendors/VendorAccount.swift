@@ -3,11 +3,7 @@ package import HTTPDNS
 package import Net
 
 /// Options, checks and protocol of one kind of vendor.
-///
-/// A new vendor needs a file `VendorTables+….swift`, an API in `HTTPDNS`, and a case of
-/// `VendorKind` and `Account`.
 protocol VendorAccount: Sendable, Equatable {
-    /// Description of the vendor kind in the manual.
     static var about: String { get }
 
     static var options: [SettingsOption<VendorSettings>] { get }
@@ -18,13 +14,12 @@ protocol VendorAccount: Sendable, Equatable {
 
     var usesTLS: Bool { get }
 
-    /// True if TLS or the protocol of the vendor detects forged replies.
     var isProtected: Bool { get }
 
     var port: UInt16 { get }
     var documentedServers: [String] { get }
 
-    /// Sets the defaults of omitted options; a default can depend on the option `servers`.
+    /// Sets the defaults of omitted options.
     mutating func complete(servers: [SocketAddress])
 
     var secrets: [(option: String, secret: SecretSetting?)] { get }
@@ -51,7 +46,6 @@ package enum VendorKind: String, Sendable, Hashable, CaseIterable {
     case baidu
     case volcengine
 
-    /// Wrong names for vendor kinds; the error message proposes the valid name.
     static let aliases: [String: String] = {
         let names: [VendorKind: [String]] = [
             .tencent: ["dnspod", "tencentcloud", "tencent-cloud", "qcloud"],
@@ -120,7 +114,7 @@ extension VendorSettings.Account {
     package var channel: String { any.channelName }
     package var usesTLS: Bool { any.usesTLS }
 
-    /// Makes the codec of the vendor's protocol; throws if OpenSSL lacks the protocol's cipher.
+    /// Throws if OpenSSL lacks the cipher of the protocol.
     package func vendor() throws -> any Vendor { try any.vendor() }
 
     package func source(servers: [SocketAddress]) -> VendorClient.AddressSource? {
@@ -145,7 +139,6 @@ extension VendorSettings.Account {
 package enum VendorScheme: String, Sendable, Hashable, CaseIterable {
     case https
 
-    /// Plain HTTP; calls are unprotected unless the vendor's protocol encrypts the content.
     case http
 }
 
@@ -173,7 +166,6 @@ extension VendorSettings {
         .option("scheme", path, .choice()) { "Transport of calls. " + warning }
     }
 
-    /// Makes the option `servers` with the default `standard`; without a default, it is required.
     static func servers(
         standard: String?,
         example: [String],
@@ -217,7 +209,6 @@ extension VendorSettings {
 }
 
 extension SecretSetting {
-    /// Returns an empty secret for examples in the manual.
     static func example(_ file: String) -> SecretSetting {
         var nothing: [UInt8] = []
         return SecretSetting(wiping: &nothing, source: .file("/etc/httpdnsd/" + file))
@@ -234,9 +225,7 @@ package func complaint<Failure: Error>(of body: () throws(Failure) -> Void) -> S
 }
 
 extension Settings {
-    /// True if a secret of a vendor or of the fleet is a credential.
-    ///
-    /// systemd copies credentials only when the service starts.
+    /// True if a secret is a credential, which systemd copies only when the service starts.
     package var usesCredentials: Bool {
         let secrets =
             vendors.flatMap { $0.secrets.map(\.secret) } + [fleet?.secret, fleet?.password]

@@ -14,7 +14,6 @@ extension VendorSettings {
         )
     }
 
-    /// Warns if neither a budget nor a rate limits the number of billable calls.
     func checkCost(_ path: String, _ reading: inout SettingsReading) {
         guard client.budget == nil, client.callsPerSecond == nil,
             !reading.isDamaged("\(path).budget"), !reading.isDamaged("\(path).calls-per-second"),

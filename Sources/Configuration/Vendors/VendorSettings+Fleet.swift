@@ -2,12 +2,11 @@
 internal import HTTPDNS
 
 extension VendorSettings {
-    /// Account, parameters and protection, which determine the vendor's answers.
+    /// Values that determine the vendor's answers; machines share answers if these values are
+    /// equal.
     ///
-    /// Machines of a fleet share answers if these values are equal. The values do not include
-    /// servers, protocol and sources of secrets. The values include protection: an attacker can
-    /// forge the answers of an unprotected channel, so a machine with a protected channel must not
-    /// use these answers.
+    /// The values include protection, because a machine with a protected channel must not use
+    /// answers that an attacker can forge.
     package var fleetView: String {
         let parts: [String] =
             switch account {
@@ -25,7 +24,7 @@ extension VendorSettings {
         return ([account.kind.rawValue, protection, subnet] + parts).joined(separator: "\n")
     }
 
-    /// Name, kind and account of the vendor, which identify its shared budget in a fleet.
+    /// Identity of a budget that the fleet shares.
     package var fleetAccount: String {
         let account: String =
             switch account {
@@ -38,7 +37,6 @@ extension VendorSettings {
         return [name, self.account.kind.rawValue, account].joined(separator: "\n")
     }
 
-    /// Returns a hash of `token` that identifies the account; empty if `token` is nil.
     private static func code(_ token: SecretSetting?) -> String {
         token.map { "\($0.value.code(of: Array("fleet".utf8)))" } ?? ""
     }

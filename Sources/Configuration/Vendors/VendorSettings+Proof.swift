@@ -5,12 +5,6 @@ internal import Net
 
 extension VendorSettings {
     /// Returns the test calls of `httpdnsctl prove`, the most important first.
-    ///
-    /// - Parameters:
-    ///   - name: name that is registered for the account.
-    ///   - unknown: name that does not exist.
-    ///   - client: client address to send.
-    /// - Throws: errors of the codec.
     package func proofs(name: Name, unknown: Name, client: IPAddress) throws -> [ProofCase] {
         let vendor = try account.vendor()
         let isReadable = !isSealed
@@ -74,12 +68,11 @@ extension VendorSettings {
         return proofs
     }
 
-    /// Age of the expired test signature in seconds, longer than every documented validity.
+    /// Seconds, longer than every documented validity of a signature.
     private static let expiredBy: Int64 = 2 * 86_400
 
     private var scheme: String { account.usesTLS ? "https" : "http" }
 
-    /// True if the protocol of the vendor encrypts the bodies, with or without TLS.
     private var isSealed: Bool {
         switch account {
         case .tencent(let account): account.channel != .https
@@ -136,9 +129,6 @@ extension VendorSettings {
         return copy
     }
 
-    /// Copies of these settings, one for each other protocol or encryption of the vendor.
-    ///
-    /// If a copy lacks the key of its protocol, `vendor()` throws, and the caller skips the copy.
     private var otherChannels: [VendorSettings] {
         func copy(_ account: Account) -> VendorSettings {
             var copy = self
@@ -176,7 +166,6 @@ extension VendorSettings {
         }
     }
 
-    /// Account numbers, which the report of `httpdnsctl prove` must not contain.
     package var accountNumbers: [String] {
         switch account {
         case .tencent(let account): account.id.map { ["\($0)"] } ?? []

@@ -11,7 +11,6 @@ extension VendorSettings {
         }
         if price.item == .family {
             if client.families == .both {
-                // With `both`, each call requests A and AAAA, and the vendor bills both families.
                 savings.append(.families)
             } else if !hasIPv6, settings.answers.aaaa == .keep {
                 savings.append(.noAAAA)
@@ -55,7 +54,6 @@ extension AlibabaSettings {
 // MARK: - Hints
 
 extension Settings {
-    /// Returns one text for each change that reduces the cost, as in `httpdnsctl bill`.
     package func costHints(hasIPv6: Bool) -> [String] {
         vendors.flatMap { vendor -> [String] in
             guard let api = try? vendor.account.vendor(), api.facts.isBillable else { return [] }

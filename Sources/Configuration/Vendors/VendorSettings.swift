@@ -10,10 +10,8 @@ package struct VendorSettings: Sendable, Equatable {
 
     package var client = VendorClient.Settings()
 
-    /// Access key to read the vendor's own count of calls.
     package var billing: BillingSettings?
 
-    /// Price rules that replace the rules of the vendor's public price page.
     package var price: PriceSettings?
 }
 
@@ -24,7 +22,7 @@ package struct BillingSettings: Sendable, Equatable {
 }
 
 extension VendorSettings {
-    /// Request for the vendor's own count of calls; nil if the settings have no access key.
+    /// Nil if the settings have no access key.
     package var resolveCount: AlibabaResolveCount? {
         guard let keyID = billing?.accessKeyID, let keySecret = billing?.accessKeySecret else {
             return nil
@@ -40,12 +38,12 @@ extension VendorSettings {
     }
 }
 
-/// Price rules; nil means the value from the vendor's public price page.
+/// Price rules; a nil value is replaced by the vendor's public price.
 package struct PriceSettings: Sendable, Equatable {
     package var per10000: Double?
     package var currency: String?
 
-    /// Free units per calendar month (UTC).
+    /// Per calendar month (UTC).
     package var freePerMonth: Int?
 
     package var weight: Int?
@@ -66,7 +64,7 @@ extension PriceSettings {
 // MARK: - Kinds
 
 extension VendorSettings {
-    /// Kind of vendor; setting another kind resets the account to its defaults.
+    /// Setting another kind resets the account to its defaults.
     package var kind: VendorKind {
         get { account.kind }
         set { if newValue != kind { account = Account(newValue) } }

@@ -6,7 +6,7 @@ internal import Net
 package struct AlibabaSettings: Sendable, Equatable {
     package var account = ""
 
-    /// Hexadecimal key; if nil, calls are not signed.
+    /// If nil, calls are not signed.
     package var secret: SecretSetting?
 
     package var aesKey: SecretSetting?
@@ -14,14 +14,12 @@ package struct AlibabaSettings: Sendable, Equatable {
     package var encryption = Alibaba.Encryption.none
     package var scheme = VendorScheme.https
 
-    /// Name or IP address that the certificate must contain; if nil, one of the vendor's own names.
+    /// If nil, the certificate must contain one of the vendor's own names.
     package var tlsName: String?
 
     package var region = Alibaba.Region.cn
 
-    /// True to request server addresses from the vendor.
-    ///
-    /// If nil, the daemon requests addresses only if `servers` is not set.
+    /// If nil, addresses are requested from the vendor only if `servers` is not set.
     package var schedule: Bool?
 
     /// Parameters of custom resolution, without the prefix `sdns-`.

@@ -19,7 +19,6 @@ package struct JSONSettings: Sendable, Equatable {
         package let port: UInt16
         package var scheme: VendorScheme { text.hasPrefix("https:") ? .https : .http }
 
-        /// Reads a URL; throws `Mismatch` if `DNSJSON` refuses the URL.
         init(reading text: String) throws(Mismatch) {
             do throws(DNSJSONSetupError) {
                 port = try DNSJSON(url: text).facts.defaultPort

@@ -7,21 +7,21 @@ package struct TencentSettings: Sendable, Equatable {
     package var channel = Tencent.Channel.https
     package var region = Tencent.Region.cn
 
-    /// Account number; required for the channels `aes` and `des`.
+    /// Required for the channels `aes` and `des`.
     package var id: Int?
 
     package var token: SecretSetting?
 
-    /// Key for `aes` (16 octets) or `des` (8 octets).
+    /// 16 octets for `aes`, 8 octets for `des`.
     package var key: SecretSetting?
 
     package var clientSubnetForm = Tencent.ClientSubnetForm.encrypted
     package var authExpiry = false
 
-    /// Name that the certificate must contain; if nil, the server's IP address.
+    /// If nil, the certificate must contain the server's IP address.
     package var tlsName: String?
 
-    /// Service that lists the server addresses (`/conf`); nil if only `servers` is used.
+    /// Service that lists server addresses; nil if only `servers` is used.
     package var conf: Conf?
 
     package struct Conf: Sendable, Equatable {

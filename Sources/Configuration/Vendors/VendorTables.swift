@@ -16,7 +16,7 @@ extension VendorSettings {
         return tables
     }()
 
-    /// Options of all vendor kinds, for a vendor without a valid kind; the values are ignored.
+    /// Options of all kinds, for a vendor without a valid kind; the values are ignored.
     private static let undecided = SettingsTable(
         [kindOption]
             + Set(
@@ -30,7 +30,6 @@ extension VendorSettings {
 
     var table: SettingsTable<VendorSettings> { Self.tables[kind] ?? Self.undecided }
 
-    /// Returns an error if `node` of a later file has another kind than this vendor; otherwise nil.
     func refusal(of node: YAMLNode) -> YAMLComplaint? {
         guard let other = node["kind"], other.scalar != kind.rawValue else { return nil }
         return YAMLComplaint(
@@ -92,7 +91,7 @@ extension VendorSettings {
             "client-subnet",
             \.client.clientSubnet,
             .ip,
-            // 203.0.113.7, a documentation address.
+            // 203.0.113.7
             example: .v4(IPv4Address(value: 0xCB00_7107))
         ) {
             """
@@ -306,7 +305,6 @@ extension Settings {
         checkConcurrentCalls(&reading)
     }
 
-    /// Checks the sum of `concurrent-calls`, if a vendor exceeds the default of this option.
     private func checkConcurrentCalls(_ reading: inout SettingsReading) {
         let sum = vendors.reduce(0) { $0 + $1.client.concurrentCalls }
         let most = SettingsLimits.concurrentCallsTogether

@@ -3,7 +3,6 @@
 package struct AccelerationStatus: Codable, Sendable, Equatable {
     package var state: State
 
-    /// Reason why the state is not `on`; nil if the state is `on`.
     package var why: String?
 
     package var entries: UInt64 = 0
@@ -12,7 +11,6 @@ package struct AccelerationStatus: Codable, Sendable, Equatable {
     package enum State: String, Codable, Sendable {
         case on
 
-        /// Acceleration is suspended while the daemon logs all queries, or a client calls `Watch`.
         case resting
         case off
     }

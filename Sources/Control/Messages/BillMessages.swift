@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct BillRequest: CallParameters, Equatable {
-    /// True for the costs of the current month; false or nil for the costs of the current day.
     package var month: Bool?
 
-    /// Vendor whose stored counts the daemon sets to 0 before the reply; nil for no reset.
     package var reset: String?
 
     package init(month: Bool? = nil, reset: String? = nil) {
@@ -16,7 +14,7 @@ package struct BillRequest: CallParameters, Equatable {
 }
 
 package struct BillReply: Codable, Sendable, Equatable {
-    /// Period of the costs: `day` or `month` (UTC).
+    /// `day` or `month` (UTC).
     package var period: String
 
     package var vendors: [VendorBill]
@@ -38,18 +36,14 @@ package struct VendorBill: Codable, Sendable, Equatable {
 
     package var rules: BillRules
 
-    /// Units saved since the reset of the counters, by reason, as in ``VendorStats/avoided``.
     package var saved: Counts = [:]
 
-    /// Upper bounds of the units by route, since the reset of the counters.
     package var routes: [RouteCost] = []
 
     package var names: [NameCost] = []
 
-    /// Reason why the counts are unknown, or will be lost when the process ends; otherwise nil.
     package var problem: String?
 
-    /// Count that the vendor reports for the month; nil if the settings have no access key.
     package var counted: VendorCount?
 
     package init(name: String, units: BilledUnits, rules: BillRules) {
@@ -59,23 +53,18 @@ package struct VendorBill: Codable, Sendable, Equatable {
     }
 }
 
-/// Count that the vendor reports for the current month and the whole account.
+/// Vendor's own count for the current month and the whole account.
 package struct VendorCount: Codable, Sendable, Equatable {
-    /// Resolutions over HTTP; nil if the vendor returned no count.
     package var http: UInt64?
 
-    /// Resolutions over HTTPS; nil if the vendor returned no count.
     package var https: UInt64?
 
-    /// Units of all resolutions, computed as if all calls had used the configured encryption.
     package var units: UInt64?
 
-    /// `units` minus the daemon's own count of units in the current month.
     package var difference: Int64?
 
     package var problem: String?
 
-    /// True if the developers have tested the request for this count with a real account.
     package var confirmed = false
 
     package init() {}
@@ -83,17 +72,14 @@ package struct VendorCount: Codable, Sendable, Equatable {
 
 /// Rules by which a vendor counts units.
 package struct BillRules: Codable, Sendable, Equatable {
-    /// Billed item: `request`, `name`, or `family` (name and address family).
     package var item: String
 
     package var weight: UInt64
 
-    /// False if the vendor does not publish its billing rules.
     package var known: Bool
 
     package var freePerMonth: UInt64
 
-    /// Price of 10,000 units; nil if unknown.
     package var price: BilledCost?
 
     package var page: String?
@@ -115,7 +101,7 @@ package struct BillAdvice: Codable, Sendable, Equatable {
     /// Units per day after the change, if the query rate stays the same.
     package var unitsPerDay: UInt64
 
-    /// Change of the units in percent, negative for a decrease.
+    /// Negative for a decrease.
     package var changePercent: Int
 
     package var givesUp: String

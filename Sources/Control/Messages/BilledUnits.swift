@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct BilledUnits: Codable, Sendable, Equatable {
-    /// Lower bound of the units since the start of the daemon or the reset of the counters.
     package var atLeast: UInt64
 
-    /// Upper bound of the units in the period of `atLeast`; includes calls that the vendor possibly
-    /// does not bill.
+    /// Includes calls that the vendor possibly does not bill.
     package var atMost: UInt64
 
-    /// Upper bound of the units in the current UTC day, including units before a restart of the
-    /// daemon; nil if the stored counts are damaged.
+    /// Includes units before a restart of the daemon; nil if the stored counts are damaged.
     package var today: UInt64?
 
     package var month: UInt64?

@@ -5,20 +5,16 @@ package struct FlushRequest: CallParameters, Equatable {
     package var all: Bool?
     package var name: String?
 
-    /// Query type; requires `name`.
     package var type: String?
 
     package var tree: String?
     package var negative: Bool?
     package var stale: Bool?
 
-    /// Name of a vendor or upstream; `vendor` for all vendors, `upstream` for all upstreams.
     package var source: String?
 
-    /// True to mark entries stale instead of removing them.
     package var soft: Bool?
 
-    /// True to flush all machines of the fleet; requires `all`, `tree`, or `name` without `type`.
     package var fleet: Bool?
 
     /// Selection of the entries that are removed or marked stale.
@@ -56,8 +52,7 @@ package struct FlushRequest: CallParameters, Equatable {
 
     /// Returns the scope; an argument `false` counts as absent.
     ///
-    /// - Throws: `invalidArgument` for no or several scopes, `type` without `name`, or `fleet` with
-    ///   a scope that does not permit `fleet`.
+    /// - Throws: `invalidArgument` for an invalid combination of arguments.
     package func scope() throws(MethodError) -> Scope {
         var scopes: [Scope] = []
         if all == true { scopes.append(.all) }
@@ -97,7 +92,6 @@ extension FlushRequest.Scope {
 package struct FlushReply: Codable, Sendable, Equatable {
     package var removed: Int
 
-    /// Number of entries marked stale; nil if `soft` was not set.
     package var marked: Int?
 
     package init(removed: Int, marked: Int? = nil) {

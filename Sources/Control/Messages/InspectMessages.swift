@@ -20,7 +20,6 @@ extension SettingsReply: JSONWritable {
 }
 
 package struct RoutesRequest: CallParameters, Equatable {
-    /// Name for which the route is returned; if nil, all routes are returned.
     package var name: String?
 
     package init(name: String? = nil) { self.name = name }
@@ -105,7 +104,6 @@ extension RouteEntry: JSONWritable {
 // MARK: - Log level and captive portals
 
 package struct LogLevelRequest: CallParameters, Equatable {
-    /// New level, or `settings` for the configured level; if nil, the level is not changed.
     package var level: String?
 
     package init(level: String? = nil) { self.level = level }
@@ -124,10 +122,8 @@ package struct LogLevelReply: Codable, Sendable, Equatable {
 }
 
 package struct PortalRequest: CallParameters, Equatable {
-    /// Duration of the captive portal mode; if nil, 180 s.
     package var forSeconds: Int?
 
-    /// True to end the captive portal mode.
     package var off: Bool?
 
     package init(forSeconds: Int? = nil, off: Bool? = nil) {
@@ -137,17 +133,14 @@ package struct PortalRequest: CallParameters, Equatable {
 
     package enum CodingKeys: CodingKey, CaseIterable { case forSeconds, off }
 
-    /// Permitted durations of the mode, and the default, in seconds.
     package static let seconds = (range: 1...1_800, standard: 180)
 }
 
 package struct PortalReply: Codable, Sendable, Equatable {
     package var active: Bool
 
-    /// Time until the captive portal mode ends; nil while the mode is off.
     package var seconds: Int?
 
-    /// DNS servers of the current network.
     package var servers: [String]
 
     package init(active: Bool, seconds: Int? = nil, servers: [String] = []) {

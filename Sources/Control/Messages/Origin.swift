@@ -2,15 +2,13 @@
 
 /// Vendor or upstream that sent an answer, and its server.
 ///
-/// Replies also have two older fields, `source` and `server`, which differ between types. In
-/// ``Resolved``, `source` is a kind of source such as `vendor`, and `server` has the form
-/// `name/server`. In ``CachedEntry``, `source` is the name of the vendor or upstream, and `server`
-/// is the address.
+/// The older fields `source` and `server` differ between types. In ``Resolved``, `source` is a kind
+/// such as `vendor`, and `server` has the form `name/server`. In ``CachedEntry``, `source` is the
+/// name, and `server` is the address.
 package struct AnswerOrigin: Sendable, Equatable {
     /// Name in the settings, or `hosts`; nil if the answer is local.
     package let name: String?
 
-    /// Address or URL of the server.
     package let server: String?
 
     /// Parses text of the form `name/server`; the name has no slash.

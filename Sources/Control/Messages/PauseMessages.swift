@@ -5,7 +5,6 @@ package struct PauseRequest: CallParameters, Equatable {
     package var vendor: String?
     package var upstream: String?
 
-    /// Name of a vendor, or of an upstream if no vendor has this name.
     package var name: String?
 
     package init(vendor: String? = nil, upstream: String? = nil, name: String? = nil) {
@@ -22,8 +21,6 @@ package struct PauseRequest: CallParameters, Equatable {
         case either(String)
     }
 
-    /// Returns the selected vendor or upstream.
-    ///
     /// - Throws: `invalidArgument` unless exactly one argument is given.
     package func subject() throws(MethodError) -> Subject {
         switch (vendor, upstream, name) {
@@ -47,11 +44,8 @@ package struct PauseReply: Codable, Sendable, Equatable {
     package var changed: Bool
     package var inFlight: Int
 
-    /// Suspension that is in force after the call; nil if there is none.
     package var rest: VendorRest?
 
-    /// Pauses because of which some names have no vendor and no upstream, one sentence each; nil if
-    /// there are none.
     package var problems: [String]?
 
     package init(vendor: String, changed: Bool, inFlight: Int, rest: VendorRest?) {

@@ -3,12 +3,11 @@
 package struct ProveRequest: CallParameters, Equatable {
     package var vendor: String
 
-    /// Registered name to look up; if nil, a name of the vendor's routes.
+    /// If nil, a name of the vendor's routes.
     package var name: String?
 
     package var maxUnits: UInt64?
 
-    /// True to return the plan without making a call.
     package var plan: Bool?
 
     package init(vendor: String, name: String? = nil, maxUnits: UInt64? = nil, plan: Bool? = nil) {
@@ -21,13 +20,12 @@ package struct ProveRequest: CallParameters, Equatable {
     package enum CodingKeys: CodingKey, CaseIterable { case vendor, name, maxUnits, plan }
 }
 
-/// Reply to `Prove`; with `more`, one reply for each step, and then a last reply without steps.
+/// Reply to `Prove`.
 package struct ProveReply: Codable, Sendable, Equatable {
     package var vendor: String
     package var name: String
     package var calls: Int
 
-    /// Upper bound of the units that the planned calls cost.
     package var units: UInt64
     package var money: BilledCost?
     package var steps: [ProofStep]
@@ -43,7 +41,6 @@ package struct ProveReply: Codable, Sendable, Equatable {
 
 /// Test call to a vendor and its result, without secrets and account numbers.
 package struct ProofStep: Codable, Sendable, Equatable {
-    /// Feature of the vendor's protocol that the call tests.
     package var label: String
 
     package var expected: String
@@ -51,19 +48,17 @@ package struct ProofStep: Codable, Sendable, Equatable {
     package var request: String?
     package var status: Int?
 
-    /// Addresses with TTLs, or an error.
     package var result: String
 
     package var units: UInt64 = 0
 
-    /// Reply as a test vector for the parser; nil if the reply is encrypted or missing.
+    /// Nil if the reply is encrypted or missing.
     package var vector: ProofVector?
 
     package enum Verdict: String, Codable, Sendable {
         case agrees
         case differs
 
-        /// The call was not made, or had no reply; ``ProofStep/result`` has the reason.
         case skipped
     }
 
@@ -83,7 +78,6 @@ package struct ProofVector: Codable, Sendable, Equatable {
     package var types: [String]
     package var status: Int
 
-    /// Body of the reply, in which client addresses are replaced by 203.0.113.1.
     package var body: String
 
     package init(vendor: String, names: [String], types: [String], status: Int, body: String) {

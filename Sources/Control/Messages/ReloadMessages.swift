@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct CheckRequest: CallParameters, Equatable {
-    /// Text of the settings to check; if nil, the daemon's settings file is checked.
     package var text: String?
 
     package var file: String?
@@ -18,19 +17,17 @@ package struct CheckRequest: CallParameters, Equatable {
 package struct SettingsComplaint: Codable, Sendable, Hashable, CustomStringConvertible {
     package var file: String
 
-    /// Line from 1; 0 if the problem concerns the whole file.
     package var line: Int
 
-    /// Column in Unicode scalars, from 1; 0 if the problem concerns the whole file.
+    /// In Unicode scalars.
     package var column: Int
 
-    /// Error or warning, without values of secrets.
+    /// Contains no values of secrets.
     package var message: String
 
-    /// Proposed correction, such as "did you mean `listen`?".
     package var hint: String?
 
-    /// Text at the end of each warning about settings with which the service would not start.
+    /// End of each warning about settings with which the service would not start.
     ///
     /// If a warning has this text, the scripts that install the daemon do not restart the service.
     package static let outage = "after a restart, this machine would have no DNS"
@@ -48,7 +45,6 @@ package struct SettingsComplaint: Codable, Sendable, Hashable, CustomStringConve
         self.hint = hint
     }
 
-    /// Text `file:line:column: message (hint)`.
     package var description: String {
         let place = line == 0 ? file : "\(file):\(line):\(column)"
         return "\(place): \(message)" + (hint.map { " (\($0))" } ?? "")
@@ -59,20 +55,15 @@ package struct SettingChange: Codable, Sendable, Equatable, CustomStringConverti
     package enum Kind: String, Codable, Sendable {
         case added, removed, changed
 
-        /// Changed secret; the value is never sent.
+        /// The value of a secret is never sent.
         case secret
     }
 
-    /// Path of the option, such as `vendors.tencent.timeout` or `routes.example.com.vendors`.
-    ///
-    /// A route is identified by its first domain (`example.com`).
     package var path: String
     package var kind: Kind
 
-    /// Earlier value, as one line of YAML; nil if the option is new or a secret.
     package var old: String?
 
-    /// New value, as one line of YAML; nil if the option was removed or is a secret.
     package var new: String?
 
     package init(path: String, kind: Kind, old: String?, new: String?) {
@@ -102,7 +93,6 @@ package struct ReloadReply: Codable, Sendable, Equatable {
     /// Number of changes that are not in ``changes``; never sent.
     package var unlistedChanges = 0
 
-    /// Changed options that the daemon reads at its start, but not at a reload.
     package var needsRestart: [String]
     package var removedAnswers: Int
     package var notes: [String]?

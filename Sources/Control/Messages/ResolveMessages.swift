@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct ResolveRequest: CallParameters, Equatable {
-    /// Names to resolve; ``ControlLimits`` bounds their number.
     package var names: [String]
 
-    /// Query type; if nil, A and AAAA.
     package var type: String?
 
     package init(names: [String], type: String? = nil) {
@@ -30,7 +28,7 @@ package struct ResolveRequest: CallParameters, Equatable {
     }
 }
 
-/// Reply to `Resolve`; with `more`, one reply for each name, and then a last reply without names.
+/// Reply to `Resolve`.
 package struct ResolveReply: Codable, Sendable, Equatable {
     package var results: [Resolved]
     package init(results: [Resolved]) { self.results = results }
@@ -41,29 +39,23 @@ package struct Resolved: Codable, Sendable, Equatable {
     package var name: String
     package var type: String
 
-    /// RCODE: `noerror`, `nodata`, `nxdomain` and others.
     package var rcode: String
 
-    /// Source of the answer: `cache`, `stale`, `vendor`, `upstream`, `local` or `failed`.
     package var source: String
 
-    /// Server that gave the answer, even if cached: `tencent/192.0.2.1:443`; nil if local.
+    /// `tencent/192.0.2.1:443`, also for a cached answer; nil if local.
     package var server: String?
 
-    /// Name of the vendor or upstream; nil if the answer is local.
     package private(set) var origin: String?
 
-    /// Address or URL of the server; nil if the answer is local.
     package private(set) var originServer: String?
 
     package var records: [String]
     package var ttlSeconds: Int?
     package var explanation: String?
 
-    /// True if DNS64 made the answer (RFC 6147); otherwise nil.
     package var synthesized: Bool?
 
-    /// Duration of the resolution; nil in a reply to `Explain` that only predicts the answer.
     package var tookUs: Int?
 
     package init(
@@ -90,6 +82,5 @@ package struct Resolved: Codable, Sendable, Equatable {
         self.tookUs = tookUs
     }
 
-    /// True if the answer has records of the requested type.
     package var isResolved: Bool { rcode == "noerror" && !records.isEmpty }
 }

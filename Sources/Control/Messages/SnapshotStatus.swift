@@ -3,7 +3,6 @@
 package struct SnapshotStatus: Codable, Sendable, Equatable {
     package var path: String
 
-    /// Time since the file was written, by this process or an earlier process.
     package var ageSeconds: Int?
 
     package var entries: UInt64 = 0

@@ -6,7 +6,6 @@ package typealias Counts = [String: UInt64]
 package struct StatsRequest: CallParameters, Equatable {
     package var reset: Bool?
 
-    /// Seconds between replies, 1 to 86400; requires `more`.
     package var everySeconds: Int?
 
     package init(reset: Bool? = nil, everySeconds: Int? = nil) {
@@ -14,7 +13,7 @@ package struct StatsRequest: CallParameters, Equatable {
         self.everySeconds = everySeconds
     }
 
-    /// Returns the interval between replies; nil if the call gets a single reply.
+    /// Returns nil if the call gets a single reply.
     ///
     /// - Throws: `invalidArgument` if the interval is out of range, or combined with `reset`.
     package func interval() throws(MethodError) -> Duration? {
@@ -36,10 +35,8 @@ package struct StatsRequest: CallParameters, Equatable {
 
 /// Reply to `Stats`.
 ///
-/// A reset sets counters to zero. A reset does not change current values, such as the size of the
-/// cache, queries in flight, use of resources, and the spent budget.
+/// A reset does not change current values, such as the size of the cache and the spent budget.
 package struct StatsReply: Codable, Sendable, Equatable {
-    /// Time since the start of the daemon or the reset of the counters.
     package var sinceSeconds: Int
 
     package var queries = QueryStats()
@@ -48,17 +45,17 @@ package struct StatsReply: Codable, Sendable, Equatable {
     package var vendors: [VendorStats] = []
     package var upstreams: [UpstreamStats] = []
 
-    /// Packets by outcome: `ignored`, `truncated-replies` and others.
+    /// Keys are `ignored`, `truncated-replies` and others.
     package var packets: Counts = [:]
 
     package var misses = MissStats()
     package var refresh = RefreshStats()
     package var network = NetworkStats()
 
-    /// Counters of the fleet; nil in the reply of an older daemon.
+    /// Nil in the reply of an older daemon.
     package var fleet: FleetStats?
 
-    /// Counters of the log; nil if the daemon has no log.
+    /// Nil if the daemon has no log.
     package var log: LogStats?
 
     package var acceleration: AccelerationStatus?
@@ -70,19 +67,14 @@ package struct StatsReply: Codable, Sendable, Equatable {
 package struct QueryStats: Codable, Sendable, Equatable {
     package var total: UInt64 = 0
 
-    /// Queries by source: `cache`, `stale`, `vendor`, `upstream`, `local`, `refused` and others.
     package var bySource: Counts = [:]
 
-    /// Queries by RCODE: `noerror`, `nodata`, `nxdomain` and others.
     package var byRcode: Counts = [:]
 
     package var byTransport: Counts = [:]
 
-    /// Queries with source `vendor`, by the machine that made the call: `vendor` (this machine) or
-    /// `fleet` (another machine).
     package var byOrigin: Counts?
 
-    /// Queries that an upstream answered after `fallback-after`, before the vendors had replied.
     package var earlyFallback: UInt64 = 0
 }
 
@@ -94,7 +86,7 @@ package struct LatencyStats: Codable, Sendable, Equatable {
 }
 
 package struct LatencyQuantiles: Codable, Sendable, Equatable {
-    /// Number of measurements; if 0, all times are 0.
+    /// If 0, all times are 0.
     package var count: UInt64 = 0
 
     package var p50Us: UInt64 = 0

@@ -12,12 +12,11 @@ package struct StatusReply: Codable, Sendable, Equatable {
     package var network = NetworkStats()
     package var acceleration: AccelerationStatus?
 
-    /// State of the fleet; nil in the reply of an older daemon.
+    /// Nil in the reply of an older daemon.
     package var fleet: FleetStatus?
 
     package var resolvConf = ResolvConf()
 
-    /// Reasons for `degraded`, one sentence each.
     package var problems: [String] = []
 
     package enum State: String, Codable, Sendable {
@@ -36,7 +35,6 @@ package struct ListenerStatus: Codable, Sendable, Equatable {
     package var address: String
     package var transport: String
 
-    /// Origin of the socket: `settings` or `socket-activation`.
     package var origin: String
 
     package init(address: String, transport: String, origin: String) {
@@ -47,12 +45,10 @@ package struct ListenerStatus: Codable, Sendable, Equatable {
 }
 
 package enum HealthStatus: String, Codable, Sendable {
-    /// The vendor, upstream or server answers, or is unused.
+    /// Answers, or is unused.
     case up
-    /// Some servers of the vendor or upstream do not answer.
     case degraded
     case down
-    /// An operator has paused the vendor or upstream.
     case paused
 }
 

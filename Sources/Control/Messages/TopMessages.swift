@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct TopRequest: CallParameters, Equatable {
-    /// Name of the list: the raw value of a ``Kind``.
+    /// Raw value of a ``Kind``.
     package var kind: String
 
-    /// Number of entries; if nil, 10.
     package var count: Int?
 
     package enum Kind: String, CaseIterable, Sendable {
         case names
         case misses
 
-        /// Queries by response time.
         case slow
 
         /// Names by number of answers from the fallback.
@@ -19,7 +17,6 @@ package struct TopRequest: CallParameters, Equatable {
 
         case clients
 
-        /// Names by number of billable calls.
         case cost
     }
 
@@ -30,8 +27,6 @@ package struct TopRequest: CallParameters, Equatable {
 
     package enum CodingKeys: CodingKey, CaseIterable { case kind, count }
 
-    /// Decodes the arguments.
-    ///
     /// - Throws: `invalidArgument` for an unknown kind or a count out of range.
     package func selection() throws(MethodError) -> (kind: Kind, count: Int) {
         guard let kind = Kind(rawValue: kind) else {
@@ -54,15 +49,9 @@ package struct TopRequest: CallParameters, Equatable {
 package struct TopReply<Entry: Codable & Sendable & Equatable>: Codable, Sendable, Equatable {
     package var kind: String
 
-    /// Length, in seconds, of the period that the list covers.
-    ///
-    /// For `cost`: since the reset of the counters. For other lists: since the oldest recorded
-    /// query.
+    /// For `cost`, since the reset of the counters; otherwise since the oldest recorded query.
     package var sinceSeconds: Int
 
-    /// Number of billable names (`cost`) or of counted queries (other lists).
-    ///
-    /// Includes names and queries that are not in `entries`.
     package var total: UInt64
 
     package var entries: [Entry]
@@ -77,7 +66,6 @@ package struct TopReply<Entry: Codable & Sendable & Equatable>: Codable, Sendabl
 
 /// Number of recent queries of a name or client.
 package struct QueryCount: Codable, Sendable, Equatable {
-    /// Queried name, or IP address of a client.
     package var name: String
 
     package var queries: UInt64 = 0
@@ -100,9 +88,6 @@ package struct NameCost: Codable, Sendable, Equatable {
     package var calls: UInt64
 
     /// Part of `calls` that possibly belongs to other names.
-    ///
-    /// The number of counted names is limited. A new name replaces another name, and begins with
-    /// the count of that name.
     package var excess: UInt64
 
     /// Upper bound of the units of this name's own calls (`calls - excess`).

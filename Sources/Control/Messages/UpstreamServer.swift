@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct UpstreamServer: Codable, Sendable, Equatable {
-    /// URL of the server, and its address if the URL has a name: `tls://dns.example (192.0.2.53)`.
+    /// URL, followed by the address if the URL has a name: `tls://dns.example (192.0.2.53)`.
     package var url: String
 
-    /// Transport: `udp` (with TCP for truncated replies), `tcp`, `tls` or `https`.
     package var transport: String
 
     package var protected: Bool
     package var state: State
 
-    /// Remaining seconds of the back-off; 0 if the next query can be sent to the server.
     package var forSeconds: Int?
 
     package var reason: String?
@@ -35,9 +33,7 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
 
     package enum State: String, Codable, Sendable {
         case up
-        /// Back-off after failures: the server gets queries only if all servers are in back-off.
         case rests
-        /// The server sends queries back to this daemon, and therefore gets no queries.
         case loops
         case paused
     }

@@ -8,7 +8,6 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
 
     package var protected: Bool
 
-    /// True if the daemon passes the AD flag of the upstream's replies to clients.
     package var validates = false
 
     package var state: HealthStatus

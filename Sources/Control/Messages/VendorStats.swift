@@ -6,10 +6,8 @@
 package struct VendorStats: Codable, Sendable, Equatable {
     package var name: String
 
-    /// True if TLS or the protocol of the vendor detects forged answers.
     package var protected = true
 
-    /// Number of lookups; each lookup ends as one of `successes`, `empty` and `unanswered`.
     package var lookups: UInt64 = 0
 
     package var successes: UInt64 = 0
@@ -18,7 +16,6 @@ package struct VendorStats: Codable, Sendable, Equatable {
     package var calls: UInt64 = 0
     package var billableCalls: UInt64 = 0
 
-    /// Number of names in billable calls; a call can have several names.
     package var billableNames: UInt64 = 0
 
     package var routes: [RouteCost] = []
@@ -33,13 +30,11 @@ package struct VendorStats: Codable, Sendable, Equatable {
     /// Failures by kind: `timeout`, `connect`, `tls`, `http`, `auth`, `body` and others.
     package private(set) var failuresByKind: Counts? = [:]
 
-    /// Removed addresses by reason: `private` (`private-answers: drop`), `unusable`.
     package var dropped: Counts? = [:]
 
     package var connectionsOpened: UInt64 = 0
     package var connectionsReused: UInt64 = 0
 
-    /// Avoided calls by reason: `cached`, `merged`, `paired`, `batched`, `fleet`.
     package var avoided: Counts = [:]
 
     package var budget: BudgetStatus?

@@ -3,7 +3,7 @@
 package struct VendorStatus: Codable, Sendable, Equatable {
     package var name: String
 
-    /// Type of the vendor: `tencent`, `alibaba`, `json`, `baidu` or `volcengine`.
+    /// `tencent`, `alibaba`, `json`, `baidu` or `volcengine`.
     package var kind: String
 
     /// Protection of calls: `https`, `aes`, `gcm` and others.
@@ -23,19 +23,15 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     /// Cost of the current month (UTC); nil if the price is unknown.
     package var cost: BilledCost?
 
-    /// Client address that the vendor reported in its latest reply.
-    ///
-    /// If `clientSubnet` is nil, this is the source address of the call, as the vendor sees it.
-    /// Otherwise, this is `clientSubnet`.
+    /// Client address in the latest reply of the vendor: `clientSubnet`, or the source address of
+    /// the call as the vendor sees it.
     package var clientAddress: String?
 
     package var clientSubnet: String?
     package var refresh: AddressRefresh?
 
-    /// Seconds by which the vendor's clock is ahead of the clock of this machine.
     package var clockSkewSeconds: Int?
 
-    /// Clock skew in seconds, if the skew is too large for a correction; otherwise nil.
     package var refusedClockSkewSeconds: Int?
 
     package init(name: String, kind: String, channel: String, state: HealthStatus = .up) {
@@ -50,7 +46,6 @@ package struct VendorStatus: Codable, Sendable, Equatable {
 package struct VendorRest: Codable, Sendable, Equatable {
     package var by: Reason
 
-    /// Seconds until the suspension ends; nil if the suspension has no time limit.
     package var forSeconds: Int?
 
     package var error: String?
@@ -58,13 +53,10 @@ package struct VendorRest: Codable, Sendable, Equatable {
     package enum Reason: String, Codable, Sendable {
         case `operator`
 
-        /// The vendor refuses the account; one probe call follows after `forSeconds`.
         case account
 
-        /// All servers returned HTTP 429.
         case limit
 
-        /// The budget is spent, or the stored counts are unknown because of `error`.
         case budget
     }
 
@@ -92,7 +84,6 @@ package struct AddressRefresh: Codable, Sendable, Equatable {
 package struct VendorServer: Codable, Sendable, Equatable {
     package var address: String
 
-    /// True if calls go to this server first.
     package var current: Bool
 
     package var state: HealthStatus

@@ -5,7 +5,6 @@ package struct WatchRequest: CallParameters, Equatable {
     package var name: String?
     package var type: String?
 
-    /// Source as in `Stats`, or the name of a vendor or upstream.
     package var source: String?
 
     package var rcode: String?
@@ -14,10 +13,10 @@ package struct WatchRequest: CallParameters, Equatable {
     /// Deprecated; use `slowerUs`.
     package var slowerMs: Double?
 
-    /// Latency in microseconds that a query must exceed; not permitted with `slowerMs`.
+    /// Not permitted with `slowerMs`.
     package var slowerUs: Int?
 
-    /// Number of queries after which the call ends, 1 to 1,000,000.
+    /// From 1 to 1,000,000.
     package var count: Int?
 
     package init() {}
@@ -30,9 +29,6 @@ package struct WatchRequest: CallParameters, Equatable {
 package struct WatchReply: Codable, Sendable, Equatable {
     package var queries: [QueryEvent]
 
-    /// Number of queries that are missing in the reply (see <doc:Protocol>).
-    ///
-    /// Some of these queries possibly do not match the filter.
     package var missed: UInt64
 
     package init(queries: [QueryEvent], missed: UInt64 = 0) {
@@ -48,7 +44,7 @@ package struct QueryEvent: Codable, Sendable, Equatable {
     /// Arrival in microseconds since 1970.
     package private(set) var timeUs: Int64?
 
-    /// Queried name; a name of more than 216 octets is cut and ends in `...`.
+    /// A name of more than 216 octets is cut and ends in `...`.
     package var name: String
 
     package var type: String
@@ -58,17 +54,12 @@ package struct QueryEvent: Codable, Sendable, Equatable {
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
-    /// Reason why an upstream answered instead of a vendor: `empty`, `failed` or `early`.
-    ///
-    /// `early`: the upstream answered after `fallback-after`, before the vendor.
     package var fallback: String?
 
     package var transport: String
     package var client: String
     package var tookUs: UInt32
 
-    /// Properties of the answer.
-    ///
     /// `truncated`, `merged` (joined another resolution), `refreshed` (started a refresh),
     /// `unprotected` (could be forged), `synthesized` (by DNS64), `fleet` (shared by another
     /// machine).
