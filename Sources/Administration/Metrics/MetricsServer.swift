@@ -12,8 +12,8 @@ final class MetricsServer {
     struct Limits: Sendable {
         var connections = 16
 
-        /// Exceeds `connections`, because the task of a closed connection still waits for its turn in
-        /// the ``ManagementQueue``.
+        /// Exceeds `connections`, because the task of a closed connection still waits for its turn
+        /// in the ``ManagementQueue``.
         var tasks: Int { 2 * connections }
 
         /// Usual intervals of scrapers are shorter.

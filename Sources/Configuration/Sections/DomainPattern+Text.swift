@@ -59,6 +59,8 @@ extension DomainPattern {
         return labels.dropFirst(most - kept).joined(separator: ".")
     }
 
+    /// Returns a hint if the text is not a domain name.
+    ///
     /// A slash is valid in the name of a delegated reverse zone, such as
     /// `0/25.2.0.192.in-addr.arpa`.
     private static func mistake(in text: String, _ name: Name) -> String? {

@@ -129,6 +129,7 @@ extension VendorSettings {
         return copy
     }
 
+    /// If a copy lacks the key of its protocol, `vendor()` throws, and the caller skips the copy.
     private var otherChannels: [VendorSettings] {
         func copy(_ account: Account) -> VendorSettings {
             var copy = self
@@ -166,6 +167,7 @@ extension VendorSettings {
         }
     }
 
+    /// Values that the report of `httpdnsctl prove` must not contain.
     package var accountNumbers: [String] {
         switch account {
         case .tencent(let account): account.id.map { ["\($0)"] } ?? []
