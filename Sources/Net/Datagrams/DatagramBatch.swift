@@ -13,7 +13,7 @@ internal import Synchronization
 package struct DatagramBatch: ~Copyable {
     package static let capacity = 32
 
-    /// Octets of a buffer; no UDP reply is longer, and the kernel truncates longer queries.
+    /// The kernel truncates longer queries; no UDP reply is longer.
     package static let bufferOctets = 4096
 
     private let buffers: UnsafeMutableRawPointer
@@ -29,8 +29,7 @@ package struct DatagramBatch: ~Copyable {
 
     package init(for listener: DatagramListener) {
         let count = Self.capacity
-        // The kernel allocates the zeroed pages only at their first use, so unused buffers cost
-        // nothing.
+        // The kernel allocates the zeroed pages at their first use.
         guard let zeroed = unsafe calloc(count, Self.bufferOctets) else {
             preconditionFailure("no memory for a worker's buffers")
         }
@@ -74,10 +73,9 @@ package struct DatagramBatch: ~Copyable {
 
     // MARK: - Receiving
 
-    /// Receives up to `capacity` datagrams; returns the number of datagrams or a negated errno.
+    /// Receives up to `capacity` datagrams; returns their number or a negated errno.
     ///
-    /// If `waits` is true, blocks until a datagram arrives. If `waits` is false, and no datagram is
-    /// pending, returns 0.
+    /// Without a pending datagram, blocks if `waits` is true, and otherwise returns 0.
     package mutating func receive(from listener: DatagramListener, waits: Bool = true) -> Int {
         for slot in 0..<usedCount {
             unsafe vectors[slot].iov_len = Self.bufferOctets
@@ -109,7 +107,7 @@ package struct DatagramBatch: ~Copyable {
         return body(&span)
     }
 
-    /// Calls `body` with the client's IP address: 4 or 16 octets in network byte order.
+    /// Calls `body` with the 4 or 16 octets of the client's IP address.
     package func withClientAddress<Result>(_ slot: Int, _ body: (RawSpan) -> Result) -> Result {
         // SAFETY: the address family determines which of the two types the kernel wrote.
         let name = unsafe UnsafeRawPointer(names + slot)
@@ -123,7 +121,7 @@ package struct DatagramBatch: ~Copyable {
         )
     }
 
-    /// Returns a copy of the datagram in `slot`, or of its first `most` octets, for a later reply.
+    /// Returns a copy of the datagram, or of its first `most` octets.
     package func copy(_ slot: Int, first most: Int? = nil) -> ReceivedDatagram {
         let header = unsafe received[slot]
         let octets = unsafe UnsafeRawBufferPointer(
@@ -142,7 +140,7 @@ package struct DatagramBatch: ~Copyable {
         )
     }
 
-    /// True if the datagram in `slot`, without its first `skipped` octets, equals `octets`.
+    /// True if the datagram, without its first `skipped` octets, equals `octets`.
     package func holds(_ octets: [UInt8], behind skipped: Int, in slot: Int) -> Bool {
         guard count(slot) == skipped + octets.count else { return false }
         return unsafe octets.withUnsafeBytes { octets in
@@ -163,9 +161,7 @@ package struct DatagramBatch: ~Copyable {
         outgoingCount += 1
     }
 
-    /// Sends the queued replies; returns the number of replies that the kernel rejected.
-    ///
-    /// If the send buffer is full, the remaining replies are dropped and count as rejected.
+    /// Sends the queued replies; returns the number of replies that were dropped.
     package mutating func send(to listener: DatagramListener) -> Int {
         var next = 0
         var dropped = 0

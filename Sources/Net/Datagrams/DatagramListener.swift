@@ -3,33 +3,27 @@ internal import CLinux
 internal import Glibc
 package import Synchronization
 
-/// Bound UDP socket that receives queries, usually one per worker.
-///
-/// The worker blocks in `recvmmsg`, because this needs less CPU time than waiting with epoll.
+/// Bound UDP socket that receives queries; the worker blocks in `recvmmsg`.
 package final class DatagramListener: Sendable {
     private let owned: OwnedDescriptor
 
     package let address: SocketAddress
 
-    /// True if the kernel reports the destination address of each datagram.
     package let reportsDestination: Bool
 
     package let batches = Atomic<UInt64>(0)
 
-    /// Number of batches with replies that did not fit into the send buffer.
+    /// Batches with replies that did not fit into the send buffer.
     package let fullBuffers = Atomic<UInt64>(0)
 
-    /// True if systemd passed the socket and keeps it open.
     package let isAdopted: Bool
 
-    /// Receive buffer for 10,000 queries; the default of 208 KiB has space for 276 queries.
+    /// Space for 10,000 queries; the default has space for 276 queries.
     private static let bufferOctets: Int32 = 4 << 20
 
     var descriptor: Int32 { owned.raw }
 
-    /// Binds a socket; if `shared`, the kernel distributes clients among sockets (SO_REUSEPORT).
-    ///
-    /// - Parameter isAbsent: true to allow an address that no interface has.
+    /// Binds a socket; `isAbsent` allows an address that no interface has.
     package init(
         binding address: SocketAddress,
         shared: Bool,
@@ -66,19 +60,17 @@ package final class DatagramListener: Sendable {
     /// Stops receiving, and wakes the thread in `receive`; has no effect on an adopted socket.
     ///
     /// shutdown(2) fails with ENOTCONN, but wakes the readers on Linux. An adopted socket must
-    /// remain usable for the next process, so it is not shut down: `WorkerThread.joinInterrupting`
-    /// wakes the readers of an adopted socket.
+    /// remain usable for the next process.
     package func stopReceiving() {
         if !isAdopted { _ = shutdown(owned.raw, Int32(SHUT_RD)) }
     }
 
     /// Releases the address, so that later replies are dropped; an adopted socket stays open.
     ///
-    /// Call this after all threads have stopped receiving. Without this call, the queries in
-    /// flight, which retain this object, would keep the socket open, and the kernel would still
-    /// distribute datagrams to this socket (SO_REUSEPORT).
+    /// Call this after all threads have stopped receiving. Queries in flight retain this object,
+    /// and the kernel would still distribute datagrams to an open socket (SO_REUSEPORT).
     package func close() {
-        // Fails only if no descriptor is free. Then the socket closes when `owned` is released.
+        // Fails only if no descriptor is free.
         if !isAdopted { _ = datagrams_replace_with_null(owned.raw) }
     }
 
@@ -100,7 +92,6 @@ package final class DatagramListener: Sendable {
 }
 
 extension SocketAddress {
-    /// True if this machine has the address.
     package var isLocal: Bool {
         var address = self
         address.port = 0
@@ -108,7 +99,7 @@ extension SocketAddress {
             _ = try DatagramListener(binding: address, shared: false)
             return true
         } catch {
-            // EADDRINUSE shows that the machine has the address, but no free port.
+            // The machine has the address, but no free port.
             return error.isAddressInUse
         }
     }

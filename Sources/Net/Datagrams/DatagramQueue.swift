@@ -5,8 +5,7 @@ internal import Synchronization
 
 /// Queue of the service loop's outgoing datagrams, sent with one `sendmmsg` per socket.
 ///
-/// If the receiver is a process on this machine, each wakeup of the receiver is expensive. In a
-/// batch, only the first datagram wakes the receiver.
+/// In a batch, only the first datagram wakes a receiver on this machine.
 // SAFETY: each block has capacity for `capacity` datagrams, is never freed, and is used on the
 // service loop only. Slots are below `capacity`.
 @safe
@@ -17,25 +16,24 @@ final class DatagramQueue {
     private static let capacity = 128
     private static let capacityOctets = 65_536
 
-    /// Sender of a datagram, retained because the sender owns the descriptor.
+    /// Retained, because the sender owns the descriptor.
     private enum Sender {
         case socket(DatagramSocket)
         case listener(DatagramListener)
     }
 
-    /// Sender of each datagram; unlike an `InlineArray`, needs no run-time exclusivity checks.
+    /// Unlike an `InlineArray`, needs no run-time exclusivity checks.
     private let senders = UnsafeMutablePointer<Sender?>.allocate(capacity: capacity)
     private var count = 0
     private var octets = 0
 
-    /// Sequence number of the current batch; 0 for the first batch.
     private(set) var batch = 0
 
     private var failures: [(socket: DatagramSocket, error: SocketError)] = [] {
         didSet { hasFailures = !failures.isEmpty }
     }
 
-    /// True if `failures` is not empty; reading this flag needs no run-time exclusivity check.
+    /// Unlike `failures`, needs no run-time exclusivity check.
     private var hasFailures = false
 
     private let buffer = UnsafeMutableRawPointer.allocate(
@@ -43,7 +41,7 @@ final class DatagramQueue {
         alignment: 64
     )
 
-    /// Descriptor for each datagram; negative if the datagram was sent or dropped.
+    /// Negative if the datagram was sent or dropped.
     private let descriptors = UnsafeMutablePointer<Int32>.allocate(capacity: capacity)
     private let names = UnsafeMutablePointer<sockaddr_storage>.allocate(capacity: capacity)
     private let controls = UnsafeMutableRawPointer.allocate(
@@ -66,9 +64,7 @@ final class DatagramQueue {
         append(.socket(socket), descriptor, at: slot)
     }
 
-    /// Queues a datagram of `length` octets.
-    ///
-    /// - Parameter write: writes all octets of the datagram.
+    /// Queues a datagram of `length` octets, all of which `write` writes.
     func add(
         _ length: Int,
         of socket: DatagramSocket,
@@ -84,7 +80,6 @@ final class DatagramQueue {
         append(.socket(socket), descriptor, at: slot)
     }
 
-    /// Queues a reply with the query's destination address as its source address.
     func add(
         _ reply: [UInt8],
         count octets: Int,
@@ -110,8 +105,7 @@ final class DatagramQueue {
 
     private func reserve(_ length: Int) -> Int {
         precondition(length <= Self.capacityOctets, "a datagram has at most 65,535 octets")
-        // Does not call `flush`, because `flush` also reports failures, and a failure handler may
-        // call this function again.
+        // `flush` would report failures, and a failure handler may call this function again.
         if count == Self.capacity || octets + length > Self.capacityOctets { transmit() }
         let slot = count
         precondition(slot < Self.capacity, "the queue has no free slot")
@@ -123,7 +117,7 @@ final class DatagramQueue {
         return slot
     }
 
-    /// Nonisolated, because an isolated closure checks the isolation at each call.
+    /// An isolated closure checks the isolation at each call.
     private nonisolated static func copy(
         _ datagram: [UInt8],
         _ length: Int,
@@ -142,7 +136,6 @@ final class DatagramQueue {
         if slot == 0 { LoopExecutor.shared.flushLater() }
     }
 
-    /// Discards the queued datagrams and the stored failure of a socket that will be closed next.
     func drop(_ descriptor: Int32, of socket: DatagramSocket) {
         for slot in 0..<count where unsafe descriptors[slot] == descriptor {
             unsafe descriptors[slot] = -1
@@ -152,7 +145,7 @@ final class DatagramQueue {
 
     // MARK: - Sending
 
-    /// Sends all datagrams in order, grouped by socket; drops replies that the kernel rejects.
+    /// Sends all datagrams in order, grouped by socket.
     ///
     /// Reports failures last, because the handler of a failure may queue datagrams.
     func flush() {
@@ -165,7 +158,6 @@ final class DatagramQueue {
 
     private func transmit() {
         for slot in 0..<count where unsafe descriptors[slot] >= 0 {
-            // Takes the sender out of the slot, because a copy would retain the sender.
             switch unsafe senders[slot].take() {
             case .listener(let listener):
                 _ = send(slot..<count, ofListener: listener)
@@ -181,11 +173,10 @@ final class DatagramQueue {
         batch += 1
     }
 
-    /// Sends the datagrams in `slots` that have the same descriptor as the first datagram.
+    /// Sends the datagrams with the descriptor of the first datagram; returns the errno of a
+    /// failure.
     ///
-    /// - Parameter listener: the sender of replies; nil for a sender of queries.
-    /// - Returns: the errno of a failure; nil on success. A rejected reply is dropped and is not a
-    ///   failure.
+    /// A rejected reply of a listener is dropped and is not a failure.
     private func send(_ slots: Range<Int>, ofListener listener: DatagramListener? = nil) -> Int32? {
         let descriptor = unsafe descriptors[slots.lowerBound]
         var total = 0
@@ -214,8 +205,6 @@ final class DatagramQueue {
 
 extension DatagramListener {
     /// Queues a reply from the queried address; the kernel may drop the reply.
-    ///
-    /// - Parameter count: number of octets to send; nil for all octets.
     @ServiceLoop
     package func reply(_ octets: [UInt8], count: Int? = nil, to query: ReceivedDatagram) {
         DatagramQueue.shared.add(octets, count: count ?? octets.count, to: query, of: self)

@@ -6,10 +6,9 @@ package struct ReceivedDatagram: Sendable {
     let client: sockaddr_storage
     let clientCount: UInt32
 
-    /// Control message with the destination address; empty for a socket bound to one address.
+    /// Destination address; empty for a socket bound to one address.
     let control: [UInt8]
 
-    /// Copy without the octets of the query, which are not needed to send a reply.
     package var withoutOctets: ReceivedDatagram {
         var datagram = self
         datagram.octets = []

@@ -4,7 +4,7 @@ package import Glibc
 package enum FileFault: Error, Hashable {
     case system(call: String, path: String, code: Int32)
 
-    /// The path is a symbolic link, possibly to a file of another user.
+    /// Possibly to a file of another user.
     case symbolicLink(String)
 
     case notRegular(String)
@@ -15,12 +15,11 @@ package enum FileFault: Error, Hashable {
 
     case busy(String)
 
-    /// Another process holds the lock; `process` is its process ID, or nil if unknown.
+    /// `process` is the process ID of the holder of the lock, or nil if unknown.
     case used(String, process: Int32?)
 
     case stopped(String)
 
-    /// True if no file exists at the path.
     var isAbsence: Bool {
         guard case .system(_, _, let code) = self else { return false }
         return code == ENOENT || code == ENOTDIR

@@ -4,8 +4,7 @@ internal import Glibc
 /// Lock that gives one process the exclusive use of a file.
 ///
 /// The lock is on the file `path` + `.lock`, because a lock on `path` would be lost when another
-/// file replaces `path`. The lock file contains the process ID. The lock file is never removed,
-/// because another process may have the lock file open.
+/// file replaces `path`. The lock file is never removed, because another process may have it open.
 // SAFETY: the system calls use the name as a C string, and buffers with their sizes.
 package final class FileLock: Sendable {
     private let file: OwnedDescriptor
@@ -24,7 +23,7 @@ package final class FileLock: Sendable {
             throw .used(path, process: Self.process(in: raw))
         }
         let text = Array("\(getpid())\n".utf8)
-        // Errors are ignored, because the process ID is for messages only.
+        // The process ID is for messages only.
         _ = unsafe text.withUnsafeBytes { unsafe pwrite(raw, $0.baseAddress, $0.count, 0) }
         _ = ftruncate(raw, off_t(text.count))
     }

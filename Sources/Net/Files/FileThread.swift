@@ -4,17 +4,14 @@ private import Synchronization
 
 /// Thread for short accesses to files by code that must not block.
 ///
-/// A file system can stop responding, for example while it is frozen for a backup, or after the
-/// loss of a network disk.
+/// A file system can stop responding, for example while it is frozen for a backup.
 package final class FileThread: Sendable {
     package static let shared = FileThread()
 
-    /// Maximum time that a caller waits; longer than the wait for a lock (``SharedFile``).
+    /// Longer than the wait for a lock (``SharedFile``).
     private static let patience = Duration.milliseconds(50)
 
-    /// Queue of the thread, which never ends; nil if no descriptor or thread was available.
-    ///
-    /// If nil, each access runs on the caller's thread.
+    /// Nil if no descriptor or thread was available; accesses then run on the caller's thread.
     private let queue: BackgroundQueue<@Sendable () -> Void>?
     private let done = try? Gate()
     private let isBusy = Atomic(false)
@@ -23,15 +20,13 @@ package final class FileThread: Sendable {
         queue = try? BackgroundQueue(named: "files", itemLimit: 2) { accesses, _ in
             for access in accesses { access() }
         }
-        // Ignores an error, because the daemon reports the same error when it drops the
-        // capabilities of its other threads.
+        // The daemon reports the same error for its other threads.
         queue?.add { try? OwnProcess.dropCapabilities() }
     }
 
-    /// Runs `body` on the thread, and waits for its result.
+    /// Runs `body` on the thread; returns nil if `body` takes longer than ``patience``.
     ///
-    /// If `body` takes longer than ``patience``, returns nil, and `body` continues. Until `body`
-    /// ends, further calls return nil immediately.
+    /// `body` then continues, and until its end, further calls return nil immediately.
     @ServiceLoop
     func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) -> Value? {
         guard let queue, let done else { return body() }
@@ -39,8 +34,7 @@ package final class FileThread: Sendable {
         let result = Lock<Value?>(nil)
         queue.add { [self] in
             let value = body()
-            // Clears the flag before it sets the result: as soon as the caller sees the result, the
-            // caller may start another access.
+            // As soon as the caller sees the result, it may start another access.
             isBusy.store(false, ordering: .releasing)
             result.withLock { $0 = value }
             done.open()
@@ -50,8 +44,7 @@ package final class FileThread: Sendable {
             if let value = result.withLock({ $0 }) { return value }
             let left = end - Clock.now
             guard left > .zero else { return nil }
-            // An earlier access that took too long may end now, and open the gate. Then `close`
-            // returns before `result` is set, and the loop waits again.
+            // An earlier access that took too long may open the gate; then the loop waits again.
             done.close(after: left)
         }
     }

@@ -3,16 +3,12 @@ private import Glibc
 
 /// Watch for writes to a file, and for its replacement, removal and creation.
 ///
-/// The directory of the file has an inotify(7) watch, and so has the directory of each symbolic
-/// link in the path. If such a directory does not exist, its nearest existing ancestor has the
-/// watch instead.
-/// A watch on the file itself reports writes to a bind-mounted file.
+/// Watches the directory of the file and of each symbolic link in the path, with inotify(7). The
+/// nearest existing ancestor replaces a missing directory. A watch on the file itself reports
+/// writes to a bind-mounted file.
 ///
-/// If the daemon's user has no inotify instances or watches left, the handler is called every 10 s.
-/// If the daemon has no permission to read the file, the watch checks the version of the file every
-/// 10 s.
-///
-/// `sd_event_add_inotify` is not used, because it fails with EINVAL if an inode number is reused.
+/// If no inotify instances or watches are left, the handler is called every 10 s. If the daemon
+/// must not read the file, the watch checks the version of the file every 10 s.
 @ServiceLoop
 package final class FileWatch {
     private let path: String
@@ -22,27 +18,22 @@ package final class FileWatch {
     private var instance: Instance?
     private var events: DescriptorWatch?
 
-    /// Timer of the next attempt to watch the file.
-    ///
-    /// Nil if the watch works, that is, if ``fault`` is nil and the file is readable.
+    /// Timer of the next attempt; nil if the file is watched.
     private var poll: LoopTimer?
 
-    /// Reason why the kernel does not report changes; nil if the kernel reports changes.
+    /// Reason why the kernel does not report changes, or nil.
     package private(set) var fault: SocketError?
 
     private var file: Int32?
 
-    /// True if the daemon has no permission to read the file; the file itself then has no watch.
+    /// The daemon has no permission to read the file, which then has no watch.
     private var isDenied = false
 
-    /// Version of the file before the latest attempt to watch it.
     private var version: FileVersion?
 
     private let fileEvents: Int32
 
-    /// Watch descriptor of each watched directory, with the names of its entries to observe.
-    ///
-    /// An entry is the file, or a symbolic link or missing directory in the path of the file.
+    /// Entries to observe in each watched directory.
     private var directories: [Int32: Set<String>] = [:]
 
     /// Watches `path`, which is absolute and need not exist, until released.
@@ -60,7 +51,6 @@ package final class FileWatch {
         }
     }
 
-    /// Watches `path` with an inotify instance that `open` makes.
     init(
         _ path: String,
         isDirectory: Bool = false,
@@ -126,13 +116,11 @@ package final class FileWatch {
         directories = [:]
         try watchComponents()
         for watch in old where watch != file && directories[watch] == nil {
-            // Ignores an error, because the call fails if the kernel has removed the watch together
-            // with the file.
+            // Fails if the kernel has removed the watch together with the file.
             inotify_rm_watch(raw, watch)
         }
     }
 
-    /// Watches the last component of the path, each symbolic link, and the first missing component.
     private func watchComponents() throws(SocketError) {
         var directory = "/"
         var rest: [Substring] = path.split(separator: "/").reversed()
@@ -147,7 +135,7 @@ package final class FileWatch {
             var entry = Entry(path)
             if rest.isEmpty || entry != .present {
                 try watch(name, in: directory)
-                // Reads the entry again, because the entry can have changed before the watch began.
+                // The entry can have changed before the watch began.
                 entry = Entry(path)
             }
             switch entry {
@@ -163,7 +151,6 @@ package final class FileWatch {
     }
 
     private enum Entry: Equatable {
-        /// A file or a directory.
         case present
         case missing
         case link(String)
@@ -181,10 +168,9 @@ package final class FileWatch {
         }
     }
 
-    /// Maximum number of links in a path, as in Linux (path_resolution(7)).
+    /// As in Linux (path_resolution(7)).
     private static let maximumLinks = 40
 
-    /// Watches `name` in `directory`; if `directory` is missing, watches its nearest ancestor.
     private func watch(_ name: Substring, in directory: String) throws(SocketError) {
         var (name, directory) = (String(name), directory)
         while true {
@@ -198,7 +184,7 @@ package final class FileWatch {
         }
     }
 
-    /// Adds a watch; returns nil if `path` does not exist, or if the permission to read is missing.
+    /// Returns nil if `path` does not exist, or if the permission to read is missing.
     private func add(_ path: String, _ events: Int32) throws(SocketError) -> Int32? {
         // SAFETY: the string is valid during the call.
         let watch = unsafe inotify_add_watch(raw, path, UInt32(bitPattern: events))
@@ -212,10 +198,10 @@ package final class FileWatch {
         }
     }
 
-    /// Events of the file; IN_ATTRIB occurs when a rename replaces the file.
+    /// IN_ATTRIB occurs when a rename replaces the file.
     private static let fileEvents = IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB
 
-    /// Events of a directory; IN_ATTRIB reports new permissions of a file that has no watch itself.
+    /// IN_ATTRIB reports new permissions of a file that has no watch itself.
     private static let directoryEvents =
         IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_CREATE | IN_DELETE
         | IN_MOVED_FROM | IN_MOVED_TO | Int32(IN_ONLYDIR)
@@ -258,7 +244,7 @@ package final class FileWatch {
         let watch: Int32
         let mask: UInt32
 
-        /// Name of the directory entry; empty for an event of the watched object itself.
+        /// Empty for an event of the watched object itself.
         let name: String
 
         init?(_ octets: inout ArraySlice<UInt8>) {

@@ -2,19 +2,17 @@
 
 /// Reader of `/etc/group`; does not use NSS, which may send queries to this daemon.
 package enum GroupFile {
-    /// Maximum octets of the file, enough for about 30,000 groups.
+    /// Enough for about 30,000 groups.
     static let maximumOctets = 1 << 20
 
-    /// Returns the group ID of the group `name`; nil if there is none.
-    ///
-    /// If the file has no group with this name, a numeric `name` is itself the group ID.
+    /// Returns the group ID; a number that is not the name of a group is itself the group ID.
     package static func number(of name: String, path: String = "/etc/group") -> UInt32? {
         let octets = (try? RegularFile(path).read(atMost: maximumOctets)) ?? []
         return number(of: name, in: String(decoding: octets, as: UTF8.self))
             ?? (name.allSatisfy(\.isNumber) ? UInt32(name) : nil)
     }
 
-    /// Returns the user `name` with its groups; nil if `/etc/passwd` has no such user.
+    /// Returns nil if `/etc/passwd` has no such user.
     package static func user(
         _ name: String,
         passwords: String = "/etc/passwd",
@@ -35,8 +33,7 @@ package enum GroupFile {
     }
 
     static func number(of name: String, in text: String) -> UInt32? {
-        // Splits octets, not characters, because a split of characters is slower, and would delay
-        // the start of the daemon.
+        // A split of characters would delay the start of the daemon.
         for line in text.utf8.split(separator: UInt8(ascii: "\n"))
         where line.starts(with: name.utf8) {
             let fields = line.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)

@@ -3,9 +3,8 @@ internal import Glibc
 
 /// File that only the daemon's user can read, replaced atomically even at a power failure.
 ///
-/// Rejects a file that is not regular, that another user owns, or that other users can access. The
-/// path of such a file is probably a mistake. All functions can block, so call them on a worker
-/// thread.
+/// Rejects a file that is not regular, that another user owns, or that other users can access. All
+/// functions can block.
 // SAFETY: the system calls use names as C strings, and buffers and structures with their sizes.
 package struct PrivateFile: Sendable {
     package let path: String
@@ -21,10 +20,7 @@ package struct PrivateFile: Sendable {
         name = String(path[path.index(after: slash)...])
     }
 
-    /// Path of the temporary file.
-    ///
-    /// The name is fixed, so that at most one temporary file remains if several processes are
-    /// killed.
+    /// The name is fixed, so that killed processes leave at most one temporary file.
     package var temporaryPath: String { path + Self.temporary }
 
     package var damagedPath: String { path + Self.damaged }
@@ -51,8 +47,8 @@ package struct PrivateFile: Sendable {
 
     /// Replaces the content with the chunks from `next`; returns the number of octets.
     ///
-    /// `next` returns nil after the last chunk. After an error, the old file remains. Exception: if
-    /// only the sync of the directory failed, the new file has already replaced the old file.
+    /// `next` returns nil after the last chunk. After an error, the old file remains, unless only
+    /// the sync of the directory failed.
     package func replace(
         by next: () throws(FileFault) -> [UInt8]?
     ) throws(FileFault) -> Int {
@@ -123,8 +119,8 @@ package struct PrivateFile: Sendable {
             temporary,
             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         )
-        // `openat` fails if the file is a symbolic link or is unreadable. No daemon creates such a
-        // file, so no daemon has locked the file, and the file is removed without a lock.
+        // A symbolic link or an unreadable file is not from a daemon, so it is removed without a
+        // lock.
         if raw >= 0 {
             let file = try Self.own(raw, "open", temporaryPath)
             guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw .busy(temporaryPath) }
@@ -151,7 +147,7 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Syncs the directory; ignores EINVAL from file systems that cannot sync directories.
+    /// EINVAL comes from file systems that cannot sync directories.
     private func sync(_ folder: borrowing OwnedDescriptor) throws(FileFault) {
         guard fsync(folder.raw) == 0 || errno == EINVAL else {
             throw .last("fsync", directory)
@@ -200,7 +196,7 @@ package struct PrivateFile: Sendable {
 }
 
 package struct PrivateFileReader: ~Copyable {
-    /// Size in octets when the file was opened.
+    /// In octets, when the file was opened.
     package let size: Int
 
     private let file: OwnedDescriptor
@@ -212,7 +208,7 @@ package struct PrivateFileReader: ~Copyable {
         self.size = size
     }
 
-    /// Returns at most `count` octets from `offset` on; empty at the end of the file.
+    /// Returns at most `count` octets; empty at the end of the file.
     package func read(_ count: Int, at offset: Int) throws(FileFault) -> [UInt8] {
         var octets = [UInt8](repeating: 0, count: count)
         while true {

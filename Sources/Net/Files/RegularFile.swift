@@ -5,7 +5,7 @@ package struct RegularFile: ~Copyable {
     private let descriptor: CInt
     package let mode: mode_t
 
-    /// Opens `path` for reading; does not block on a pipe.
+    /// Does not block on a pipe.
     package init(_ path: String) throws(FileError) {
         // SAFETY: open reads a C string that lives during the call.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -27,7 +27,7 @@ package struct RegularFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Returns the error that prevents reading `path`; nil if `path` is a readable regular file.
+    /// Returns nil if `path` is a readable regular file.
     package static func fault(of path: String) -> FileError? {
         do throws(FileError) {
             _ = try RegularFile(path)
@@ -39,8 +39,7 @@ package struct RegularFile: ~Copyable {
 
     /// Reads the content, which can be a secret; wipes the read buffer.
     ///
-    /// - Parameter cuts: for a file longer than `limit`: false to throw an error; true to return
-    ///   more than `limit` octets from its beginning, so that the caller detects the cut.
+    /// - Parameter cuts: true to return more than `limit` octets of a longer file, not an error.
     package func read(atMost limit: Int, cuts: Bool = false) throws(FileError) -> [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(min(limit, 16_384))
@@ -61,13 +60,11 @@ package struct RegularFile: ~Copyable {
 }
 
 package enum FileError: Error, Hashable {
-    /// True if there is no file or directory with the path.
     package var isAbsence: Bool { self == .system(ENOENT) || self == .system(ENOTDIR) }
 
     case system(CInt)
     case notRegular(Kind)
 
-    /// Other users have permissions for the file.
     case openToTheWorld
 
     case tooLong(limit: Int)
@@ -115,7 +112,7 @@ extension [UInt8] {
 }
 
 extension UnsafeMutableRawBufferPointer {
-    /// Overwrites the octets with a function of libc, because OpenSSL is possibly not loaded.
+    /// Uses a function of libc, because OpenSSL is possibly not loaded.
     package func wipe() {
         // SAFETY: base and count describe the buffer.
         if let baseAddress { unsafe explicit_bzero(baseAddress, count) }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// User and groups of a service.
 package struct ServiceUser: Hashable, Sendable {
-    /// User ID; nil for a user that exists only while the service runs (`DynamicUser=`).
+    /// Nil for a user that exists only while the service runs (`DynamicUser=`).
     package var user: UInt32?
 
     package var groups: Set<UInt32>
@@ -18,25 +17,19 @@ package struct RootOnlyPath {
     package let path: String
     package let isDirectory: Bool
 
-    /// True if only root can use the file or directory; false if some other users can.
     package let isForRoot: Bool
 
-    /// Directories of `DynamicUser=` services.
-    ///
-    /// Only root can use them, but systemd gives each service access to its own directory.
+    /// Only root can use them, but systemd gives each `DynamicUser=` service its own directory.
     private static let ofSystemd: Set = [
         "/var/lib/private", "/var/cache/private", "/var/log/private", "/run/private",
     ]
 
-    /// Finds the first directory above `path` that only root can use, otherwise `path` itself if
-    /// only root can use it; nil for none.
+    /// Finds the first directory above `path`, or `path` itself, that `user` cannot use.
     ///
-    /// If `path` has symbolic links, also checks the directories above their target.
+    /// Also checks the directories above the target of symbolic links, but not `exempt` or the
+    /// directories above `exempt`.
     ///
-    /// - Parameters:
-    ///   - exempt: a directory that is not checked; the directories above it are not checked,
-    ///     either.
-    ///   - user: the user that must be able to read the path; if nil, any user except root.
+    /// - Parameter user: nil for any user except root.
     package init?(on path: String, exempt: String? = nil, for user: ServiceUser? = nil) {
         guard user?.user != 0 else { return nil }
         let exempt = exempt.flatMap { Self.resolved($0) }
@@ -62,10 +55,8 @@ package struct RootOnlyPath {
         return (other + "/").hasPrefix(directory + "/")
     }
 
-    /// True if `user` cannot use the file or directory; without `user`, if only the user root or the
-    /// group root can.
-    ///
-    /// - Parameter isSearched: true if the caller opens files in the directory, and never lists it.
+    /// `isSearched` is true if files in the directory are opened, but the directory is never
+    /// listed.
     private static func isClosed(_ path: String, isSearched: Bool, for user: ServiceUser?) -> Bool {
         guard let status = status(path) else { return false }
         let needed: mode_t = isSearched ? 0o001 : isDirectory(status) ? 0o005 : 0o004

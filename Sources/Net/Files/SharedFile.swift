@@ -3,12 +3,10 @@ internal import Glibc
 
 /// Small text file that several processes change under flock(2).
 ///
-/// One `pwrite` replaces the content. So content of at most one memory page is never a mixture of
-/// old and new content, even if the process is killed. If the new content is shorter, line feeds
-/// pad it to the old size; `ftruncate` is not used, because the process could be killed before
-/// `ftruncate`. If the new content is longer, the file is extended first, so that a full disk
-/// leaves the old content. A new file gets its content before it gets its name. Therefore an empty
-/// file is a damaged file.
+/// One `pwrite` replaces the content, so content of at most one memory page is never a mixture of
+/// old and new content. Line feeds pad shorter content to the old size, because the process could
+/// be killed before `ftruncate`. Longer content first extends the file, so that a full disk leaves
+/// the old content. A new file gets its content before its name, so an empty file is damaged.
 // SAFETY: the system calls use paths as C strings, and buffers and structures with their sizes.
 @safe
 package final class SharedFile: Sendable {
@@ -22,8 +20,6 @@ package final class SharedFile: Sendable {
     private nonisolated(unsafe) var file: OwnedDescriptor?
 
     package enum Fault: Error {
-        /// The file or its directory cannot be opened or created.
-        ///
         /// If `isObstructed`, the path exists, and is not a regular file.
         case unavailable(String, isObstructed: Bool = false)
 
@@ -31,28 +27,22 @@ package final class SharedFile: Sendable {
         case failed(String)
     }
 
-    /// Maximum octets of the content.
     package static let largest = 64 << 10
 
     private static let padding = UInt8(ascii: "\n")
 
-    /// Maximum wait for the lock.
-    ///
     /// A killed process holds the lock until the kernel has freed the memory of the process.
     private static let patience = Duration.milliseconds(20)
 
-    /// Time after a failed wait for the lock, in which all changes fail immediately.
+    /// After a failed wait for the lock, in which all changes fail immediately.
     private static let pause = Duration.seconds(1)
 
-    /// Time at which ``pause`` ends; nil if the latest wait for the lock was successful.
     // SAFETY: used only by accesses that `thread` runs, one at a time.
     private nonisolated(unsafe) var lockedUntil: Instant?
 
     private let now: @Sendable () -> Instant
 
-    /// Creates the file at first use, with the content `initial` and mode 0600.
-    ///
-    /// Also creates the directory, with mode 0700.
+    /// Creates the file (mode 0600) and its directory (0700) at first use.
     package init(
         _ path: String,
         initial: [UInt8],
@@ -65,11 +55,10 @@ package final class SharedFile: Sendable {
         self.now = now
     }
 
-    /// Replaces the content of the file by `content`, and returns `value`; `change` returns both.
+    /// Replaces the content by `content`, unless nil, and returns `value`; runs `change` on the
+    /// file thread.
     ///
-    /// If the file system does not respond, throws `failed`; the file may still be changed later.
-    ///
-    /// - Parameter change: runs on the file thread; if `content` is nil, the file is unchanged.
+    /// - Throws: `failed` if the file system does not respond; the file may still be changed later.
     @ServiceLoop
     package func change<Value: Sendable>(
         _ change: @escaping @Sendable (ArraySlice<UInt8>) -> (content: [UInt8]?, value: Value)
@@ -132,9 +121,7 @@ package final class SharedFile: Sendable {
         return raw
     }
 
-    /// Creates the file unless another process creates it first.
-    ///
-    /// `link` gives the file its name, because `rename` would replace the file of another process.
+    /// `rename` instead of `link` would replace the file of another process.
     private func create() throws(Fault) {
         let temporary = "\(path).\(UInt64.random(in: .min ... .max))"
         let raw = unsafe Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

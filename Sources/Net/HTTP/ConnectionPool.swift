@@ -4,25 +4,24 @@ import Glibc
 
 /// Connections of a libcurl multi handle and their transfers.
 ///
-/// libcurl's callbacks must not call libcurl. Therefore they only record the sockets to watch and
-/// the next timeout (see ``WantedEvents``).
+/// libcurl's callbacks must not call libcurl, so they only record changes (``WantedEvents``).
 // SAFETY: the multi handle is made in `init` and freed once, in `deinit`; used on the loop only.
 @safe
 @ServiceLoop
 final class ConnectionPool {
     private let multi: UnsafeMutableRawPointer
 
-    /// Transfers in flight, retained while libcurl uses their handles.
+    /// Retained while libcurl uses their handles.
     private var transfers: [Transfer] = []
 
-    /// Sockets that libcurl uses; libcurl closes the remaining sockets during `deinit`.
+    /// libcurl closes the remaining sockets during `deinit`.
     private let sockets = WatchedSockets()
 
     private lazy var alarm = Alarm(.system) { [weak self] in self?.drive(CURL_SOCKET_BAD, []) }
 
     private lazy var resumption = Alarm(.system) { [weak self] in self?.resume() }
 
-    /// Alarm that calls ``sendOutput()`` again after the send buffer of a socket was full.
+    /// Repeats ``sendOutput()`` after the send buffer of a socket was full.
     private lazy var sending = Alarm(.system) { [weak self] in self?.sendOutput() }
 
     private let meter: LoopMeter
@@ -31,15 +30,12 @@ final class ConnectionPool {
     /// True after the ``LoopBudget`` was exhausted; the connections are not reused.
     private(set) var isAbandoned = false
 
-    /// Called after each reply, with the server.
     var replied: (@ServiceLoop (SocketAddress) -> Void)?
 
     private var turns = 0
 
-    /// One timer for all deadlines, because few transfers reach their deadline.
     private lazy var deadlines = Alarm(.system) { [weak self] in self?.expireOverdue() }
 
-    /// Wakeup that calls libcurl in the next iteration of the loop.
     private lazy var nextCall = LoopWakeup { [weak self] in self?.drive(CURL_SOCKET_BAD, []) }
 
     init(limits: HTTPClient.Limits, metering meter: LoopMeter, isSecure: Bool) {
@@ -155,7 +151,7 @@ extension ConnectionPool {
         )
     }
 
-    /// Ends a transfer early; this closes an HTTP/1.1 connection, or resets an HTTP/2 stream.
+    /// Closes an HTTP/1.1 connection, or resets an HTTP/2 stream.
     func abandon(_ transfer: Transfer, _ error: HTTPError) {
         guard let handle = transfer.handle, handle.transfer === transfer else { return }
         remove(transfer, handle)
@@ -171,30 +167,27 @@ extension ConnectionPool {
     /// Ends a transfer at its deadline.
     ///
     /// A connection is silent if the request was sent in the first half of the time until the
-    /// deadline, and no reply data arrived in the second half. (On a new connection, handshake data
-    /// also counts.) Data in the first half does not count, because the connection can have died
-    /// after this data. A silent connection is handled by the first rule that applies:
+    /// deadline, and no reply data arrived in the second half. The first rule that applies handles
+    /// a silent connection:
     ///
     /// - With ``HTTPRequest/keepsSilentConnection``, the connection is marked as possibly dead.
-    /// - If the peer has acknowledged nothing since the request was sent, the connection is dead,
-    ///   and is shut down. Otherwise, libcurl would use it for many minutes. If the request reused
-    ///   the connection, the idle connections to this peer are probably dead, too, and are shut
-    ///   down.
+    /// - If the peer has acknowledged nothing since the request was sent, the connection is shut
+    ///   down, because libcurl would use it for many minutes. The same applies to the idle
+    ///   connections to this peer if the request reused the connection.
     /// - If the request required a new connection, and the connection has no other request, the
     ///   connection is shut down.
-    /// - All other connections are marked as silent (``isSilent(_:)``). Possibly only this request
-    ///   is slow, because of the name that a client chose.
+    /// - All other connections are marked as silent (``isSilent(_:)``), because the name that a
+    ///   client chose can be the cause.
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let socket = socket(of: transfer)
         let none = Instant(nanoseconds: 0)
         let received = socket?.lastReceived ?? none
         let replied = isReusing ? socket?.lastReply ?? none : received
-        // Not the start of the transfer: the request may first have waited for the handshake of
-        // another request.
+        // The request may first have waited for the handshake of another request.
         let sent = transfer.handle?.received.sent ?? none
-        // If `mayBeDead` is true, the caller repeats the request. A request that may be billed must
-        // not be repeated if data has arrived since the start of the request.
+        // The caller repeats the request; a request that may be billed must not be repeated if data
+        // has arrived.
         let mayBeDead = isReusing && !(transfer.request.isSentOnce && received > transfer.started)
         let middle = transfer.started + transfer.started.duration(to: Clock.now) / 2
         guard let handle = transfer.handle, handle.transfer === transfer else { return }
@@ -246,7 +239,6 @@ extension ConnectionPool {
     /// Sends a request again if its reused connection ended without a reply; returns true if sent.
     ///
     /// A server may close a connection while a request arrives (RFC 9110 §9.2.2, RFC 9113 §8.7).
-    /// libcurl repeats only some HTTP/2 requests.
     private func sendAgain(_ transfer: Transfer) -> Bool {
         let isRepeated = transfer.handle?.received.needsNewHandle != true
         guard !transfer.isSecond || !isRepeated, Clock.now < transfer.deadline else {
@@ -285,9 +277,8 @@ extension ConnectionPool {
 // MARK: - Events
 
 extension ConnectionPool {
-    /// Watches the sockets and schedules the call that libcurl's callbacks have requested.
-    ///
-    /// If a socket cannot be watched, ends all transfers.
+    /// Applies the requests of libcurl's callbacks; if a socket cannot be watched, ends all
+    /// transfers.
     private func applyWanted() {
         if let milliseconds = sockets.wanted.takeTimeout() { wake(in: milliseconds) }
         guard sockets.wanted.hasChanges else { return }
@@ -298,19 +289,16 @@ extension ConnectionPool {
         }
     }
 
-    /// Schedules the next call of libcurl; a value of -1 cancels the call.
     private func wake(in milliseconds: Int) {
         switch milliseconds {
-        // libcurl sets the timeout 0 for each new request. One call of libcurl serves all requests
-        // of an iteration of the service loop.
+        // One call of libcurl serves all new requests of an iteration.
         case 0: nextCall.ring()
         case 1...: alarm.set(Clock.now + .milliseconds(milliseconds))
-        // Cancels the action, but not the timer, because libcurl soon sets the next timeout.
+        // libcurl soon sets the next timeout.
         default: alarm.suspend()
         }
     }
 
-    /// Sends the buffered output of libcurl.
     private func sendOutput() {
         if !curl_output_send() { sending.set(Clock.now + .milliseconds(5)) }
     }
@@ -331,7 +319,6 @@ extension ConnectionPool {
         if meter.hasGained { sockets.noteReply(on: descriptor) }
         let time = meter.end()
         defer { applyWanted() }
-        // libcurl fails only if memory is exhausted.
         guard code == CURLM_OK else { return abandonAll(.broken("libcurl failed")) }
         let ended = endedTransfers()
         // Not `contains`, because the isolation check of its closure takes 330 instructions.
@@ -345,7 +332,7 @@ extension ConnectionPool {
         } else if !meter.charge(time, replies: replies, failed: ended.count - replies) {
             isAbandoned = true
         }
-        // First removes the idle marks of sockets on which libcurl has started new requests.
+        // Removes the idle marks of sockets on which libcurl has started new requests.
         applyWanted()
         for (transfer, handle, code) in ended where transfer.handle === handle {
             var result = handle.result(

@@ -11,7 +11,7 @@ extension EasyHandle {
         let isSecure: Bool
         private let hasBody: Bool
 
-        /// URL; nil if each request sets its own URL.
+        /// Nil if each request sets its own URL.
         let url: String?
 
         /// Returns nil if the options of `request` must not be reused.
@@ -25,7 +25,6 @@ extension EasyHandle {
             url = request.keepsURL ? request.url : nil
         }
 
-        /// Returns true if `request` has this kind.
         func isKind(of request: HTTPRequest) -> Bool {
             guard request.proxy == nil, !request.wantsFreshConnection, server == request.server,
                 version == request.version, hasBody == (request.body != nil),

@@ -38,8 +38,6 @@ extension EasyHandle {
         try check(unsafe Self.set(option, of: easy, to: value))
     }
 
-    /// Sets a text option.
-    ///
     /// Nonisolated, because the isolation check of a closure costs 330 instructions.
     private nonisolated static func set(
         _ option: CURLoption,
@@ -49,12 +47,12 @@ extension EasyHandle {
         unsafe value.withCString { unsafe curl_easy_set_text(easy, option, $0) }
     }
 
-    /// Disables redirects, netrc and HTTP/0.9; other risky features are off by default.
+    /// Other risky features are off by default.
     private func setStrictness() throws(HTTPError) {
         try set(CURLOPT_NOSIGNAL, 1)
         try set(CURLOPT_FOLLOWLOCATION, 0)
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
-        // Redirects are off, so any list is safe; libcurl 7.88 rejects an empty list.
+        // libcurl 7.88 rejects an empty list.
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "https")
         try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
         try set(CURLOPT_HTTP09_ALLOWED, 0)
@@ -63,22 +61,18 @@ extension EasyHandle {
     }
 
     private func setBounds() throws(HTTPError) {
-        // The send buffer is most of the memory of a transfer, so its size is near libcurl's
-        // minimum (16 KiB). The buffer can contain a URL with a token, so it must be erased.
-        // CCurl/library.c erases no block that has the size of a receive buffer, so the send buffer
-        // has another size. CURLOPT_BUFFERSIZE is not set, because libcurl 7.88 rejects it on a
-        // reset handle.
+        // Near libcurl's minimum (16 KiB). CCurl/library.c erases no block that has the size of a
+        // receive buffer, so the send buffer, which can contain a token, has another size. libcurl
+        // 7.88 rejects CURLOPT_BUFFERSIZE on a reset handle.
         try set(CURLOPT_UPLOAD_BUFFERSIZE, (16 << 10) + 256)
         try set(CURLOPT_LOW_SPEED_LIMIT, 1)
         try set(CURLOPT_LOW_SPEED_TIME, 5)
         try set(CURLOPT_MAXAGE_CONN, received.limits.idleTime.millisecondsRoundedUp / 1000)
     }
 
-    /// Sets the server address and the proxy.
+    /// CONNECT_TO without host and port matches every URL, so libcurl never resolves a name.
     ///
-    /// CONNECT_TO without host and port matches every URL, so libcurl never resolves a name. Unlike
-    /// a changed RESOLVE entry, CONNECT_TO works while a connection is open. CONNECT_TO forces a
-    /// proxy tunnel, so it is not set for requests that the proxy can forward.
+    /// CONNECT_TO forces a proxy tunnel, so it is not set for requests that the proxy can forward.
     private func setPeer(_ request: HTTPRequest) throws(HTTPError) {
         if request.proxy == nil || !Self.isForwardable(request) {
             try set(CURLOPT_CONNECT_TO, to: ["::\(Self.literal(request.server))"])
@@ -89,15 +83,13 @@ extension EasyHandle {
             try set(CURLOPT_PROXY, "http://\(Self.literal(proxy))")
             try set(CURLOPT_NOPROXY, "")
         } else {
-            // Without this empty proxy, libcurl would use `http_proxy` and similar variables.
+            // Otherwise, libcurl would use `http_proxy` and similar variables.
             try set(CURLOPT_PROXY, "")
             try set(CURLOPT_NOPROXY, "*")
         }
     }
 
-    /// True if a proxy can forward the request without a tunnel.
-    ///
-    /// These requests are forwarded, because many proxies allow tunnels to port 443 only.
+    /// True if a proxy can forward the request; many proxies allow tunnels to port 443 only.
     static func isForwardable(_ request: HTTPRequest) -> Bool {
         let authority = literal(request.server)
         let hosts =
@@ -110,8 +102,7 @@ extension EasyHandle {
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         guard trusted != nil, Self.sharesOpenSSL, request.version != .http3 else {
-            // In these cases, libcurl cannot use the parsed certificates. It reads the
-            // certificate file for each connection.
+            // Then libcurl reads the certificate file for each connection.
             if let file = request.certificateFile { try set(CURLOPT_CAINFO, file) }
             return
         }
@@ -145,14 +136,13 @@ extension EasyHandle {
             SSL_CTX_get0_param(context),
             UInt(X509_V_FLAG_PARTIAL_CHAIN)
         )
-        // Clears AUTO_RETRY: with this mode, one read would process TLS key updates as long as key
-        // updates arrive.
+        // With AUTO_RETRY, one read would process TLS key updates as long as key updates arrive.
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
-        // Disables renegotiation, because the budget charges no handshake that succeeds.
+        // The budget charges no handshake that succeeds.
         unsafe TLSClient.limitHandshakes(in: context)
-        // A libcurl call does not return while frames arrive that belong to no HTTP/2 reply. This
-        // callback can end the connection during such a call. SAFETY: the pool retains the meter
-        // until the connection is freed.
+        // A libcurl call does not return while frames arrive that belong to no HTTP/2 reply; this
+        // callback can end the connection. SAFETY: the pool retains the meter until the connection
+        // is freed.
         unsafe SSL_CTX_set_msg_callback(context, Self.noteMessage)
         unsafe SSL_CTX_ctrl(
             context,
@@ -163,9 +153,7 @@ extension EasyHandle {
         return CURLE_OK
     }
 
-    /// Ends a connection that has too many handshake messages, or uses too much CPU time for reads.
-    ///
-    /// Also reports the messages of a handshake to the meter.
+    /// Ends a connection with too many handshake messages, or too much CPU time for reads.
     private nonisolated static let noteMessage:
         @convention(c) (
             Int32, Int32, Int32, UnsafeRawPointer?, Int, OpaquePointer?, UnsafeMutableRawPointer?
@@ -210,13 +198,12 @@ extension EasyHandle {
         for line in request.headers where Self.hasControl(line) {
             throw .invalidRequest("a header line has a control character")
         }
-        // `Expect` need not be disabled, because libcurl adds this header only for bodies above
-        // 1 MiB.
+        // libcurl adds `Expect` only for bodies above 1 MiB.
         try set(request.body != nil ? CURLOPT_POST : CURLOPT_HTTPGET, 1)
         try set(CURLOPT_HTTPHEADER, to: request.headers)
     }
 
-    /// True if `line` has a control character, which could end the line.
+    /// A control character could end the line.
     private nonisolated static func hasControl(_ line: String) -> Bool {
         line.utf8.contains { $0 < 0x20 && $0 != 0x09 }
     }
@@ -228,7 +215,7 @@ extension EasyHandle {
 
 extension HTTPRequest {
     var isSecure: Bool {
-        // Compares two octets of `https:`, for speed; libcurl rejects unknown schemes.
+        // libcurl rejects unknown schemes.
         let octets = url.utf8
         guard octets.count > 5 else { return false }
         return octets[octets.index(octets.startIndex, offsetBy: 4)] | 0x20 == UInt8(ascii: "s")

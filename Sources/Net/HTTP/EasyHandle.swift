@@ -4,8 +4,7 @@ internal import Glibc
 
 /// Easy handle of libcurl, reused for requests of the same ``Kind``.
 ///
-/// Creating a handle or setting all options is slow. The next request of the same kind sets only
-/// URL, body and time limit.
+/// Creating a handle or setting all options is slow.
 // SAFETY: used on the loop only, freed once, in `deinit`. `forget` resets the handle before it
 // frees the lists.
 @safe
@@ -13,7 +12,6 @@ internal import Glibc
 final class EasyHandle {
     let easy: UnsafeMutableRawPointer
 
-    /// Transfer that uses the handle; nil outside of a pool.
     var transfer: Transfer?
 
     let received: ReceivedReply
@@ -24,12 +22,11 @@ final class EasyHandle {
 
     private var wantsTimes = false
 
-    /// True if a pool has set the socket callbacks; all transfers of a handle are in one pool.
+    /// All transfers of a handle are in one pool.
     var hasSocketCallbacks = false
 
     private var lists: [UnsafeMutablePointer<curl_slist>]
 
-    /// Parsed URL of the request, or of all requests of the kind.
     private var parsedURL: OpaquePointer?
 
     /// URL in `parsedURL`, up to and including the question mark, with NUL; nil without a query.
@@ -90,7 +87,6 @@ extension EasyHandle {
         if let body = request.body { try set(body: body) }
     }
 
-    /// Returns the handle of a message from libcurl.
     nonisolated static func handle(of easy: UnsafeMutableRawPointer) -> EasyHandle? {
         // SAFETY: ``prepare(_:)`` has set the pointer to the handle, which is in use.
         unsafe curl_easy_get_owner(easy).map {
@@ -98,11 +94,8 @@ extension EasyHandle {
         }
     }
 
-    /// Sets the URL, as text and parsed.
-    ///
-    /// libcurl uses the parsed URL, and needs the text only to repeat a request. Without the parsed
-    /// URL, libcurl 7.88 would parse the text, and write the result to a new text, which takes
-    /// longer.
+    /// libcurl needs the text only to repeat a request, but without the parsed URL, libcurl 7.88
+    /// would parse the text each time.
     private func set(url: String) throws(HTTPError) {
         try check(url)
         try set(CURLOPT_URL, url)
@@ -127,13 +120,13 @@ extension EasyHandle {
     /// True if another transfer may use the handle; see ``LibraryVersion/hasStaleHeaders``.
     var isReusable: Bool {
         guard LibraryVersion.hasStaleHeaders else { return true }
-        // ``ReceivedReply`` must check that the next connection uses HTTP/2. This check needs a TLS
-        // connection, and a libcurl that uses the same OpenSSL as this program.
+        // ``ReceivedReply`` can check for HTTP/2 only with TLS and the same OpenSSL as this
+        // program.
         guard let kind, kind.isSecure, Self.sharesOpenSSL else { return false }
         return long(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0)
     }
 
-    /// Resets the handle, which must be in no pool.
+    /// The handle must be in no pool.
     func forget() {
         kind = nil
         hasSocketCallbacks = false
@@ -142,10 +135,9 @@ extension EasyHandle {
         freeOptions()
     }
 
-    /// Removes the query of the URL, which can contain a token.
+    /// Removes the query of the URL, which can contain a token, unless the kind has a fixed URL.
     ///
-    /// Keeps the query if all requests of the kind have the same URL. The handle must
-    /// be in no multi handle.
+    /// The handle must be in no multi handle.
     func forgetQuery() {
         guard kind?.url == nil else { return }
         // SAFETY: null resets an option, or removes a part of the parsed URL.
@@ -166,7 +158,7 @@ extension EasyHandle {
         freeURL()
     }
 
-    /// Sets a list option; the handle retains the list.
+    /// The handle retains the list.
     func set(_ option: CURLoption, to texts: [String]) throws(HTTPError) {
         // SAFETY: libcurl copies each text; on failure the list is freed.
         var list: UnsafeMutablePointer<curl_slist>?
@@ -231,8 +223,6 @@ extension EasyHandle {
         return .microseconds(microseconds)
     }
 
-    /// Returns the reply, or the error for libcurl's result `code`.
-    ///
     /// `socketFailure` is the `errno` of a failed `socket` call, which libcurl does not record.
     func result(
         _ code: CURLcode,
@@ -269,7 +259,6 @@ extension EasyHandle {
         Self.isEnd(code) && received.headers.octets == 0 && isReusing
     }
 
-    /// True if the error `code` can mean that the connection ended before the reply was complete.
     private static func isEnd(_ code: CURLcode) -> Bool {
         switch code {
         // With HTTP/2, libcurl reports the end of the connection as a partial file.
@@ -294,14 +283,14 @@ extension EasyHandle {
             guard received.headers.octets == 0 else { return .broken(text) }
             return wasSent ? .cutOff(reused: isReusing) : .connect(text, isOpen: true)
         case CURLE_SSL_CONNECT_ERROR:
-            // The error is not about the certificate; perhaps the peer has closed the connection.
+            // Not about the certificate; perhaps the peer has closed the connection.
             return .connect(details ?? text, isOpen: true)
         case _ where Self.isHandshakeFailure(code):
             return .tls(details ?? text)
         case CURLE_UNSUPPORTED_PROTOCOL where localPort != 0,
             CURLE_BAD_FUNCTION_ARGUMENT where localPort != 0:
-            // For a missing or wrong status line, libcurl reports an error code for invalid
-            // requests. But libcurl had opened a connection, so the request was valid.
+            // libcurl reports a missing or wrong status line as an invalid request, but it had
+            // opened a connection, so the request was valid.
             return .broken("the reply is not HTTP")
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_NOT_BUILT_IN,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ENGINE_NOTFOUND, CURLE_BAD_FUNCTION_ARGUMENT:
@@ -329,17 +318,15 @@ extension EasyHandle {
         guard cause != 0 else { return .connect(text) }
         if SocketError.isNoPort(cause, to: peer) { return .exhausted("\(SocketError.noPort)") }
         let isOurs = SocketError.system(call: "connect", code: cause).isShortage
-        // ECONNRESET means that the TCP connection was open. A server that refuses the connection
-        // causes ECONNREFUSED instead.
+        // ECONNRESET means that the TCP connection was open.
         return isOurs
             ? .exhausted(errorText(cause))
             : .connect(errorText(cause), isOpen: cause == ECONNRESET)
     }
 
-    /// libcurl's message for a TLS error, without control characters.
+    /// libcurl's message for a TLS error, without control characters of the peer's certificate.
     ///
-    /// The message may quote the peer's certificate, which could contain control characters. For
-    /// other errors, libcurl's message is not used, because it may contain a secret URL.
+    /// Messages of other errors may contain a secret URL.
     private var details: String? {
         let octets = unsafe words.prefix { $0 != 0 }.prefix(200).map { UInt8(bitPattern: $0) }
         guard !octets.isEmpty else { return nil }
@@ -357,9 +344,7 @@ extension EasyHandle {
 }
 
 extension EasyHandle {
-    /// True if the server did not reply on a connection that was opened for the request.
-    ///
-    /// False if this process has ended the transfer, for example at the deadline.
+    /// True if the server, not this process, ended a new connection without a reply.
     func isUnanswered(_ code: CURLcode) -> Bool {
         switch code {
         case CURLE_OK, CURLE_ABORTED_BY_CALLBACK, CURLE_OPERATION_TIMEDOUT: false

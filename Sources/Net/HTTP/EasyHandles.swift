@@ -41,9 +41,7 @@ final class EasyHandles {
         return handle
     }
 
-    /// Removes and returns the handle that was used last.
-    ///
-    /// Swaps ``idle`` into a local variable and back, because this needs no exclusivity checks.
+    /// Swaps need no run-time exclusivity checks.
     private func takeLast() -> EasyHandle? {
         var idle: [EasyHandle] = []
         swap(&idle, &self.idle)
@@ -60,7 +58,7 @@ final class EasyHandles {
 
     func dropIdle() { idle = [] }
 
-    /// Stores an idle handle, which must be in no pool.
+    /// The handle must be in no pool.
     func giveBack(_ handle: EasyHandle) {
         guard handle.isReusable else { return }
         var idle: [EasyHandle] = []

@@ -2,39 +2,30 @@
 private import CCurl
 
 /// HTTP client on libcurl and the service loop, without threads or name resolution.
-///
-/// ``Limits`` and `EasyHandle+Options.swift` protect against malicious servers.
 @ServiceLoop
 package final class HTTPClient: HTTPTransport {
     package struct Limits: Sendable, Hashable {
-        /// Maximum octets of a reply body, from 1 octet to 16 MiB.
+        /// From 1 octet to 16 MiB.
         package var bodyOctets = 64 << 10
 
-        /// Maximum octets of all headers and bodies being received; further replies fail.
-        ///
-        /// A provider can use at most half of the octets that no other provider uses.
+        /// Headers and bodies being received; a provider gets at most half of the free octets.
         package var receivedOctets = 8 << 20
 
-        /// Maximum octets of the headers of a reply; each line counts with 96 additional octets.
-        ///
-        /// Includes interim replies and trailers.
+        /// Includes interim replies and trailers; each line counts with 96 additional octets.
         package var headerOctets = 16 << 10
 
-        /// Maximum connections per provider and certificate source; further requests wait.
+        /// For each provider and certificate source; further requests wait.
         package var connections = 64
 
         package var connectionsPerServer = 32
 
-        /// Maximum concurrent requests per HTTP/2 connection.
         package var requestsPerConnection = 1024
 
-        /// Maximum idle connections; above this number, libcurl closes the oldest one.
         package var idleConnections = 32
 
-        /// Time after which an idle connection is no longer reused.
         package var idleTime: Duration = .seconds(60)
 
-        /// Maximum requests in flight; further requests fail.
+        /// Further requests fail.
         package var inFlight = 4096
 
         package init() {}
@@ -42,16 +33,14 @@ package final class HTTPClient: HTTPTransport {
 
     package let limits: Limits
 
-    /// Number of requests in flight.
     private(set) var inFlight = 0
 
-    /// Number of opened connections, including failed attempts; for tests.
+    /// Includes failed attempts; for tests.
     private(set) var connectionsOpened = 0
 
     private(set) var providers: [String: HTTPProvider] = [:]
 
-    /// Provider of the latest request; checked before the dictionary, which needs a hash of the
-    /// name.
+    /// Avoids a hash of the name.
     private var latest: (name: String, provider: HTTPProvider)?
 
     private let memory: ReplyMemory
@@ -68,8 +57,6 @@ package final class HTTPClient: HTTPTransport {
     }
 
     /// Initialises libcurl once per process; call this on a worker thread.
-    ///
-    /// A request that begins during the initialisation waits for its end.
     package nonisolated static func prepare() { ConnectionPool.initialiseOnce }
 
     @discardableResult
@@ -83,7 +70,7 @@ package final class HTTPClient: HTTPTransport {
         do throws(HTTPError) {
             try begin(transfer)
         } catch {
-            // Uses a task, because the completion handler must run after `send` has returned.
+            // The completion handler must run after `send` has returned.
             ServiceLoop.task { transfer.end(.failure(error)) }
         }
         return transfer
@@ -91,8 +78,8 @@ package final class HTTPClient: HTTPTransport {
 
     package func reset() {
         let old = providers.values.flatMap { $0.reset() }
-        // Completion handlers may send new requests. Therefore the old requests end in a later
-        // task, after all parts of the daemon have handled the network change.
+        // Completion handlers may send new requests, so they run after all parts of the daemon have
+        // handled the network change.
         ServiceLoop.task {
             for pool in old { pool.abandonAll(.broken("the connections were dropped")) }
         }
@@ -123,7 +110,6 @@ package final class HTTPClient: HTTPTransport {
         try group.pool.add(transfer, on: handle)
     }
 
-    /// Counts an ended transfer and releases its handle.
     func end(_ transfer: Transfer, _ result: Result<HTTPReply, HTTPError>) {
         inFlight -= 1
         connectionsOpened += transfer.connectionsOpened

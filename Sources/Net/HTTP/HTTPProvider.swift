@@ -6,19 +6,15 @@ final class HTTPProvider {
     private let memory: ReplyMemory.Share
     let meter = LoopMeter()
 
-    /// Groups by source of trusted certificates; the key is nil without TLS.
-    ///
-    /// Without groups, libcurl would reuse a connection for a request that trusts other
-    /// certificates.
+    /// Otherwise, libcurl would reuse a connection for a request that trusts other certificates.
     private var groups: [TrustSource?: Group] = [:]
 
     private var latest: Group?
 
-    /// Groups for requests that need a new connection while the current group has a silent
-    /// connection to the server.
+    /// For new connections while the current group has a silent connection to the server.
     private var candidates: [TrustSource?: Group] = [:]
 
-    /// Pools that were retired and may still have requests in flight.
+    /// Pools that may still have requests in flight.
     private var retired: [Retired] = []
 
     private struct Retired { weak var pool: ConnectionPool? }
@@ -54,12 +50,11 @@ final class HTTPProvider {
     ///
     /// Creates a new pool if the certificates have changed, or if the ``LoopBudget`` was exhausted.
     ///
-    /// A silent HTTP/2 connection is dead, or only its requests are slow. libcurl cannot exclude
-    /// one connection from reuse. Therefore, while a connection to the server is silent, a request
-    /// that needs a new connection gets a second pool. If the server then replies on a connection
-    /// of the second pool, and the old connection is still silent, the second pool replaces the old
-    /// pool. The second pool then already has an open connection. So queries for other names need
-    /// not wait for a handshake, even if a client chooses names that get no reply.
+    /// While a connection to the server is silent, a request that needs a new connection gets a
+    /// second pool, because libcurl cannot exclude one connection from reuse. If the server replies
+    /// in the second pool, and the old connection is still silent, the second pool replaces the old
+    /// pool. Queries for other names then need not wait for a handshake, even if a client chooses
+    /// names that get no reply.
     ///
     /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
     ///   `HTTPError.invalidRequest` for unreadable certificates.
@@ -136,8 +131,6 @@ final class ReplyMemory {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Reply memory of one provider.
-    ///
     /// Full if the provider uses more octets than are free for all providers together.
     final class Share {
         private let whole: ReplyMemory
@@ -150,7 +143,6 @@ final class ReplyMemory {
 
         var isFull: Bool { octets > whole.limit - whole.octets }
 
-        /// Adds received octets; returns false if the memory is full.
         func gain(_ received: Int) -> Bool {
             octets += received
             return !isFull

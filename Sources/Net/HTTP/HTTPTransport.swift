@@ -7,8 +7,7 @@ package protocol HTTPTransport: Sendable {
 
     /// Sends `request`, and calls `completion` once: after `send` has returned, and by `deadline`.
     ///
-    /// - Returns: a handle of the request. `cancel()` on this handle calls `completion` before it
-    ///   returns.
+    /// - Returns: a handle; its `cancel()` calls `completion` before it returns.
     @discardableResult
     func send(
         _ request: consuming HTTPRequest,
@@ -16,20 +15,17 @@ package protocol HTTPTransport: Sendable {
         _ completion: @escaping Handler
     ) -> any RequestHandle
 
-    /// Drops all connections, for example after a network change.
-    ///
-    /// In the next iteration of the service loop, requests in flight fail with `HTTPError.broken`.
+    /// Drops all connections; requests in flight then fail with `HTTPError.broken`.
     func reset()
 }
 
 @ServiceLoop
 package protocol RequestHandle: Cancellable {
-    /// True if the server may have received and billed the request.
-    ///
-    /// The value is final when the request has ended.
+    /// True if the server may have received and billed the request; final when the request has
+    /// ended.
     var wasSent: Bool { get }
 
-    /// Time at which the request was sent on the ready connection; nil before this time.
+    /// Time at which the request was sent on the ready connection.
     var sentAt: Instant? { get }
 }
 
@@ -38,12 +34,12 @@ extension RequestHandle {
 }
 
 package struct HTTPRequest: Sendable, Hashable {
-    /// Absolute URL; the host is used only for TLS and the `Host` header, and never resolved.
+    /// The host is used only for TLS and the `Host` header, and never resolved.
     package var url: String
 
     package var server: SocketAddress
 
-    /// Name of the vendor or upstream, which has its own connections and limits of CPU and memory.
+    /// Vendor or upstream, which has its own connections and limits of CPU and memory.
     package var provider = ""
 
     /// Body of a POST; nil for a GET.
@@ -56,38 +52,26 @@ package struct HTTPRequest: Sendable, Hashable {
 
     package var version: HTTPVersion = .automatic
 
-    /// HTTP proxy; proxies from environment variables are never used.
-    ///
-    /// The proxy opens a tunnel, unless the URL is `http` and its host is the address `server`.
+    /// Opens a tunnel, unless the URL is `http` and its host is the address `server`.
     package var proxy: SocketAddress?
 
     /// True to open a new connection, because existing connections may be dead.
     ///
-    /// If ``keepsSilentConnection`` is also true, each existing connection to the server is marked
-    /// as possibly dead. A later reply on one of these connections removes its mark.
+    /// With ``keepsSilentConnection``, existing connections to the server are marked as possibly
+    /// dead.
     package var wantsFreshConnection = false
 
     /// True to keep a silent connection until another connection of the provider gets a reply.
-    ///
-    /// A connection is silent if no data arrived in the second half of the wait for a reply. If
-    /// this property is false, a silent connection is closed or replaced earlier:
-    ///
-    /// - at the deadline of the request, if the peer has acknowledged no segment since the
-    ///   request was sent;
-    /// - otherwise, over HTTP/2, when the server replies on a new connection (``HTTPProvider``).
     package var keepsSilentConnection = false
 
-    /// True to send the request at most once; set for requests that may be billed.
+    /// True to send the request at most once, because it may be billed.
     ///
-    /// If a reused connection ends without a reply, the request fails with
-    /// ``HTTPError/cutOff(reused:)``, and is not repeated. If the request times out, but data
-    /// arrived on the reused connection during the request, the connection is not dead. Then the
-    /// error is ``HTTPError/timedOut(reused:)`` with `reused` false.
+    /// If a reused connection ends without a reply, the error is ``HTTPError/cutOff(reused:)``. If
+    /// data arrived on a reused connection before the deadline, the error is
+    /// ``HTTPError/timedOut(reused:)`` with `reused` false.
     package var isSentOnce = false
 
-    /// True if libcurl's handles may retain the query of the URL after the request.
-    ///
-    /// False if the query may contain a token, or differs from request to request.
+    /// True if handles may retain the query of the URL; false for a token or a variable query.
     package var keepsURL = false
 
     package var wantsTimes = false
@@ -98,12 +82,11 @@ package struct HTTPRequest: Sendable, Hashable {
         self.body = body
     }
 
-    /// Method and URL without parameter values.
     package var redacted: String { (body == nil ? "GET " : "POST ") + url.withoutParameterValues }
 }
 
 extension String {
-    /// This URL with `…` instead of its parameter values, which may be secret.
+    /// Parameter values may be secret.
     package var withoutParameterValues: String {
         let parts = split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count > 1 else { return self }
@@ -116,10 +99,10 @@ extension String {
 }
 
 package struct TransferTimes: Sendable, Hashable {
-    /// Time from the start of the request until the connection is open; zero if reused.
+    /// From the start of the request; zero if the connection was reused.
     package var connected: Duration
 
-    /// Time from the start of the request until the TLS handshake ends; zero without a handshake.
+    /// From the start of the request; zero without a handshake.
     package var secured: Duration
 
     package var firstOctet: Duration
@@ -149,7 +132,6 @@ package struct HTTPReply: Sendable, Hashable {
 
     package var times: TransferTimes?
 
-    /// Time from the start of the request to the last octet of the reply.
     package var duration: Duration = .zero
 
     package init(status: Int, body: [UInt8]) {
@@ -157,14 +139,12 @@ package struct HTTPReply: Sendable, Hashable {
         self.body = body
     }
 
-    /// True if the version is 1.0 or 1.1.
-    ///
     /// Not `hasPrefix`, which takes longer than the comparison of short strings.
     package var isHTTP1: Bool { version == "1.1" || version == "1.0" }
 }
 
 package enum HTTPError: Error, Hashable {
-    /// The deadline has passed; `reused` is true for a reused connection, which may be dead.
+    /// `reused` is true for a reused connection, which may be dead.
     case timedOut(reused: Bool)
 
     /// The connection failed before the request was sent.
@@ -174,12 +154,10 @@ package enum HTTPError: Error, Hashable {
 
     /// The connection ended after the request was sent, and before the first octet of the reply.
     ///
-    /// The cause may be the name in the request, because a firewall can end connections with
-    /// certain names. `reused` is true for a reused connection; the server may have closed it
-    /// before the request arrived.
+    /// A firewall can end connections because of the name in the request. If `reused` is true, the
+    /// server may have closed the connection before the request arrived.
     case cutOff(reused: Bool)
 
-    /// TLS failed, for example because the certificate does not match.
     case tls(String)
 
     /// The reply was truncated or was not HTTP.

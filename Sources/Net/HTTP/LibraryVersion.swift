@@ -2,9 +2,7 @@
 internal import CCurl
 
 package enum LibraryVersion {
-    /// Versions such as `libcurl/7.88.1 OpenSSL/3.0.19`; `not loaded` until libcurl is loaded.
-    ///
-    /// Does not load libcurl, because the process would exit if libcurl cannot be loaded.
+    /// For example `libcurl/7.88.1 OpenSSL/3.0.19`; does not load libcurl.
     package static var curl: String {
         guard curl_library_is_loaded() else { return "not loaded" }
         // SAFETY: libcurl's text is static.
@@ -13,19 +11,15 @@ package enum LibraryVersion {
 
     /// True for libcurl before 8.1.0: using an easy handle again can cause a use after free.
     ///
-    /// libcurl frees the headers of a reply, but the handle keeps a pointer to the last header. If
-    /// the first header line of the next reply begins with a blank, libcurl writes to the freed
-    /// memory. An HTTP/2 reply cannot have such a line, because libcurl stores `:status` as the
-    /// first header, and nghttp2 rejects blanks in names. Therefore handles are used again for
-    /// HTTP/2 only.
+    /// If the first header line of the next reply begins with a blank, libcurl writes to the freed
+    /// headers of the earlier reply. An HTTP/2 reply cannot have such a line, so handles are used
+    /// again for HTTP/2 only.
     static let hasStaleHeaders: Bool = {
         // SAFETY: libcurl's structure is static.
         guard let information = unsafe curl_version_info(CURLVERSION_FIRST) else { return true }
         return unsafe information.pointee.version_num < 0x08_01_00
     }()
 
-    /// True if libcurl supports HTTP/3.
-    ///
     /// Also true if libcurl cannot be loaded, because a later call reports this failure.
     package static var hasHTTP3: Bool {
         guard HTTPClient.load() == nil else { return true }

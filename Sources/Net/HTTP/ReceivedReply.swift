@@ -2,9 +2,7 @@
 import CCurl
 private import COpenSSL
 
-/// Received part of a reply.
-///
-/// Not isolated, because C code, which runs on the service loop, uses this object.
+/// Received part of a reply; not isolated, because C code on the service loop uses this object.
 // SAFETY: the ``EasyHandle`` that owns this object lives as long as libcurl uses the object.
 // libcurl is called on the loop only.
 @safe
@@ -22,16 +20,14 @@ final class ReceivedReply {
     /// Time at which libcurl sent the request, after the connection was ready.
     private(set) var sent: Instant?
 
-    /// Octets received of the proxy's reply to CONNECT; nil if the request uses no tunnel, or if
-    /// the tunnel is already open.
+    /// Octets of the proxy's reply to CONNECT; nil without a tunnel, or if the tunnel is open.
     private var tunnelOctets: Int?
 
-    /// True if libcurl must not send the request again when a reused connection ends.
     private(set) var isSentOnce = false
 
     private(set) var fault: HTTPError?
 
-    /// Handle of libcurl, owned by the ``EasyHandle`` that owns this object.
+    /// Owned by the ``EasyHandle`` that owns this object.
     private var easy: UnsafeMutableRawPointer?
 
     /// True if the handle must not send over HTTP/1; see ``LibraryVersion/hasStaleHeaders``.
@@ -92,10 +88,8 @@ final class ReceivedReply {
         unsafe curl_easy_set_sending_callback(easy, sending, owner)
     }
 
-    /// Counts how often libcurl sends the request; returns false to abort the transfer.
     private func takeSending() -> Bool {
-        // The tunnel is open now. This request or, on a reused connection, an earlier request has
-        // opened the tunnel.
+        // This or an earlier request has opened the tunnel.
         tunnelOctets = nil
         sendings += 1
         sent = Clock.now
@@ -110,10 +104,7 @@ final class ReceivedReply {
         return !needsNewHandle
     }
 
-    /// Passes octets from libcurl to `take`; returns -1 to abort the transfer.
-    ///
-    /// Does not check the thread for each line, because ``ConnectionPool`` always calls libcurl on
-    /// the service loop.
+    /// Returns -1 to abort the transfer; ``ConnectionPool`` calls libcurl on the service loop only.
     @inline(__always)
     private static func receive(
         _ data: UnsafeMutablePointer<CChar>?,
@@ -165,10 +156,9 @@ final class ReceivedReply {
         return true
     }
 
-    /// Parses one line of the reply to CONNECT; returns false to abort the transfer.
+    /// Returns false if the proxy refuses the tunnel.
     ///
-    /// Aborts if the proxy refuses the tunnel. Without the abort, libcurl 7.88 would read the body
-    /// of the refusal octet by octet in one call, and the body can have any length.
+    /// libcurl 7.88 would read the body of the refusal octet by octet in one call.
     private func takeTunnelHeader(_ line: RawSpan, after before: Int) -> Bool {
         let octets = before + line.byteCount
         tunnelOctets = octets

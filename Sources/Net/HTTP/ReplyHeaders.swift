@@ -4,7 +4,7 @@
 ///
 /// A class, because each access to a struct in a class needs run-time exclusivity checks.
 final class ReplyHeaders {
-    /// Octets of all lines, also of interim replies and trailers, plus `lineOctets` for each line.
+    /// Includes interim replies and trailers, plus `lineOctets` for each line.
     private(set) var octets = 0
 
     private static let lineOctets = 96
@@ -17,18 +17,16 @@ final class ReplyHeaders {
 
     var age: String? { hasAge ? latestAge : nil }
 
-    /// True if the body has a content encoding, which the request did not allow.
     private(set) var isEncoded = false
 
     private var (hasDate, hasRetryAfter, hasContentType, hasAge) = (false, false, false, false)
 
-    /// Header values of earlier replies; for an equal value, the next reply uses the same string.
+    /// For an equal value, the next reply uses the same string.
     private var (latestDate, latestRetryAfter, latestContentType, latestAge) = ("", "", "", "")
 
-    /// True if a stored value is longer than ``retainedOctets``; the next reply removes all values.
+    /// True if a value is longer than ``retainedOctets``; the next reply removes all values.
     private var hasLongValue = false
 
-    /// Maximum octets of a value that is retained for the next reply.
     private static let retainedOctets = 64
 
     func clear() {
@@ -44,9 +42,8 @@ final class ReplyHeaders {
         (latestDate, latestRetryAfter, latestContentType, latestAge) = ("", "", "", "")
     }
 
-    /// Parses one header line; libcurl uses the HTTP/1.1 format for all versions.
-    ///
-    /// Returns the octets that the line adds to ``octets``.
+    /// Returns the octets that the line adds to ``octets``; the format is HTTP/1.1 for all
+    /// versions.
     func take(_ line: RawSpan) -> Int {
         let gained = line.byteCount + Self.lineOctets
         octets += gained
@@ -75,7 +72,7 @@ final class ReplyHeaders {
         return gained
     }
 
-    /// Returns the status code of a status line, or 0 for any other line.
+    /// Returns the status code of a status line, or 0.
     static func status(_ line: RawSpan) -> Int {
         guard begins(line, with: "http/") else { return 0 }
         let words = text(line, from: 5).split(separator: " ")
@@ -89,8 +86,7 @@ final class ReplyHeaders {
         let count = start.utf8CodeUnitCount
         guard line.byteCount >= count else { return false }
         let start = unsafe start.utf8Start
-        // Compares the last octet first: `start` ends with a delimiter, and most lines have another
-        // octet at this place.
+        // `start` ends with a delimiter, and most lines have another octet at this place.
         // SAFETY: `line` and `start` have at least `count` octets.
         let last = unsafe line.unsafeLoad(fromByteOffset: count - 1, as: UInt8.self)
         guard unsafe last == start[count - 1] else { return false }
@@ -112,7 +108,7 @@ final class ReplyHeaders {
         return true
     }
 
-    /// Returns the range of the value, without the blanks around it.
+    /// Without the blanks around the value.
     private static func value(_ line: RawSpan, from start: Int) -> Range<Int> {
         // SAFETY: the index is less than the count.
         func isBlank(_ index: Int) -> Bool {
@@ -130,7 +126,7 @@ final class ReplyHeaders {
             .withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Returns the value; nil if the value equals `latest`.
+    /// Returns nil if the value equals `latest`.
     private func text(_ line: RawSpan, from start: Int, unlike latest: String) -> String? {
         let value = line.extracting(Self.value(line, from: start))
         guard !Self.isEqual(latest.utf8Span.span, value) else { return nil }

@@ -10,8 +10,7 @@ final class Transfer: RequestHandle {
 
     var handles: EasyHandles?
 
-    /// Number of connections that libcurl opened for the request; valid after the request has
-    /// ended.
+    /// Valid after the request has ended.
     var connectionsOpened = 0
 
     var wasSent = false
@@ -20,10 +19,10 @@ final class Transfer: RequestHandle {
 
     let request: HTTPRequest
 
-    /// Strong reference, so that a replaced pool lives until its last request has ended.
+    /// Strong, so that a replaced pool lives until its last request has ended.
     private var pool: ConnectionPool?
 
-    /// Index in the pool's transfers; nil outside of a pool.
+    /// Index in the pool's transfers.
     var index: Int?
 
     private(set) var turn = 0
@@ -46,13 +45,11 @@ final class Transfer: RequestHandle {
         self.completion = completion
     }
 
-    /// Takes an idle or new handle from `handles`, and sets its options.
     func prepare(from handles: EasyHandles) throws(HTTPError) -> EasyHandle {
         self.handles = handles
         return try prepare(try handles.take(for: request))
     }
 
-    /// Sets the options of `handle` for the request.
     func prepare(_ handle: EasyHandle) throws(HTTPError) -> EasyHandle {
         self.handle = handle
         try handle.prepare(request)

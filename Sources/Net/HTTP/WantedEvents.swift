@@ -3,17 +3,14 @@ import CCurl
 
 /// Changes of socket events and of the timeout that libcurl requests through its callbacks.
 ///
-/// ``ConnectionPool`` applies these changes after each call of libcurl. Often, a change in a call
-/// reverts an earlier change of the same call, so that no system call is needed.
-///
-/// Not isolated, because C code, which runs on the service loop, uses this object.
+/// Applied after each call of libcurl, because a change often reverts an earlier change of the same
+/// call. Not isolated, because C code on the service loop uses this object.
 final class WantedEvents {
     typealias Change = (descriptor: Int32, events: DescriptorWatch.Events)
 
-    /// Latest change of each socket; a change without events means that libcurl removed the socket.
+    /// A change without events means that libcurl removed the socket.
     private var changes: [Change] = []
 
-    /// True if a change was recorded.
     private(set) var hasChanges = false
 
     /// Milliseconds until the next call of libcurl, or -1 for none; nil if unchanged.
@@ -31,7 +28,6 @@ final class WantedEvents {
         return timeout
     }
 
-    /// Discards the changes of a closed socket.
     func forget(_ descriptor: Int32) { changes.removeAll { $0.descriptor == descriptor } }
 
     private func note(_ descriptor: Int32, _ what: Int32) {

@@ -5,8 +5,8 @@ private import Glibc
 
 /// Watches of libcurl's sockets, by descriptor.
 ///
-/// libcurl 7.88 closes some sockets without a callback. Therefore the service loop watches a
-/// duplicate of each socket, and ``open(family:type:protocol:)`` detects reused descriptors.
+/// libcurl 7.88 closes some sockets without a callback, so the loop watches a duplicate of each
+/// socket.
 @ServiceLoop
 final class WatchedSockets {
     @ServiceLoop
@@ -15,19 +15,14 @@ final class WatchedSockets {
 
         private(set) var lastReceived: Instant?
 
-        /// Time at which the latest header or body octets of a reply arrived.
-        ///
-        /// Unlike ``lastReceived``, does not count HTTP/2 control frames such as PING: a server can
-        /// send control frames although it no longer replies.
+        /// Does not count control frames such as PING: a server can send them although it no longer
+        /// replies.
         fileprivate(set) var lastReply: Instant?
 
-        /// True if libcurl has no transfer on the connection.
-        ///
-        /// The socket stays watched for the next transfer. An event on an idle socket, for example
-        /// the end of the connection, ends the watch.
+        /// Watched for the next transfer; an event, for example the end of the connection, ends the
+        /// watch.
         fileprivate var isIdle = false
 
-        /// True after a reply over HTTP/1.1.
         fileprivate var isHTTP1 = false
 
         private let duplicate: OwnedDescriptor
@@ -83,11 +78,10 @@ final class WatchedSockets {
 
     let wanted = WantedEvents()
 
-    /// Local port of each socket that ``suspect(_:port:)`` has marked, by descriptor.
+    /// Local port of each socket that ``suspect(_:port:)`` has marked.
     private var suspects: [Int32: UInt16] = [:]
 
-    /// Local port and server of each connection that ``markSilent(_:_:of:)`` has marked, by
-    /// descriptor.
+    /// Local port and server of each connection that ``markSilent(_:_:of:)`` has marked.
     private var silent: [Int32: (port: UInt16, server: SocketAddress)] = [:]
 
     var isSuspended = false {
@@ -100,16 +94,12 @@ final class WatchedSockets {
     /// `errno` of the last failure to open a socket, or 0.
     var failure: Int32 = 0
 
-    /// Size of the receive buffer, which limits the octets per round trip.
-    ///
-    /// By default, the kernel increases the size to 6 MiB.
+    /// Limits the octets per round trip; by default, the kernel increases the size to 6 MiB.
     private static let receiveBuffer: Int32 = 128 << 10
 
-    /// Maximum consecutive events of a socket that is only writable; then ``writePause`` follows.
+    /// Without a pause, libcurl would be called all the time during flow control (RFC 9113 §6.9).
     ///
-    /// While the server's flow control permits no further octets (RFC 9113 §6.9), libcurl still
-    /// waits for a writable socket. The socket is writable all the time. Without the pause, each
-    /// iteration of the service loop would call libcurl.
+    /// libcurl then waits for a writable socket, and the socket is writable.
     static let maximumWritableEvents = 8
 
     static let writePause: Duration = .milliseconds(10)
@@ -118,7 +108,6 @@ final class WatchedSockets {
 
     func noteReply(on descriptor: Int32) { all[descriptor]?.lastReply = Clock.now }
 
-    /// Applies the changes of ``wanted``.
     func applyChanges() throws(SocketError) {
         for (descriptor, events) in wanted.takeChanges() {
             if !events.isEmpty {
@@ -131,8 +120,7 @@ final class WatchedSockets {
             } else if let socket = all[descriptor], socket.events == .readable {
                 socket.isIdle = true
             } else {
-                // The socket is not marked as idle: if it was never connected, libcurl 7.88 may
-                // already have closed it.
+                // If the socket was never connected, libcurl 7.88 may already have closed it.
                 forget(descriptor)
             }
         }
@@ -158,8 +146,7 @@ final class WatchedSockets {
             return handler(descriptor, events)
         }
         // On an idle HTTP/1.1 connection, libcurl would take arriving octets for the reply to the
-        // next request (RFC 9112 §9.2). An idle HTTP/2 connection stays open, because HTTP/2 has
-        // frames that belong to no request, such as PING.
+        // next request (RFC 9112 §9.2). HTTP/2 has frames that belong to no request, such as PING.
         if socket.isHTTP1 { socket.shutDown() }
         forget(descriptor)
     }
@@ -170,11 +157,9 @@ final class WatchedSockets {
         return linux_is_unacknowledged(descriptor, UInt32(max(milliseconds, 0))) != 0
     }
 
-    /// Marks a connection as silent: the peer has acknowledged a request, but the server has not
-    /// replied.
+    /// Marks a connection on which the peer has acknowledged a request, but has not replied.
     ///
-    /// A reply on this connection removes the mark. Has no effect over HTTP/1.1, because libcurl
-    /// closes the connection when the request ends without a reply.
+    /// Has no effect over HTTP/1.1, because libcurl closes the connection of an ended request.
     func markSilent(_ descriptor: Int32, _ port: UInt16, of server: SocketAddress) {
         silent[descriptor] = (port, server)
     }
@@ -185,7 +170,6 @@ final class WatchedSockets {
         }
     }
 
-    /// Shuts down the idle connections to a server or proxy.
     func shutDownIdle(to peer: SocketAddress) {
         for descriptor in ports(of: peer).keys {
             if let socket = all[descriptor], socket.isIdle { socket.shutDown() }
@@ -194,18 +178,14 @@ final class WatchedSockets {
 
     /// Marks a socket as possibly dead, because a request on it got no reply.
     ///
-    /// The next reply on a socket without this mark shuts down all sockets with this mark. A reply
-    /// on this socket only removes the mark.
+    /// The next reply on a socket without this mark shuts down all sockets with this mark.
     func suspect(_ descriptor: Int32, port: UInt16) { suspects[descriptor] = port }
 
-    /// Marks all sockets of a server as possibly dead; see ``suspect(_:port:)``.
-    ///
     /// Includes idle sockets, because libcurl would prefer their old connections to new ones.
     func suspectAll(to server: SocketAddress) {
         for (descriptor, port) in ports(of: server) { suspect(descriptor, port: port) }
     }
 
-    /// Returns the local port of each socket that is connected to `server`.
     private func ports(of server: SocketAddress) -> [Int32: UInt16] {
         var ports: [Int32: UInt16] = [:]
         for descriptor in all.keys {
@@ -217,14 +197,9 @@ final class WatchedSockets {
         return ports
     }
 
-    /// Handles a reply: shuts down all sockets in `suspects`, if none of them got the reply.
+    /// Shuts down all sockets in `suspects`, or only removes the mark of the socket with the reply.
     ///
-    /// If one of these sockets got the reply, only removes the mark of this socket.
-    ///
-    /// - Parameters:
-    ///   - descriptor: socket with an event; -1 if a timer of libcurl expired.
-    ///   - isHTTP1: true if the reply is of HTTP/1.1.
-    ///   - port: local port of the connection.
+    /// - Parameter descriptor: socket with an event; -1 if a timer of libcurl expired.
     func replied(
         _ descriptor: Int32,
         _ isHTTP1: Bool,
@@ -251,7 +226,7 @@ final class WatchedSockets {
 
     /// Opens a socket, if necessary with a spare descriptor; returns -1 on failure.
     ///
-    /// The new socket can get the descriptor of a watched socket that libcurl has closed without a
+    /// The socket can get the descriptor of a watched socket that libcurl has closed without a
     /// callback. If the old socket was not idle, the new socket is watched instead.
     func open(family: Int32, type: Int32, protocol: Int32) -> Int32 {
         let descriptor = SpareDescriptors.open {

@@ -5,7 +5,6 @@
 package final class Alarm {
     private let clocks: Clocks
 
-    /// Action; set after `init` by an owner that cannot capture itself before its initialization.
     package var action: @ServiceLoop () -> Void
 
     private var wanted: Instant?
@@ -24,14 +23,11 @@ package final class Alarm {
         timer?.timer.cancel()
         timer = nil
         guard let instant else { return }
-        // The timer retains the alarm, because a weak reference would double the cost of `set`.
+        // A weak reference would double the cost of `set`.
         timer = (clocks.timer(instant) { [self] in rings() }, instant)
     }
 
     /// Cancels the action, but not the timer, which a later ``set(_:)`` can use.
-    ///
-    /// Use this for an alarm that is set again soon. Until then, the timer may expire once; then no
-    /// action runs.
     package func suspend() { wanted = nil }
 
     /// Moves the alarm to `instant`, unless it is set to an earlier instant.

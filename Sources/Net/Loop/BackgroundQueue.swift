@@ -3,7 +3,7 @@ internal import Locks
 
 /// Bounded queue with a thread for a handler that may block; drops and counts excess items.
 package final class BackgroundQueue<Item: Sendable>: Sendable {
-    /// Handles `items` on the queue's thread; `dropped` is the number of items that were dropped.
+    /// Called on the queue's thread with the items and the number of dropped items.
     package typealias Handler = @Sendable (_ items: [Item], _ dropped: UInt64) -> Void
 
     private struct State {
@@ -22,7 +22,6 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
 
     /// Creates a queue and a thread, which inherits the caller's capabilities and never ends.
     ///
-    /// While the handler handles `itemLimit` items, the queue can contain as many other items.
     /// `name` has at most 15 octets.
     package init(
         named name: String,
@@ -62,7 +61,7 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
         return isAdded
     }
 
-    /// Blocks until all items are handled or `time` has passed; for the end of the process.
+    /// Blocks until all items are handled or `time` has passed.
     package func flush(within time: Duration) {
         let end = Clock.now + time
         while state.withLock({ !$0.items.isEmpty || $0.taken > 0 }), Clock.now < end {

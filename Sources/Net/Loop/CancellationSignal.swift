@@ -16,10 +16,10 @@ open class CancellationSignal {
     private final var others: [Action] = []
     private final var hasOthers = false
 
-    /// DNS client that caused this work, for limits per client; nil for work of the daemon itself.
+    /// DNS client that caused this work; nil for work of the daemon itself.
     package final let account: (any Hashable & Sendable)?
 
-    /// True if the DNS client waits for the result; false for a refresh of a cached answer.
+    /// False for a refresh of a cached answer.
     package final let isAwaited: Bool
 
     package init(client: (any Hashable & Sendable)? = nil, isAwaited: Bool = true) {

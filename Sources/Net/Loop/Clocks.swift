@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Clock and timers that a type gets from its creator, so that tests can use virtual time.
+/// Clock and timers, which tests replace by virtual time.
 package struct Clocks: Sendable {
     package typealias Timing =
         @Sendable @ServiceLoop (Instant, @escaping @ServiceLoop () -> Void) ->
@@ -13,7 +13,7 @@ package struct Clocks: Sendable {
 
     package var timer: Timing
 
-    /// Creates clocks; `now` and `timer` must use the same clock.
+    /// `now` and `timer` must use the same clock.
     package init(
         now: @escaping @Sendable () -> Instant,
         wallSeconds: @escaping @Sendable () -> Int64,

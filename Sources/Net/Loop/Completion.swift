@@ -2,8 +2,7 @@
 
 /// Completion handler that is called exactly once.
 ///
-/// A call consumes the handler, so a second call does not compile. A release without a call traps
-/// in debug builds.
+/// A second call does not compile. A release without a call traps in debug builds.
 ///
 /// Public, because Swift 6.3 inlines no `package` function into another module.
 @frozen

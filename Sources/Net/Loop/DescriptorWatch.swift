@@ -18,14 +18,13 @@ final class DescriptorWatch {
         /// The connection is closed in both directions; always reported.
         static let hangUp = Events(rawValue: EPOLLHUP.rawValue)
         static let error = Events(rawValue: EPOLLERR.rawValue)
-        /// Option: reports each event once (edge-triggered).
+        /// Edge-triggered mode.
         static let edges = Events(rawValue: EPOLLET.rawValue)
     }
 
     private var descriptor: Int32
     private var events: Events
 
-    /// True while the descriptor is registered with epoll.
     private var isActive = false
 
     private var isSuspended = false
@@ -79,7 +78,7 @@ final class DescriptorWatch {
 
     isolated deinit { deactivate() }
 
-    /// Registers the descriptor with epoll; returns `errno`, or 0 for success.
+    /// Returns `errno`, or 0 for success.
     private func activate() -> Int32 {
         guard !isActive else { return 0 }
         let error = LoopExecutor.shared.poller.add(descriptor, events.rawValue, self)
@@ -97,15 +96,13 @@ final class DescriptorWatch {
         guard error == 0 else { throw .system(call: "epoll_ctl", code: error) }
     }
 
-    /// Traps on an error, because the owner must not close the descriptor before the watch ends.
+    /// The owner must not close the descriptor before the watch ends.
     private func require(_ error: Int32) {
         precondition(error == 0, "cannot watch a descriptor: \(errorText(error))")
     }
 
-    /// Calls the handler.
-    ///
-    /// Nonisolated, because `assumeIsolated` would need a closure, which costs an isolation check
-    /// (Swift 6.3) and an allocation per event.
+    /// Nonisolated, because `assumeIsolated` would cost a check and an allocation per event (Swift
+    /// 6.3).
     nonisolated func report(_ events: UInt32) {
         LoopExecutor.shared.checkIsolated()
         unsafe handler(Events(rawValue: events))

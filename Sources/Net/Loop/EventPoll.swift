@@ -10,7 +10,6 @@ private import Glibc
 // unread events to nil.
 @safe
 final class EventPoll: @unchecked Sendable {
-    /// Maximum number of events per poll.
     private static let capacity = 16
 
     let descriptor: Int32
@@ -22,9 +21,7 @@ final class EventPoll: @unchecked Sendable {
         precondition(descriptor >= 0, "cannot create an epoll instance: \(errorText(errno))")
     }
 
-    /// Adds a descriptor; ``dispatch()`` reports its events to `watch`.
-    ///
-    /// - Returns: `errno`; 0 for success.
+    /// Adds a descriptor; returns `errno`, or 0 for success.
     func add(_ descriptor: Int32, _ mask: UInt32, _ watch: DescriptorWatch?) -> Int32 {
         control(EPOLL_CTL_ADD, descriptor, mask, watch)
     }
@@ -36,9 +33,8 @@ final class EventPoll: @unchecked Sendable {
 
     /// Stops the events of a registered descriptor until the next ``change(_:_:_:)``.
     ///
-    /// The descriptor stays registered. If this function removed the descriptor, a later
-    /// ``add(_:_:_:)`` could fail: the kernel's memory or the epoll watches of the user can run
-    /// out. The kernel still reports a hang-up, but only once.
+    /// The descriptor stays registered, because ``add(_:_:_:)`` could fail. The kernel still
+    /// reports a hang-up once.
     func suspend(_ descriptor: Int32, _ watch: DescriptorWatch) -> Int32 {
         drop(watch)
         return control(EPOLL_CTL_MOD, descriptor, EPOLLET.rawValue, nil)
@@ -47,8 +43,7 @@ final class EventPoll: @unchecked Sendable {
     /// Removes a descriptor; `watch` gets no further event, even if the last poll returned one.
     func remove(_ descriptor: Int32, _ watch: DescriptorWatch) {
         drop(watch)
-        // The call fails if the owner has closed the descriptor too early. In this case, the kernel
-        // has already removed the descriptor.
+        // Fails if the owner has already closed the descriptor.
         _ = control(EPOLL_CTL_DEL, descriptor, 0, watch)
     }
 
@@ -74,9 +69,7 @@ final class EventPoll: @unchecked Sendable {
         unsafe Unmanaged.passUnretained(watch).toOpaque()
     }
 
-    /// Polls the ready descriptors, and returns the number of events.
-    ///
-    /// Blocks until a descriptor is ready if `waits` is true.
+    /// Returns the number of events; blocks until a descriptor is ready if `waits` is true.
     func poll(waits: Bool) -> Int {
         let found = unsafe epoll_wait(descriptor, events, Int32(Self.capacity), waits ? -1 : 0)
         precondition(found >= 0 || errno == EINTR, "cannot poll: \(errorText(errno))")
@@ -84,7 +77,6 @@ final class EventPoll: @unchecked Sendable {
         return count
     }
 
-    /// Reports the polled events to their watches.
     func dispatch() {
         for index in 0..<count {
             guard let data = unsafe events[index].data.ptr else { continue }

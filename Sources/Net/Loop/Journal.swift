@@ -6,8 +6,7 @@ private import Glibc
 package enum Journal {
     /// True if standard error is the journal (`$JOURNAL_STREAM`, systemd.exec(5)).
     ///
-    /// The variable alone is no proof, because a child process inherits the variable even if its
-    /// standard error is redirected.
+    /// A child process inherits the variable even if its standard error is redirected.
     package static var isStandardError: Bool {
         var status = stat()
         // SAFETY: the text of getenv is copied; fstat writes one `stat`.

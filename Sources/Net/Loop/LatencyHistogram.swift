@@ -52,7 +52,7 @@ package final class LatencyHistogram: Sendable {
 package struct LatencySum: Sendable {
     fileprivate var buckets = [UInt64](repeating: 0, count: 192)
 
-    /// Longest duration in microseconds.
+    /// In microseconds.
     package fileprivate(set) var longest: UInt64 = 0
 
     package init() {}

@@ -5,30 +5,26 @@ private import Glibc
 private import Locks
 private import Synchronization
 
-/// Thread that alternates between polling descriptors and running Swift jobs.
+/// Executor of ``ServiceLoop``: a thread that alternates between polling and running Swift jobs.
 ///
-/// This is the executor of the global actor ``ServiceLoop``. One iteration runs the jobs and the
-/// ``LoopWakeup`` handlers that were queued at its start, in order of arrival. Then the loop polls
-/// at most 16 descriptors, so neither jobs nor sockets starve. Only D-Bus uses sd-event, because
-/// sd-event needs thousands of instructions per event. One of the polled descriptors is the epoll
-/// instance of sd-event.
+/// One iteration runs the jobs and the ``LoopWakeup`` handlers that were queued at its start. Then
+/// the loop polls at most 16 descriptors, so neither jobs nor sockets starve. Only D-Bus uses
+/// sd-event, because sd-event needs thousands of instructions per event.
 ///
 /// **Waking.** A thread that queues a job sets `hasWork`. If `isPolling` is set, the thread clears
 /// `isPolling` and writes to the eventfd, which ends the poll. The loop sets `isPolling`, and then
-/// waits only if `hasWork` is not set. All these operations have one total order (sequential
-/// consistency). Either the loop sees `hasWork`, or the other thread sees `isPolling`. So no job
-/// is lost, and several queued jobs need only one write to the eventfd.
+/// waits only if `hasWork` is not set. These operations are sequentially consistent, so no job is
+/// lost.
 package final class LoopExecutor: SerialExecutor {
     package static let shared = LoopExecutor()
 
-    /// Queued job and the executor that must run it.
     fileprivate enum Job {
         case isolated(UnownedJob)
         case preferring(UnownedJob)
     }
 
     private struct State {
-        /// Jobs that other threads queued for the next iteration.
+        /// Jobs that other threads queued.
         var jobs: [Job] = []
         var wakeups: [LoopWakeup] = []
         var stopping = false
@@ -37,33 +33,29 @@ package final class LoopExecutor: SerialExecutor {
 
     private let state = Lock(State())
 
-    /// True if `state` has work for the next iteration; changed only with the lock held.
+    /// Changed only with the lock held.
     private let hasWork = Atomic(false)
 
     /// True if the thread waits, or is about to wait, for a descriptor.
     private let isPolling = Atomic(false)
 
-    /// State of the loop's thread.
     // SAFETY: used on that thread only; `event` is never freed.
     @safe
     private final class ThreadState: @unchecked Sendable {
-        /// Jobs that the thread queued for the next iteration.
         var jobs: [Job] = []
 
-        /// True if `jobs` is not empty; unlike `jobs.isEmpty`, needs no run-time exclusivity check.
+        /// Unlike `jobs.isEmpty`, needs no run-time exclusivity check.
         var hasJobs = false
 
-        /// Sends the queued datagrams; called before the thread waits, if `isFlushDue` is set.
+        /// Sends the queued datagrams before the thread waits.
         var flush: () -> Void = {}
         var isFlushDue = false
 
-        /// Number of iterations for which the flush has been delayed.
         var delays = 0
 
-        /// Number of events of the last poll.
         var ready = 0
 
-        /// sd-event's loop and the watch of its epoll instance; nil until D-Bus is used.
+        /// Loop of sd-event; nil until D-Bus is used.
         var event: OpaquePointer?
         var eventWatch: DescriptorWatch?
 
@@ -73,7 +65,6 @@ package final class LoopExecutor: SerialExecutor {
 
     private let own = ThreadState()
 
-    /// Maximum number of iterations by which a flush is delayed.
     private static let delayLimit = 4
 
     let poller = EventPoll()
@@ -86,7 +77,7 @@ package final class LoopExecutor: SerialExecutor {
     private init() {
         alarm = linux_eventfd()
         precondition(alarm >= 0, "no eventfd for the service loop: \(errorText(errno))")
-        // The loop never reads the eventfd, because epoll reports it edge-triggered.
+        // Never read, because epoll reports the eventfd edge-triggered.
         let error = poller.add(alarm, EPOLLIN.rawValue | EPOLLET.rawValue, nil)
         precondition(error == 0, "cannot watch the eventfd: \(errorText(error))")
     }
@@ -112,7 +103,6 @@ extension LoopExecutor {
 
     func enqueue(_ wakeup: LoopWakeup) { add { $0.wakeups.append(wakeup) } }
 
-    /// Changes the state, and wakes the thread if it waits for descriptors.
     private func add(_ change: (inout State) -> Void) {
         state.withLock { state in
             change(&state)
@@ -121,7 +111,7 @@ extension LoopExecutor {
         guard isPolling.load(ordering: .sequentiallyConsistent),
             isPolling.exchange(false, ordering: .sequentiallyConsistent)
         else { return }
-        // The write fails only if the counter of the eventfd is full, after 2^64 - 2 writes.
+        // Fails only after 2^64 - 2 writes.
         let status = linux_eventfd_signal(alarm)
         precondition(status == 0, "cannot wake the service loop: \(errorText(errno))")
     }
@@ -147,9 +137,9 @@ extension LoopExecutor {
 
     /// Creates the thread, which inherits the caller's signal mask and capabilities.
     ///
-    /// Ignores SIGPIPE and SIGXFSZ in the whole process, so that a write to a closed connection, or
-    /// above the limit of file sizes, returns an error instead. Ignores SIGUSR2 and SIGALRM, which
-    /// would end the process: an operator can send SIGUSR2 by mistake, instead of SIGUSR1.
+    /// Ignores SIGPIPE and SIGXFSZ in the whole process, so that a write returns an error instead.
+    /// Ignores SIGUSR2 and SIGALRM, because an operator can send SIGUSR2 by mistake, instead of
+    /// SIGUSR1.
     private static func makeThread() -> pthread_t {
         Glibc.signal(SIGPIPE, SIG_IGN)
         Glibc.signal(SIGXFSZ, SIG_IGN)
@@ -230,7 +220,6 @@ extension LoopExecutor {
         unsafe own.flush = unsafeBitCast(flush, to: (() -> Void).self)
     }
 
-    /// Schedules one flush, which runs before the thread waits.
     @ServiceLoop
     func flushLater() { own.isFlushDue = true }
 
@@ -240,11 +229,8 @@ extension LoopExecutor {
         own.flush()
     }
 
-    /// Sends the queued datagrams, then dispatches the ready descriptors.
-    ///
-    /// Waits for a descriptor if no work is left. If the last poll had several events, delays the
-    /// datagrams by up to ``delayLimit`` iterations, so that later datagrams to the same socket
-    /// need no further system call.
+    /// Delays the datagrams if the last poll had several events, so that later datagrams to the
+    /// same socket need no further system call.
     private func poll() {
         if own.isFlushDue, own.ready > 1, !own.hasJobs, own.delays < Self.delayLimit {
             own.delays += 1
@@ -274,7 +260,6 @@ extension LoopExecutor {
 
 // SAFETY: used on the loop's thread only; the loop of sd-event is never freed.
 extension LoopExecutor {
-    /// Returns sd-event's loop, which the first call creates.
     @ServiceLoop
     func event() throws(SocketError) -> OpaquePointer {
         var event = unsafe own.event
@@ -292,17 +277,13 @@ extension LoopExecutor {
         return unsafe event
     }
 
-    /// Makes sd-event prepare its sources before the thread waits.
+    /// Makes sd-event prepare its sources before the thread waits; necessary after each change.
     ///
-    /// Call this after each change of a source, for example after a call to a D-Bus service.
     /// sd-event arms timers and updates the watched events only when it prepares the sources.
     @ServiceLoop
     func noteEvent() { own.isEventDue = true }
 
-    /// Dispatches at most one event of sd-event.
-    ///
-    /// If sd-event has no event, sd-event prepares its sources. Then no further call is necessary
-    /// until ``noteEvent()``.
+    /// Dispatches at most one event of sd-event; without an event, sd-event prepares its sources.
     private func dispatchEvent() {
         guard own.isEventDue else { return }
         guard let event = unsafe own.event else {
@@ -319,8 +300,6 @@ extension LoopExecutor {
 }
 
 /// Task executor that runs nonisolated code of a task on the loop's thread.
-///
-/// Calls into ``ServiceLoop`` then need no thread change.
 package final class LoopTaskExecutor: TaskExecutor {
     package static let shared = LoopTaskExecutor()
 

@@ -25,13 +25,12 @@ final class LoopTimer: Cancellable {
 
 /// All timers of the service loop: a binary heap on one timerfd.
 ///
-/// The timerfd is set again only for an earlier deadline, not when a timer is cancelled. So it can
-/// expire although no timer is due; then no timer runs.
+/// The timerfd can expire although no timer is due, because a cancellation does not set it again.
 @ServiceLoop
 private final class TimerQueue {
     static let shared = TimerQueue()
 
-    /// Min-heap by deadline; `index` of each timer is its position.
+    /// Min-heap by deadline.
     private var heap: [LoopTimer] = []
 
     private var armed: Instant?
@@ -53,9 +52,8 @@ private final class TimerQueue {
 
     /// Eventfd that the queue signals when timers are due.
     ///
-    /// epoll reports the eventfd after all descriptors that became ready before the signal. The
-    /// timerfd cannot replace the eventfd, because the timerfd expires by an interrupt, which a
-    /// virtual machine can delay.
+    /// epoll reports the eventfd after all descriptors that became ready before the signal. A
+    /// virtual machine can delay the interrupt of the timerfd.
     private let turn: Int32
     private var watches: [DescriptorWatch] = []
 
@@ -67,7 +65,7 @@ private final class TimerQueue {
             "cannot create a timer for the service loop: \(errorText(errno))"
         )
         do throws(SocketError) {
-            // The two descriptors are never read, because their watches are edge-triggered.
+            // Never read, because the watches are edge-triggered.
             let expiry = try DescriptorWatch(timer, [.readable, .edges]) { _ in
                 TimerQueue.shared.expired()
             }
@@ -104,11 +102,9 @@ private final class TimerQueue {
         if first <= now, now - first < Self.lateness { run(dueBy: now) } else { arm() }
     }
 
-    /// Runs the due timers.
+    /// Runs the due timers; if the loop is late, first runs the tasks of the ready descriptors.
     ///
-    /// The loop has already called the handlers of the descriptors that were ready when the timers
-    /// were due. If the loop is late, the tasks that these handlers started also run before the
-    /// timers. Otherwise, a server could be marked as slow while its reply waits in a socket.
+    /// Otherwise, a server could be marked as slow while its reply waits in a socket.
     private func handledSources() {
         guard case .sources(let due) = phase else { return }
         if let first = heap.first?.deadline, Clock.now - first < Self.lateness {
@@ -118,9 +114,8 @@ private final class TimerQueue {
         ServiceLoop.task { self.run(dueBy: due) }
     }
 
-    /// Runs the timers that were due at `due`, but at most as many as are pending now.
-    ///
-    /// Without this maximum, actions that set timers in the past could block the loop.
+    /// Runs at most as many timers as are pending, because actions that set timers in the past
+    /// could block the loop.
     private func run(dueBy due: Instant) {
         phase = .idle
         for _ in 0..<heap.count {

@@ -3,8 +3,7 @@ private import Synchronization
 
 /// Handler on the service loop, which any thread can schedule by ``ring()``.
 ///
-/// The handler runs after each `ring`, and sees all writes before the `ring`. Several calls of
-/// `ring` may cause one run.
+/// The handler sees all writes before the `ring`. Several calls of `ring` may cause one run.
 // SAFETY: see `handler`.
 @safe
 package final class LoopWakeup: Sendable {

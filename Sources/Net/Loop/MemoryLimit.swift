@@ -6,9 +6,8 @@ package enum MemoryLimit {
     /// `MemoryMax=` of httpdnsd.service.
     package static let ofUnit = 900 << 20
 
-    /// The limit in octets; nil for none.
-    ///
-    /// If the limit cannot be read, a service of systemd is assumed to have the limit ``ofUnit``.
+    /// The limit in octets, or nil; ``ofUnit`` for a service of systemd if the limit cannot be
+    /// read.
     package static var current: Int? {
         // SAFETY: the value is only compared.
         let isService = unsafe getenv("INVOCATION_ID") != nil

@@ -13,7 +13,7 @@ package enum Clock {
     /// Wall clock in seconds since 1970, which may jump.
     package static var wallSeconds: Int64 { Int64(read(CLOCK_REALTIME).tv_sec) }
 
-    /// Wall clock, which may jump; for display and log lines.
+    /// Wall clock, which may jump.
     package static var wallMilliseconds: Int64 {
         let time = read(CLOCK_REALTIME)
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
@@ -32,7 +32,7 @@ package enum Clock {
         return UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec) / 1000
     }
 
-    /// Returns microseconds on CLOCK_BOOTTIME, rounded up so that no timer fires early.
+    /// Rounds up, so that no timer fires early.
     static func bootMicroseconds(_ instant: Instant) -> UInt64 {
         let nanoseconds = UInt64(max(0, instant.nanoseconds))
         return nanoseconds / 1000 + (nanoseconds % 1000 > 0 ? 1 : 0)
@@ -52,7 +52,7 @@ package enum Clock {
 }
 
 extension Duration {
-    /// Number of nanoseconds, clamped to 0…584 years.
+    /// Clamped to 0…584 years.
     package var nanoseconds: UInt64 {
         let (attoseconds, most) = (self.attoseconds, Int128(UInt64.max))
         guard attoseconds >= 0 else { return 0 }
@@ -61,7 +61,7 @@ extension Duration {
         return UInt64(clamping: attoseconds / 1_000_000_000)
     }
 
-    /// Number of milliseconds, rounded up, at least 0.
+    /// Rounded up, at least 0.
     var millisecondsRoundedUp: Int {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

@@ -10,9 +10,9 @@ package enum OwnProcess {
         guard linux_close_process() == 0 else { throw .last("prctl") }
     }
 
-    /// Opens /dev/null for each standard descriptor that the parent process has closed.
+    /// Opens /dev/null for each closed standard descriptor.
     ///
-    /// If standard error were closed, a socket could get descriptor 2, and would receive the log.
+    /// Otherwise, a socket could get descriptor 2, and would receive the log.
     package static func openStandardDescriptors() throws(SocketError) {
         guard linux_open_standard_descriptors(O_RDWR) == 0 else { throw .last("open") }
     }
@@ -24,7 +24,6 @@ package enum OwnProcess {
         guard linux_drop_capabilities() == 0 else { throw .last("capset") }
     }
 
-    /// Host name of this machine; nil if it cannot be read.
     package static var hostName: String? {
         var text = [CChar](repeating: 0, count: 256)
         // SAFETY: the last element stays 0, so that the name ends with NUL.

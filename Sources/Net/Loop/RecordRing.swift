@@ -3,13 +3,11 @@ internal import Synchronization
 
 /// Circular buffer of the latest records of one writer thread, readable by any thread.
 ///
-/// The writer takes no lock and never waits. A reader copies records. Then the reader discards the
-/// copies of records that the writer may have overwritten meanwhile, and counts these records as
-/// lost. All 64-bit words are relaxed atomics. The number of a valid record is in this range:
+/// A reader copies records. Then it discards the copies of records that the writer may have
+/// overwritten meanwhile, and counts these records as lost. The number of a valid record is in this
+/// range:
 ///
 ///     reserved - capacity <= number < published <= reserved
-///
-/// An unused buffer occupies no memory page.
 // SAFETY: every word is atomic; the indices are taken modulo the ring's size.
 @safe
 package final class RecordRing: Sendable {
@@ -107,7 +105,7 @@ package final class RecordRing: Sendable {
         /// Number of records that the writer overwrote before or possibly during the copy.
         package fileprivate(set) var lost: UInt64 = 0
 
-        /// Sequence number of the record at which the next read starts.
+        /// Sequence number at which the next read starts.
         package fileprivate(set) var next: UInt64
     }
 

@@ -5,7 +5,7 @@ private import Glibc
 extension ServiceLoop {
     /// Blocks `signals` in the calling thread and the threads that it starts later.
     ///
-    /// Must be called before other threads exist, because they could receive the signals.
+    /// Call this before other threads exist, because they could receive the signals.
     package static func blockSignals(_ signals: [Int32]) {
         var set = sigset_t()
         // SAFETY: the first call initialises the set.
@@ -15,12 +15,10 @@ extension ServiceLoop {
         precondition(error == 0, "cannot block signals: \(errorText(error))")
     }
 
-    /// Returns a stream of the signals that arrive until the stream is released.
-    ///
-    /// The signals must be blocked.
+    /// Returns a stream of the signals, which must be blocked, until the stream is released.
     @ServiceLoop
     package static func signals(_ signals: [Int32]) throws(SocketError) -> AsyncStream<Int32> {
-        // A buffer of 64 signals is sufficient, because the kernel merges equal pending signals.
+        // The kernel merges equal pending signals.
         let (stream, continuation) = AsyncStream.makeStream(
             of: Int32.self,
             bufferingPolicy: .bufferingNewest(64)

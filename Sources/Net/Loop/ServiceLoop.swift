@@ -20,9 +20,7 @@ public actor ServiceLoop {
 // MARK: - Life
 
 extension ServiceLoop {
-    /// Starts the thread; without this call, the first job starts the thread.
-    ///
-    /// Needed if the thread must inherit the caller's signal mask or capabilities.
+    /// Starts the thread, which inherits the caller's signal mask and capabilities.
     package static func start() { LoopExecutor.shared.start() }
 
     /// Runs `body` as the whole program and returns its exit code.

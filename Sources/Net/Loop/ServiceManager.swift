@@ -35,9 +35,8 @@ package enum ServiceManager {
 
     /// Sends two watchdog notifications per interval until cancelled.
     ///
-    /// Runs on the service loop: if the loop hangs, no notification is sent, and systemd detects
-    /// this. Sends nothing while `isHealthy` returns false or hangs. If `isHealthy` returns false,
-    /// calls `isHealthy` again 1/30 of the interval later.
+    /// Sends nothing while `isHealthy` returns false or hangs. Repeats a failed check 1/30 of the
+    /// interval later.
     package static func feedWatchdog(
         while isHealthy: @ServiceLoop () async -> Bool = { true }
     ) async throws(CancellationError) {
@@ -49,7 +48,7 @@ package enum ServiceManager {
         }
     }
 
-    /// Waits up to 200 ms until the notifications are sent; for use at the end of the process.
+    /// Waits up to 200 ms until the notifications are sent.
     package static func flush() { notifier?.flush(within: .milliseconds(200)) }
 
     // MARK: - Taking
@@ -78,7 +77,7 @@ package enum ServiceManager {
 
     // MARK: - Private helpers
 
-    /// Queues notifications, because sd_notify(3) may block.
+    /// sd_notify(3) may block.
     private static func notify(_ lines: String) { notifier?.add(lines) }
 
     private static let notifier: BackgroundQueue<String>? = {
@@ -91,13 +90,13 @@ package enum ServiceManager {
 
     private static let notificationLimit = 64
 
-    /// True if systemd has set the variable; without the variable, libsystemd is not needed.
+    /// Without the variable, libsystemd is not needed.
     private nonisolated static func isSet(_ variable: String) -> Bool {
         // SAFETY: the value is only compared.
         unsafe getenv(variable) != nil
     }
 
-    /// Replaces line breaks, which would begin another assignment, by spaces.
+    /// A line break would begin another assignment.
     private static func oneLine(_ text: String) -> String {
         String(text.map { $0.isNewline ? " " : $0 })
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Array that stores its first element without an allocation; most arrays have one element.
+/// Array that stores its first element without an allocation.
 @frozen
 public struct ShortArray<Element>: RandomAccessCollection {
     @usableFromInline var head: Element?
@@ -35,14 +35,14 @@ public struct ShortArray<Element>: RandomAccessCollection {
         set { if index == 0 { head = newValue } else { tail[index - 1] = newValue } }
     }
 
-    /// Returns true if `isChosen` is true for at least one element; copies no iterator.
+    /// Copies no iterator, unlike the default implementation.
     @inlinable
     public func contains(where isChosen: (Element) -> Bool) -> Bool {
         if let head, isChosen(head) { return true }
         return tail.contains(where: isChosen)
     }
 
-    /// Returns true if `isChosen` is true for all elements; copies no iterator.
+    /// Copies no iterator, unlike the default implementation.
     @inlinable
     public func allSatisfy(_ isChosen: (Element) -> Bool) -> Bool {
         !contains { !isChosen($0) }
@@ -54,7 +54,7 @@ public struct ShortArray<Element>: RandomAccessCollection {
         if head == nil { head = element } else { tail.append(element) }
     }
 
-    /// Removes and returns an element; the order of the other elements is unchanged.
+    /// Removes and returns an element.
     @inlinable
     @discardableResult
     public mutating func remove(at index: Int) -> Element {
@@ -64,7 +64,7 @@ public struct ShortArray<Element>: RandomAccessCollection {
         return removed
     }
 
-    /// Removes the elements for which `isRemoved` is true.
+    /// Removes the chosen elements.
     @inlinable
     public mutating func removeAll(where isRemoved: (Element) -> Bool) {
         tail.removeAll(where: isRemoved)

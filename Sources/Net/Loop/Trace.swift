@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Record of the attempts and decisions for one DNS question, for `explain`, without secrets.
+/// Record of the attempts and decisions for one DNS question, without secrets.
 @ServiceLoop
 package final class Trace {
     /// Maximum number of attempts, and of notes; further attempts and notes are only counted.
@@ -11,12 +11,12 @@ package final class Trace {
 
         case next
 
-        /// Attempt in parallel with the previous attempt, which has not ended in time.
+        /// In parallel with the previous attempt.
         case hedge
 
         case fresh
 
-        /// The server rejected the previous attempt, and requires another signature or format.
+        /// The server requires another signature or format.
         case repair
     }
 

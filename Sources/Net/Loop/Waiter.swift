@@ -11,7 +11,6 @@ package final class Waiter {
         case closed
     }
 
-    /// Reason for the end of the wait; nil before the end.
     package private(set) var outcome: Outcome?
 
     // SAFETY: only `wait` sets it, once; `resume` resumes and clears it.

@@ -3,22 +3,21 @@
 /// Translation of IPv4 server addresses to NAT64 addresses, for networks without working IPv4.
 @ServiceLoop
 package final class AddressTranslation {
-    /// Returns the IPv6 octets for IPv4 octets; nil if the address cannot be translated.
+    /// Translates IPv4 octets to IPv6 octets, or returns nil.
     package typealias Embedding = @ServiceLoop (_ octets: [UInt8]) -> [UInt8]?
 
     private let hasRoute: (SocketAddress) -> Bool
 
-    /// Returns true for an IPv4 server that is unreachable although a route exists.
+    /// True for an IPv4 server that is unreachable although a route exists.
     package var isBroken: @ServiceLoop (SocketAddress) -> Bool = { _ in false }
 
     private var embed: Embedding?
 
-    /// True if a translation to NAT64 addresses is set.
     var isActive: Bool { embed != nil }
 
     private var known: [SocketAddress: SocketAddress] = [:]
 
-    /// Maximum number of entries of `known`, which grows with each new server in vendors' replies.
+    /// `known` grows with each new server in vendors' replies.
     static let maximumKnown = 1_024
 
     package init(
@@ -27,7 +26,7 @@ package final class AddressTranslation {
         self.hasRoute = hasRoute
     }
 
-    /// Sets the translation to NAT64 addresses, or nil without NAT64; discards earlier results.
+    /// Sets the translation, or nil without NAT64; discards earlier results.
     package func use(_ embed: Embedding?) {
         self.embed = embed
         known = [:]

@@ -4,19 +4,15 @@ private import CLinux
 /// Watch for changes of the names and states of network interfaces.
 @ServiceLoop
 package final class LinkWatch {
-    /// Interface of this machine.
     package struct Link: Sendable, Hashable {
         package let name: String
 
-        /// True if the interface is up and has a carrier.
         package let isRunning: Bool
 
-        /// True for interfaces of VPNs.
         package let isTunnel: Bool
     }
 
-    /// Delay of an update after a message, because an interface that comes up causes several
-    /// messages.
+    /// An interface that comes up causes several messages.
     private static let settling = Duration.milliseconds(20)
 
     private static let burst = 64
@@ -30,8 +26,6 @@ package final class LinkWatch {
     private var timer: LoopTimer?
 
     /// Watches this process's network namespace, until released.
-    ///
-    /// - Throws: `SocketError` or `NetlinkError`, in the same cases as ``NetworkWatch``.
     package convenience init(_ handler: @escaping @ServiceLoop () -> Void) throws {
         try self.init(
             events: OwnedDescriptor(NetworkLook.openEvents(), from: "netlink"),
@@ -49,7 +43,7 @@ package final class LinkWatch {
         socket = events
         self.look = look
         self.handler = handler
-        // The notification socket is open before this netlink request, so no change is missed.
+        // The notification socket is open before this request, so no change is missed.
         links = try look.links()
         watch = nil
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in self?.read() }
@@ -67,8 +61,8 @@ package final class LinkWatch {
                 guard let datagram = try ReceiveBuffer.receive(from: socket.raw) else { break }
                 hasNews = try NetlinkMessage.all(in: datagram).contains(where: isNews) || hasNews
             } catch {
-                // Assumes a change, because the kernel dropped notifications, or sent one that
-                // cannot be parsed.
+                // Assumes a change, because the kernel dropped notifications, or sent an invalid
+                // one.
                 hasNews = true
             }
         }
@@ -85,7 +79,7 @@ package final class LinkWatch {
     private func update() {
         timer = nil
         guard let new = try? look.links() else {
-            // Repeats the netlink request, because a request can fail while the kernel is busy.
+            // A request can fail while the kernel is busy.
             timer = LoopTimer(at: Clock.now + .seconds(1)) { [weak self] in self?.update() }
             return
         }

@@ -43,7 +43,6 @@ struct NetlinkAttribute: Equatable {
 enum NetlinkError: Error, Hashable {
     case truncated(at: Int)
 
-    /// A length is shorter than the header, or longer than the enclosing object.
     case length(at: Int)
 
     case address(at: Int)
@@ -54,11 +53,8 @@ enum NetlinkError: Error, Hashable {
 }
 
 extension NetlinkMessage.Octets {
-    /// Splits the octets into items.
-    ///
-    /// Each item begins with its length; padding follows each item.
-    ///
-    /// - Parameter head: minimum length of an item.
+    /// Splits the octets into padded items of at least `head` octets, which begin with their
+    /// length.
     func items<Length: FixedWidthInteger>(
         head: Int,
         lengthIn _: Length.Type

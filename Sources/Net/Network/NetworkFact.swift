@@ -16,9 +16,7 @@ enum NetworkFact: Hashable {
 
         let isBridge: Bool
 
-        /// True for interfaces of VPNs: TUN, WireGuard, GRE, XFRM and IP in IP.
-        ///
-        /// False for PPP and mobile modems (`wwan0`), which are usually not VPNs.
+        /// VPN interface; false for PPP and mobile modems (`wwan0`), which are usually not VPNs.
         let isTunnel: Bool
     }
 
@@ -32,16 +30,14 @@ enum NetworkFact: Hashable {
     struct DefaultRoute: Hashable {
         let isIPv6: Bool
 
-        /// Interface indexes; several for a multipath route.
         let interfaces: [Int32]
 
-        /// Address of the gateway; nil without a gateway or with several gateways.
+        /// Nil without a gateway or with several gateways.
         let gateway: [UInt8]?
 
         let metric: UInt32
 
-        /// Attributes that are used only to compare routes: source address, VIA, and the hops of a
-        /// multipath route.
+        /// Source address, VIA and hops, only to compare routes.
         let details: [[UInt8]]
     }
 }
@@ -51,8 +47,7 @@ enum NetworkFact: Hashable {
 extension NetworkFact {
     /// Parses a link, a usable address or a default route; returns nil for other messages.
     ///
-    /// Usable addresses have passed duplicate address detection, and are neither loopback nor
-    /// link-local. Routes are in the main table and do not reject packets.
+    /// Usable addresses have passed duplicate address detection. Routes are in the main table.
     init?(_ message: NetlinkMessage) throws(NetlinkError) {
         switch Int(message.type) {
         case ROUTE_NEW_LINK, ROUTE_DELETED_LINK:
@@ -103,8 +98,7 @@ extension NetworkFact.Address {
         let scope: UInt8 = try body.number(at: 3)
         index = try body.number(at: 4)
         guard Int32(family) == AF_INET || Int32(family) == AF_INET6 else { return nil }
-        // On a point-to-point interface, ADDRESS is the peer's address, and LOCAL is the address of
-        // this machine.
+        // On a point-to-point interface, ADDRESS is the peer's address.
         var address: NetlinkMessage.Octets?
         var local: NetlinkMessage.Octets?
         for attribute in try NetlinkAttribute.all(in: body.dropFirst(8)) {
@@ -124,8 +118,7 @@ extension NetworkFact.Address {
             flags & UInt32(ROUTE_ADDRESS_TENTATIVE) != 0
             && flags & UInt32(ROUTE_ADDRESS_OPTIMISTIC) == 0
         let isDuplicate = flags & UInt32(ROUTE_ADDRESS_DUPLICATE) != 0
-        // 169.254.0.0/16 is checked separately, because manually added addresses often have a wrong
-        // scope.
+        // Manually added addresses often have a wrong scope.
         let isLocal =
             Int(scope) >= ROUTE_SCOPE_LINK || octets.count == 4 && octets.starts(with: [169, 254])
         guard !isTentative, !isDuplicate, !isLocal else { return nil }

@@ -4,14 +4,11 @@ private import Glibc
 
 /// Query of the network state over rtnetlink(7); does not block.
 struct NetworkLook {
-    /// Opens a netlink socket or returns -1.
     var open: () -> Int32 = openRequests
 
     static let maximumReply = 4 << 20
 
-    /// Maximum octets of a reply with routes; a router may have a million routes.
-    ///
-    /// The kernel lists the shortest prefixes first, so the default routes are not cut off.
+    /// A router may have a million routes; the kernel lists the shortest prefixes first.
     static let maximumRoutes = 64 << 10
 
     @Sendable
@@ -41,7 +38,6 @@ struct NetworkLook {
         return state
     }
 
-    /// Sends one request, and calls `note` with each interface, address or route in the reply.
     @ServiceLoop
     func ask(
         _ type: Int,
@@ -50,7 +46,7 @@ struct NetworkLook {
         upTo limit: Int = maximumReply,
         _ note: (NetworkFact) -> Void
     ) throws {
-        // Opens a new socket, because a socket with an unread reply accepts no request.
+        // A socket with an unread reply accepts no request.
         let socket = try OwnedDescriptor(open(), from: "netlink")
         let length = UInt32(NetlinkMessage.headerOctets + body.count)
         let head = Self.octets(length) + Self.octets(UInt16(type))
@@ -91,7 +87,7 @@ struct NetworkLook {
 }
 
 extension NetlinkMessage {
-    /// The `errno` in the message that ends a reply, 0 for success; nil for other messages.
+    /// The `errno` in the message that ends a reply, or 0; nil for other messages.
     fileprivate var endCode: Int32? {
         get throws(NetlinkError) {
             switch Int(type) {

@@ -14,16 +14,13 @@ package enum NetworkStack: String, Sendable, Hashable, CaseIterable {
             }
     }
 
-    /// Root servers, for route lookups only; no packet is sent.
+    /// Root servers; no packet is sent.
     private static let targets = [
         SocketAddress("193.0.14.129:53"), SocketAddress("[2001:7fd::1]:53"),
     ]
     .compactMap(\.self)
 
-    /// Returns the families for which this machine has a route to the Internet.
-    ///
-    /// Loopback and link-local source addresses do not count. A translator on this machine
-    /// (464XLAT) counts as an IPv4 route.
+    /// Returns the families for which this machine has a route to the Internet, also by 464XLAT.
     package static func ofMachine() -> NetworkStack {
         let sources = targets.compactMap(SocketAddress.source).filter { !$0.isLinkLocal }
         return NetworkStack(

@@ -13,10 +13,9 @@ struct NetworkState: Hashable, Sendable {
 
     static let maximumAddresses = 4096
 
-    /// Addresses at which other machines can reach this machine.
+    /// Excludes interfaces without carrier, and bridges without a default route.
     ///
-    /// Excludes addresses of interfaces without carrier, and of bridges without a default route,
-    /// because container software often adds and removes such bridges.
+    /// Container software often adds and removes such bridges.
     var ways: Set<NetworkFact.Address> {
         let uplinks = Set(defaultRoutes.flatMap(\.interfaces))
         return addresses.filter { address in
@@ -49,8 +48,6 @@ extension NetworkState {
 
 extension NetworkState {
     /// Returns true if a netlink notification reports a difference from this state.
-    ///
-    /// Returns false for changes of address lifetimes, signal strength or container interfaces.
     func isNews(_ message: NetlinkMessage) throws(NetlinkError) -> Bool {
         let isEnd = [ROUTE_DELETED_LINK, ROUTE_DELETED_ADDRESS, ROUTE_DELETED_ROUTE]
             .contains(Int(message.type))
@@ -67,11 +64,10 @@ extension NetworkState {
         }
     }
 
-    /// Returns true if this machine has lost all usable addresses, or all default routes of a
-    /// family, since the state `old`.
+    /// Returns true if all usable addresses, or all default routes of a family, are lost.
     ///
-    /// The loss may be temporary, because at a network change, the kernel first removes the old
-    /// address, then adds the new address, and adds routes last.
+    /// At a network change, the kernel first removes the old address, then adds the new address,
+    /// and adds routes last.
     func isLess(than old: NetworkState) -> Bool {
         if ways.isEmpty, !old.ways.isEmpty { return true }
         let families = Set(defaultRoutes.map(\.isIPv6))

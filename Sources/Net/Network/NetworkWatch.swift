@@ -2,13 +2,12 @@
 
 /// Watch for changes of this machine's addresses and default routes.
 ///
-/// A netlink notification triggers a query of the addresses and routes. A change is reported
-/// immediately, but not earlier than ``settling`` after the previous report. The loss of an address
-/// or route is reported only if no new address or route follows within ``settling``.
+/// A change is reported immediately, but not earlier than ``settling`` after the previous report. A
+/// loss is reported only if no new address or route follows within ``settling``.
 @ServiceLoop
 package final class NetworkWatch {
     package struct Change: Sendable, Hashable, CustomStringConvertible {
-        /// Differences, such as `got 192.0.2.7 on eth0`.
+        /// For example `got 192.0.2.7 on eth0`.
         package let parts: [String]
 
         static let shown = 8
@@ -26,10 +25,8 @@ package final class NetworkWatch {
     /// ``longestSettling``, because each report drops connections and may repeat billed requests.
     package nonisolated static let settling: Duration = .milliseconds(200)
 
-    /// Longest interval between two reports.
     package nonisolated static let longestSettling: Duration = .seconds(5)
 
-    /// Time after a report within which a further change doubles the interval.
     package nonisolated static let memory: Duration = .seconds(30)
 
     private static let burst = 64
@@ -37,7 +34,6 @@ package final class NetworkWatch {
     private struct Wait {
         let timer: LoopTimer
 
-        /// True if the wait ends as soon as a new address or route replaces the lost one.
         let isForReplacement: Bool
     }
 
@@ -61,8 +57,7 @@ package final class NetworkWatch {
 
     /// Watches this process's network namespace until released.
     ///
-    /// - Throws: `SocketError`, for example if a sandbox forbids AF_NETLINK; `NetlinkError` if the
-    ///   kernel does not return the state.
+    /// - Throws: `SocketError`, for example if a sandbox forbids AF_NETLINK; `NetlinkError`.
     package convenience init(_ handler: @escaping @ServiceLoop (Change) -> Void) throws {
         try self.init(
             events: OwnedDescriptor(NetworkLook.openEvents(), from: "netlink"),
@@ -80,12 +75,11 @@ package final class NetworkWatch {
         socket = events
         self.look = look
         self.handler = handler
-        // The notification socket is open before this netlink request, so no change is missed.
+        // The notification socket is open before this request, so no change is missed.
         state = try look.state()
         heard = state
         watch = nil
-        // Level-triggered: if one call of `read` does not read all datagrams, the next iteration
-        // continues.
+        // Level-triggered, so the next iteration reads the remaining datagrams.
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in self?.read() }
     }
 
@@ -104,7 +98,6 @@ extension NetworkWatch {
                 guard let datagram = try ReceiveBuffer.receive(from: socket.raw) else { break }
                 note(datagram)
             } catch {
-                // ENOBUFS means that the kernel has dropped notifications.
                 losses.insert("lost netlink messages (\(error))")
             }
         }
@@ -123,10 +116,7 @@ extension NetworkWatch {
         }
     }
 
-    /// Queries the state and calls the handler if the state has changed.
-    ///
-    /// If `isOverdue` is false, a loss of addresses or routes is not reported yet. Instead, the
-    /// watch waits for a new address or route.
+    /// If `isOverdue` is false, waits for a new address or route before it reports a loss.
     private func consider(isOverdue: Bool = false) {
         var failures = losses.sorted()
         hasNews = false
@@ -134,7 +124,7 @@ extension NetworkWatch {
         do {
             state = try look.state()
         } catch {
-            // Reports a failed query as a change, because the failure can hide a change.
+            // A failed query can hide a change.
             failures.append("cannot query the network state (\(error))")
         }
         if failures.isEmpty, !isOverdue, state.isLess(than: heard) {
@@ -149,8 +139,6 @@ extension NetworkWatch {
         handler(Change(parts: parts))
     }
 
-    /// Starts a period in which the handler is not called; at the end, queries the state if
-    /// necessary.
     private func hold(_ time: Duration, isForReplacement: Bool) {
         let timer = LoopTimer(at: Clock.now + time) { [weak self] in
             guard let self else { return }
@@ -166,14 +154,13 @@ extension NetworkWatch {
 }
 
 extension NetworkWatch {
-    /// Minimum interval between two reactions to changes; longer if changes are frequent.
     package struct Pace: Sendable, Hashable {
         private var interval: Duration = .zero
         private var latest: Instant?
 
         package init() {}
 
-        /// Records a change; returns the minimum interval until the reaction to the next change.
+        /// Returns the minimum interval until the reaction to the next change.
         package mutating func next(_ now: Instant) -> Duration {
             let isFollower = latest.map { now - $0 < NetworkWatch.memory } ?? false
             let doubled = min(interval * 2, NetworkWatch.longestSettling)

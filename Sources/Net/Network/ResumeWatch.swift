@@ -2,14 +2,13 @@
 private import CLinux
 private import Glibc
 
-/// Detects the resume of this machine after suspension.
+/// Detects the resume of this machine after suspension, but not the pause of a virtual machine.
 ///
-/// The kernel cancels the timer at every resume, and when the wall clock is set. To distinguish
-/// these two cases, the watch checks if CLOCK_BOOTTIME minus CLOCK_MONOTONIC has increased: only a
-/// suspension increases this difference. A pause of a virtual machine is not detected.
+/// The kernel cancels the timer at every resume, and when the wall clock is set. Only a suspension
+/// increases the difference of CLOCK_BOOTTIME and CLOCK_MONOTONIC.
 @ServiceLoop
 package final class ResumeWatch {
-    /// Shortest reported suspension; connections survive shorter suspensions.
+    /// Connections survive shorter suspensions.
     package static let shortestSleep: Duration = .seconds(5)
 
     private let timer: OwnedDescriptor

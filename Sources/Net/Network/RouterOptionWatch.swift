@@ -9,10 +9,9 @@ package struct AnnouncedPrefix: Sendable, Hashable {
     /// 32, 40, 48, 56, 64 or 96 bits.
     package let length: Int
 
-    /// Time for which the prefix is valid; zero if the router withdraws the prefix.
+    /// Zero if the router withdraws the prefix.
     package let lifetime: Duration
 
-    /// Index of the interface that received the advertisement.
     let interface: Int32
 }
 
@@ -26,16 +25,14 @@ package struct AnnouncedPortal: Sendable, Hashable {
 
 /// Watch for NAT64 prefixes and captive portals in router advertisements.
 ///
-/// The kernel reports these options only on interfaces where the kernel processes the
-/// advertisements (`accept_ra`). On other interfaces, systemd-networkd or NetworkManager processes
-/// the advertisements.
+/// The kernel reports these options only on interfaces with `accept_ra`.
 @ServiceLoop
 package final class RouterOptionWatch {
     private static let burst = 64
     private static let mostOptions = 4
     private static let pause: Duration = .milliseconds(100)
 
-    /// End of the pause in which the watch reads messages, but ignores their content.
+    /// Until then, messages are read but ignored.
     private var resumption = Clock.now
 
     private let socket: OwnedDescriptor
@@ -68,8 +65,6 @@ package final class RouterOptionWatch {
     nonisolated static func openEvents() -> Int32 { linux_router_options() }
 
     /// Watches this process's network namespace, until released.
-    ///
-    /// - Throws: `SocketError`, for example if a sandbox forbids AF_NETLINK.
     package convenience init(
         _ handler: @escaping @ServiceLoop (Option, _ link: String) -> Void
     ) throws {
@@ -104,10 +99,9 @@ package final class RouterOptionWatch {
         return name
     }
 
-    /// Reports at most ``mostOptions`` different options, then ignores messages for ``pause``.
+    /// Ignores messages for ``pause`` after an option, so that a flood costs only system calls.
     ///
-    /// During the pause, a flood of advertisements costs only system calls. The watch does not
-    /// detect lost messages, because the router repeats its advertisements.
+    /// The router repeats its advertisements, so a lost message is not detected.
     private func read() {
         let now = Clock.now
         let isPaused = now < resumption
@@ -128,11 +122,9 @@ package final class RouterOptionWatch {
 
 // MARK: - Parsing
 
-/// Option of a router advertisement in a netlink message.
 private struct RouterOption {
     let type: UInt8
 
-    /// Octets after the length.
     let body: ArraySlice<UInt8>
 
     let interface: Int32
@@ -146,7 +138,6 @@ private struct RouterOption {
             octets[0] == 10, let index = try? (octets[...].number(at: 4) as Int32)
         else { return nil }
         let option = octets[Self.headOctets...]
-        // The length of the option is in units of eight octets.
         let length = 8 * Int(octets[Self.headOctets + 1])
         guard length > 0, option.count >= length else { return nil }
         type = octets[Self.headOctets]
@@ -161,7 +152,6 @@ extension AnnouncedPortal {
     /// URI of a network without a captive portal (RFC 8910 §2).
     private static let unrestricted = "urn:ietf:params:capport:unrestricted"
 
-    /// Returns nil for another option, or for an empty URI.
     init?(_ message: NetlinkMessage) {
         guard let option = RouterOption(message), option.type == Self.option else { return nil }
         // Zeros pad the URI to a multiple of eight octets.
@@ -179,7 +169,6 @@ extension AnnouncedPrefix {
     /// Prefix lengths in bits; the index is the code in the option (RFC 8781 §4).
     private static let lengths = [96, 64, 56, 48, 40, 32]
 
-    /// Returns nil for another option, or for an invalid prefix option.
     init?(_ message: NetlinkMessage) {
         guard let option = RouterOption(message), option.type == Self.option,
             option.body.count == Self.bodyOctets

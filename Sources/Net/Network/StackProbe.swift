@@ -4,28 +4,23 @@ private import Locks
 
 /// Check if the Internet is reachable over IPv4 and over IPv6.
 ///
-/// An address family without a route does not work. But a route does not prove that a family works:
-/// if the router loses its IPv4 uplink, this machine keeps its IPv4 route. Therefore, if both
-/// families have a route, the probe opens TCP connections to servers that the daemon uses, and
-/// sends no data.
+/// A route does not prove that a family works: a router can lose its IPv4 uplink. If both families
+/// have a route, the probe opens TCP connections to servers that the daemon uses, and sends no
+/// data.
 @ServiceLoop
 package final class StackProbe {
     /// Opens and closes a connection; returns false on failure.
     package typealias Connect = @ServiceLoop (SocketAddress, _ deadline: Instant) async -> Bool
 
-    /// Time limit of a connection attempt.
     package static let patience = Duration.seconds(2)
 
-    /// Maximum servers per family; the probe connects to all of them at the same time.
+    /// Maximum servers per family.
     package static let maximumServers = 2
 
     private let routes: () -> NetworkStack
     private let connect: Connect
     private let clocks: Clocks
 
-    /// Creates a probe.
-    ///
-    /// - Parameter routes: returns the families that have a route.
     package init(
         routes: @escaping () -> NetworkStack,
         clocks: Clocks = .system,
@@ -36,16 +31,11 @@ package final class StackProbe {
         self.connect = connect
     }
 
-    /// Families that have a route.
     package var byRoutes: NetworkStack { routes() }
 
     /// Connects to `servers`, and returns the address families that work.
     ///
-    /// In three cases the probe cannot compare the families, and returns all families with a route:
-    ///
-    /// - Fewer than two families have a route.
-    /// - `servers` has no server of one family.
-    /// - No server is reachable. Possibly all servers are down.
+    /// Returns all families with a route if `servers` lack a family, or if no server is reachable.
     package func test(_ servers: [SocketAddress]) async -> NetworkStack {
         let stack = routes()
         guard stack == .dual else { return stack }
@@ -73,8 +63,7 @@ package final class StackProbe {
         }
     }
 
-    /// Returns true if a server accepts or refuses a connection; a refusal also proves that the
-    /// network path works.
+    /// A refused connection also proves that the network path works.
     package static func connects(to server: SocketAddress, _ deadline: Instant) async -> Bool {
         do throws(SocketError) {
             try await StreamConnection.connect(to: server, deadline: deadline).close()

@@ -13,14 +13,14 @@ extension SystemBus.Object {
         "org.freedesktop.NetworkManager.DnsManager"
     )
 
-    /// NetworkManager object with the property `Connectivity`.
+    /// Has the property `Connectivity`.
     static let connectivity = SystemBus.Object(
         "org.freedesktop.NetworkManager",
         "/org/freedesktop/NetworkManager",
         "org.freedesktop.NetworkManager"
     )
 
-    /// Link object of systemd-resolved; sd-bus escapes the index's first digit (2 becomes `_32`).
+    /// sd-bus escapes the first digit of the index (2 becomes `_32`).
     static func resolvedLink(_ index: Int32) -> SystemBus.Object {
         let digits = "\(index)"
         let path = "_3" + digits
@@ -35,8 +35,7 @@ extension SystemBus.Object {
 // MARK: - systemd-resolved
 
 extension LinkResolvers {
-    /// Returns the indexes of the links with servers or domains; index 0 means the settings of the
-    /// whole machine.
+    /// Returns the indexes of the links with servers or domains; 0 means the whole machine.
     static func indexes(inResolved manager: BusValue) -> [Int32] {
         let entries = ["DNSEx", "DNS", "Domains"].flatMap { manager[$0]?.items ?? [] }
         let indexes = Set(
@@ -76,8 +75,6 @@ extension LinkResolvers {
 
 extension LinkResolvers.Server {
     /// Reads `(iiay)` or `(iiayqs)`: index, family, address, port and name in the certificate.
-    ///
-    /// Without a name, the certificate must contain the address, as systemd-resolved requires.
     fileprivate init?(resolved parts: [BusValue], _ index: Int32, encrypts: Bool) {
         guard parts.count >= 3, parts[0].number == Int64(index), let octets = parts[2].octets else {
             return nil
@@ -97,7 +94,6 @@ extension LinkResolvers.Server {
 }
 
 extension SocketAddress {
-    /// Address of the server without port and interface.
     fileprivate var literal: String { String(host.prefix { $0 != "%" }) }
 }
 
@@ -106,8 +102,8 @@ extension SocketAddress {
 extension LinkResolvers {
     /// Reads the property `Configuration` of NetworkManager's `DnsManager`.
     ///
-    /// Entries are sorted by priority. If the lowest priority is negative, entries with a greater
-    /// priority are ignored (nm-settings(5), `dns-priority`).
+    /// If the lowest priority is negative, entries with a greater priority are ignored
+    /// (nm-settings(5), `dns-priority`).
     static func reading(
         networkManager manager: BusValue
     ) -> (links: [LinkResolvers], unreadable: [String]) {
@@ -130,9 +126,9 @@ extension LinkResolvers {
             new.route(routing)
             new.searches = domains.filter { !$0.hasPrefix("~") }
             if entry["vpn"]?.boolean == true, !new.isTunnel {
-                // `isTunnel` is false for a VPN over PPP, because DSL also uses PPP interfaces. A
-                // PPP interface of this entry belongs to the VPN. Any other interface belongs to
-                // the network over which the VPN runs.
+                // `isTunnel` is false for a VPN over PPP, because DSL also uses PPP. A PPP
+                // interface of this entry belongs to the VPN, any other interface to the network
+                // below the VPN.
                 (new.isTunnel, new.isShared) = (true, !link.hasPrefix("ppp"))
             }
             // NetworkManager reports IPv4 and IPv6 of a link as two entries.
@@ -150,8 +146,7 @@ extension LinkResolvers {
         return (links, unreadable)
     }
 
-    /// True if `self` and `other` are entries of one network or VPN; several IPsec VPNs can use one
-    /// interface.
+    /// Several IPsec VPNs can use one interface.
     private func isJoined(with other: LinkResolvers) -> Bool {
         link == other.link && isTunnel == other.isTunnel
             && (!isShared || hasSameNames(as: other) && searches == other.searches)
@@ -159,11 +154,10 @@ extension LinkResolvers {
 }
 
 extension LinkResolvers {
-    /// Splits these settings of systemd-resolved into settings of the interface, and settings of
-    /// each VPN over it.
+    /// Splits these settings of systemd-resolved into those of the interface and of each VPN over
+    /// it.
     ///
-    /// systemd-resolved does not report which links are VPNs. For an interface and the IPsec VPNs
-    /// that use the interface, systemd-resolved has only one list of servers.
+    /// For an interface and its IPsec VPNs, systemd-resolved has only one list of servers.
     func separated(from vpns: [LinkResolvers]) -> [LinkResolvers] {
         guard source == .resolved else { return [self] }
         var (rest, parts) = (self, [LinkResolvers]())
@@ -188,8 +182,7 @@ extension LinkResolvers {
 extension LinkResolvers.Server {
     /// Reads a server such as `192.0.2.53`, `fe80::1` or `dns+tls://192.0.2.53#dns.example`.
     ///
-    /// Without `dns+tls://`, the name is ignored, and the server is queried without TLS. With
-    /// `dns+tls://` and no name, the certificate must contain the address.
+    /// With `dns+tls://` and no name, the certificate must contain the address.
     fileprivate init?(networkManager text: String, _ link: String) {
         let scheme = text.firstRange(of: "://")
         let parts = text[(scheme?.upperBound ?? text.startIndex)...].split(

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// DNS settings of a network link, as reported by the program that manages the link.
+/// DNS settings of a network link, from the program that manages the link.
 package struct LinkResolvers: Sendable, Hashable {
-    /// DNS server of a network.
     package struct Server: Sendable, Hashable {
         package var address: SocketAddress
 
-        /// Name in the certificate of a server with DNS over TLS; nil for plain DNS.
+        /// Name in the certificate; nil for plain DNS.
         package let tlsName: String?
 
         package init(_ address: SocketAddress, tlsName: String? = nil) {
@@ -15,7 +14,6 @@ package struct LinkResolvers: Sendable, Hashable {
         }
     }
 
-    /// Program that reports the settings.
     package enum Source: String, Sendable, Hashable {
         case resolved = "systemd-resolved"
         case networkManager = "NetworkManager"
@@ -24,7 +22,7 @@ package struct LinkResolvers: Sendable, Hashable {
         case dhclient
         case file
 
-        /// Servers that the administrator had set before `httpdnsctl setup`.
+        /// Set by the administrator before `httpdnsctl setup`.
         case chosen = "httpdnsctl setup"
     }
 
@@ -35,19 +33,15 @@ package struct LinkResolvers: Sendable, Hashable {
 
     package var servers: [Server]
 
-    /// Routing domains, without `~`; names in these domains are queried through this link.
+    /// Routing domains, without `~`.
     package var domains: [String]
 
-    /// Search domains; for a VPN, ``merged(_:running:isOwn:isReached:)`` adds them to ``domains``.
     var searches: [String] = []
 
     /// True if the servers also answer names outside the routing domains of all links.
     package var isDefault: Bool
 
-    /// True if the link has the routing domain `~.`.
-    ///
-    /// If at least one link has `~.`, only links with `~.` get the names outside all other routing
-    /// domains.
+    /// True for the routing domain `~.`: other links then only get names in their routing domains.
     package var takesAll = false
 
     package init(
@@ -65,36 +59,30 @@ package struct LinkResolvers: Sendable, Hashable {
         isTunnel = Self.namesOfTunnels.contains { link.hasPrefix($0) }
     }
 
-    /// True for a VPN.
     package var isTunnel: Bool
 
     /// True for a VPN that gets all names, and also carries the packets to the Internet.
     package var isFullTunnel = false
 
-    /// True for a VPN that gets all names, but carries no packets to the Internet.
     var isSplitTunnel: Bool { isTunnel && isDefault && !isShared && !isFullTunnel }
 
-    /// True for a VPN without its own interface, such as IPsec.
-    ///
-    /// `link` is then the interface of the network over which the VPN runs.
+    /// True for a VPN without its own interface, such as IPsec; `link` is then the interface below.
     var isShared = false
 
     private static let namesOfTunnels = ["tun", "tap", "wg", "vpn", "ipsec", "xfrm"]
 
-    /// True if `self` and `other` have the same interface or VPN, and serve the same names.
     func hasSameNames(as other: LinkResolvers) -> Bool {
         link == other.link && isTunnel == other.isTunnel && isDefault == other.isDefault
             && domains == other.domains
     }
 
-    /// Interface that is up.
     struct Interface: Sendable, Hashable {
         let index: UInt32
         let isTunnel: Bool
     }
 
     package static let maximumServers = 8
-    /// Maximum routing domains of a link, as in systemd-resolved.
+    /// As in systemd-resolved.
     package static let maximumDomains = 1_024
     package static let maximumLinks = 64
 }
@@ -104,8 +92,7 @@ package struct LinkResolvers: Sendable, Hashable {
 extension LinkResolvers {
     /// Sets the routing domains; the domain `.` contains all names.
     ///
-    /// As in systemd-resolved, a link with routing domains gets names outside these domains only if
-    /// `isDefault` is true.
+    /// If `isDefault` is nil, only a link without routing domains is a default link.
     mutating func route(_ routing: [String], isDefault: Bool? = nil) {
         takesAll =
             routing.count > Self.maximumDomains || routing.contains { $0.isEmpty || $0 == "." }
@@ -119,10 +106,9 @@ extension LinkResolvers {
 // MARK: - resolv.conf
 
 extension LinkResolvers {
-    /// Reads a file in the format of resolv.conf(5); also returns the unreadable lines.
+    /// Reads the format of resolv.conf(5); also returns the unreadable lines.
     ///
-    /// - Parameter isPrivate: true if the servers answer only the domains in the file (openresolv:
-    ///   private interface).
+    /// - Parameter isPrivate: true if the servers answer only the domains in the file (openresolv).
     static func reading(
         resolvConf text: String,
         _ source: Source,
@@ -156,9 +142,8 @@ extension LinkResolvers {
 extension LinkResolvers {
     /// Reads the file that `httpdnsctl setup` saved; returns nil if its servers have no priority.
     ///
-    /// The servers have priority if the file has one of two options. `httpdnsd-resolved` means that
-    /// the servers are from resolved.conf(5). `httpdnsd-chosen` means that the servers are from a
-    /// resolv.conf that no program had written.
+    /// `httpdnsd-resolved` means servers from resolved.conf(5), `httpdnsd-chosen` means servers
+    /// from a resolv.conf that no program had written.
     static func reading(saved text: String) -> LinkResolvers? {
         let options = text.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("options ") }
             .flatMap { $0.split(separator: " ") }
@@ -182,16 +167,12 @@ extension LinkResolvers {
 extension LinkResolvers {
     /// Merges the settings of several sources; if two sources report a link, uses only the first.
     ///
-    /// A resolv.conf of the whole machine is used only if no earlier source has a server for names
-    /// outside the routing domains (``isDefault``).
+    /// A resolv.conf of the whole machine is used only without an earlier server for all names
+    /// (``isDefault``). Other links than VPNs keep only names in their routing domains:
     ///
-    /// Some links that are not VPNs get only names in their routing domains:
-    ///
-    /// - all these links, if the administrator had set servers before `httpdnsctl setup`
-    ///   (``Source/chosen``);
-    /// - these links from sources other than systemd-resolved, if systemd-resolved has servers for
-    ///   names outside the routing domains, and these servers are set for the whole machine or use
-    ///   TLS.
+    /// - if the administrator had set servers before `httpdnsctl setup` (``Source/chosen``);
+    /// - for other sources than systemd-resolved, if systemd-resolved has servers for all names
+    ///   that are set for the whole machine or use TLS.
     ///
     /// - Parameters:
     ///   - running: interfaces that are up, by name; nil if unknown.
@@ -225,9 +206,9 @@ extension LinkResolvers {
                     (entry.isDefault, entry.takesAll) = (false, false)
                 }
                 // A hostile network could assign the address of a VPN's DNS server to this machine.
-                // Then the DNS server is removed, but the VPN keeps its domains, so that no other
-                // server gets the names. A link that is not a VPN and has only the domain `~.` does
-                // not keep it: the removed server may be this daemon.
+                // Then the VPN keeps its domains, so that no other server gets the names. A link
+                // that is not a VPN and has only the domain `~.` does not keep it: the removed
+                // server may be this daemon.
                 let keepsDomains =
                     !entry.link.isEmpty
                     && (!entry.domains.isEmpty || entry.takesAll && entry.isTunnel)
@@ -253,15 +234,13 @@ extension LinkResolvers {
 }
 
 extension LinkResolvers {
-    /// Addresses of a.root-servers.net, as examples of Internet addresses; never queried.
+    /// Addresses of a.root-servers.net, which are never queried.
     private static let internet = ["198.41.0.4", "[2001:503:ba3e::2:30]"].compactMap {
         SocketAddress($0, defaultPort: 53)
     }
 
-    /// Adds the search domains of a VPN to its routing domains, as systemd-resolved does.
-    ///
-    /// Search domains of other links are ignored, because a hostile network could announce the
-    /// domain of a VPN.
+    /// Search domains of other links than VPNs are ignored, because a hostile network could
+    /// announce the domain of a VPN.
     private mutating func routeSearches() {
         let known = Set(domains)
         let new = searches.filter { $0 != "." && !$0.hasPrefix("~") && !known.contains($0) }
@@ -269,11 +248,10 @@ extension LinkResolvers {
         searches = []
     }
 
-    /// Binds servers for the names of a VPN to the interface `index`.
+    /// Binds servers to the VPN's interface, because another network could add a route to a server.
     ///
-    /// Another network could add a route to an unbound server. Servers from systemd-resolved are
-    /// always bound, because systemd-resolved also binds them. A server from another source can be
-    /// outside of the VPN, so such a server is bound only if its route uses the interface.
+    /// A server that is not from systemd-resolved can be outside of the VPN, so such a server is
+    /// bound only if its route uses the interface.
     private mutating func bind(to index: UInt32, _ isReached: (SocketAddress, UInt32) -> Bool) {
         guard isTunnel, !isShared, takesAll || !domains.isEmpty else { return }
         for place in servers.indices
@@ -284,7 +262,7 @@ extension LinkResolvers {
 }
 
 extension LinkResolvers.Server {
-    /// This server without the interface index, which changes when the interface is created again.
+    /// Without the interface index, which changes when the interface is created again.
     package var unbound: LinkResolvers.Server {
         var server = self
         server.address.link = 0

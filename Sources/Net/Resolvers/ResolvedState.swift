@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Latest reply of systemd-resolved, and the sources that may be used without a reply.
+/// Latest reply of systemd-resolved.
 ///
-/// The resolv.conf of systemd-resolved lists servers, but contains neither TLS settings nor routing
-/// domains. If the daemon used only this file, it would query servers in clear text that
-/// systemd-resolved queries over TLS, and send the names of a VPN to servers outside of the VPN.
+/// The resolv.conf of systemd-resolved contains neither TLS settings nor routing domains. The
+/// daemon would query servers in clear text, and send the names of a VPN outside of the VPN.
 struct ResolvedState {
     private enum Service {
         /// Does not run, or cannot be called over D-Bus; no earlier reply is in use.
@@ -15,8 +14,7 @@ struct ResolvedState {
 
         case running
 
-        /// Does not run now; the latest reply stays valid, because it has a VPN server or a TLS
-        /// server.
+        /// The latest reply stays valid, because it has a VPN server or a TLS server.
         case ended
     }
 
@@ -26,18 +24,13 @@ struct ResolvedState {
 
     var isKnown: Bool { latest != nil }
 
-    /// True if no server of the network may be used, because systemd-resolved has not replied yet.
+    /// True if no server of the network may be used.
     var isSilent: Bool { service == .silent }
 
-    /// True if the resolv.conf of systemd-resolved may be used.
     var allowsFile: Bool {
         service == .absent
     }
 
-    /// Text for the log; nil if there is no problem.
-    ///
-    /// There is a problem if the service does not reply, or if the service has ended and its latest
-    /// reply stays valid.
     var problem: String? {
         switch service {
         case .silent:
@@ -67,9 +60,7 @@ struct ResolvedState {
         service = latest == nil ? .absent : .ended
     }
 
-    /// Returns the settings of the latest reply; nil if there is none.
-    ///
-    /// - Parameter running: interfaces that are up, by name; nil if unknown.
+    /// Returns nil without a reply, or if the service has ended and no link is protected.
     mutating func settings(
         _ names: [Int32: String],
         running: [String: LinkResolvers.Interface]?

@@ -12,12 +12,11 @@ package final class ResolverFileWatch {
     private var reported: Set<String> = []
     private var fault: String?
 
-    /// Receives the servers, and the reason if the file cannot be read.
     package typealias Handler = @ServiceLoop ([LinkResolvers.Server], _ fault: String?) -> Void
 
     private static let maximumReports = 64
 
-    /// Reads the file and calls `handler`, which is called again after each change.
+    /// Calls `handler` with the servers, and again after each change.
     package init(
         _ path: String,
         isOwn: @escaping (SocketAddress) -> Bool = { $0.isOwn },
@@ -36,7 +35,7 @@ package final class ResolverFileWatch {
         update()
     }
 
-    /// Returns the reason why a file has no usable server; nil if the file has a usable server.
+    /// Returns the reason why a file has no usable server, or nil.
     package nonisolated static func fault(of path: String) -> String? {
         do throws(FileFault) {
             let (entry, _) = LinkResolvers.reading(
@@ -50,12 +49,10 @@ package final class ResolverFileWatch {
         }
     }
 
-    /// Returns the error text for a readable file without a usable server.
     package nonisolated static func noServer(in path: String) -> String {
         "\(path) has no usable nameserver"
     }
 
-    /// Reads the file again.
     package func update() {
         var text = ""
         let former = fault
@@ -85,16 +82,12 @@ package final class ResolverFileWatch {
 }
 
 extension SocketAddress {
-    /// True for all addresses of this machine, including loopback and unspecified addresses.
-    ///
-    /// Also true for multicast, broadcast and reserved addresses, which no server has.
+    /// True for all addresses of this machine, and for multicast, broadcast and reserved addresses.
     package var isOwn: Bool {
         if isOfThisHost || octets[0] >= (isIPv6 ? 0xFF : 224) { return true }
         return SocketAddress.source(towards: self)?.octets == octets
     }
-    /// True for loopback and unspecified addresses, which no other machine has.
-    ///
-    /// Unlike ``isOwn``, needs no route look-up: if IPv6 is disabled, `::1` has no route.
+    /// Needs no route look-up, unlike ``isOwn``: if IPv6 is disabled, `::1` has no route.
     var isOfThisHost: Bool {
         if isUnspecified { return true }
         guard isIPv6 else { return octets[0] == 127 }

@@ -3,42 +3,33 @@ private import Glibc
 
 /// Files in which programs store the DNS settings of networks.
 package struct ResolverFiles: Sendable {
-    /// Directory with a file per interface, in the format of resolv.conf(5).
     struct Directory: Sendable {
         let source: LinkResolvers.Source
         let path: String
 
-        /// Directory with a file for each private interface.
-        ///
-        /// The servers of a private interface answer only names in the domains of the interface.
+        /// Directory with a file for each interface whose servers answer only names in its domains.
         var privates: String?
 
-        /// Directory with files named `METRIC INTERFACE`; only the interface of the first file is
-        /// used.
+        /// Files named `METRIC INTERFACE`; only the interface of the first file is used.
         var exclusives: String?
 
-        /// Directory with files named `METRIC INTERFACE`; the interfaces of these files are listed
-        /// last.
+        /// Files named `METRIC INTERFACE`; the interfaces of these files are listed last.
         var metrics: String?
 
-        /// Prefixes of interface names, in the order in which the program lists the interfaces.
-        ///
-        /// VPNs precede Ethernet and Wi-Fi, because queries must go to the servers of a VPN first.
+        /// Prefixes of interface names in the program's order; VPNs precede other interfaces.
         var order: [String] = []
     }
 
     var directories: [Directory]
 
-    /// Files with settings of the whole machine, each with the program that writes the file; the
-    /// preferred file is first.
+    /// Settings of the whole machine; the preferred file is first.
     var files: [(source: LinkResolvers.Source, path: String)]
 
-    /// Directory in which systemd-networkd stores the DNS settings of links.
+    /// Directory of systemd-networkd with the DNS settings of links.
     ///
     /// systemd-resolved reads these files, but sends no signal for most of the settings.
     let states: String
 
-    /// Files of a system under `root`, which is empty except in tests.
     package init(root: String = "") {
         let openresolv = root + "/run/resolvconf"
         directories = [
@@ -59,7 +50,7 @@ package struct ResolverFiles: Sendable {
                 ]
             ),
             Directory(source: .dhcpcd, path: root + "/run/dhcpcd/hook-state/resolv.conf"),
-            // The dhclient hook that `httpdnsctl setup` installs writes these files.
+            // `httpdnsctl setup` installs a dhclient hook that writes these files.
             Directory(source: .dhclient, path: root + "/run/httpdnsd-dhclient"),
         ]
         states = root + "/run/systemd/netif/links"
@@ -71,26 +62,22 @@ package struct ResolverFiles: Sendable {
         ]
     }
 
-    /// Copy of `/etc/resolv.conf`, which `httpdnsctl setup` makes before it changes the file.
+    /// Copy of `/etc/resolv.conf` from `httpdnsctl setup`.
     ///
-    /// If the administrator has chosen the servers in the copy, the copy is the first source.
-    /// Otherwise, the copy is used only while no program reports a server.
+    /// If the administrator has chosen its servers, the copy is the first source, otherwise the
+    /// last.
     package static let saved = "/etc/httpdnsd/network-resolv.conf"
 
-    /// Maximum octets read from a file.
     private static let largest = 64 << 10
 
     // MARK: - Reading
 
-    /// Servers that the administrator had set before the setup; nil if there are none.
     var chosen: LinkResolvers? {
         files.last.flatMap { Self.text($0.path) }.flatMap(LinkResolvers.reading(saved:))
     }
 
-    /// Returns the text of a regular file; nil if it cannot be read.
     static func text(_ path: String) -> String? { try? read(path) }
 
-    /// Returns the text of a regular file.
     static func read(_ path: String) throws(FileFault) -> String {
         // SAFETY: the path lives during open(2); read(2) stores at most `largest` octets, the size
         // of the array.
@@ -129,7 +116,6 @@ package struct ResolverFiles: Sendable {
         return names.sorted()
     }
 
-    /// Returns the files of a directory in the order in which the program lists their servers.
     private static func names(_ directory: Directory) -> [String] {
         let listed = (directory.metrics.map { entries($0) } ?? []).compactMap {
             $0.split(separator: " ").last.map(String.init)
@@ -142,7 +128,7 @@ package struct ResolverFiles: Sendable {
         return entries(directory.path).map { (rank($0), $0) }.sorted { $0 < $1 }.map(\.1)
     }
 
-    /// Reads a directory; `links` are the names of all interfaces.
+    /// `links` are the names of all interfaces.
     func read(
         _ directory: Directory,
         _ links: Set<String>
@@ -150,9 +136,8 @@ package struct ResolverFiles: Sendable {
         var result: [LinkResolvers] = []
         var unreadable: [String] = []
         var names = Self.names(directory)
-        // openresolv creates the file in `privates` before the other files of an interface, and
-        // removes the file in `privates` last. So `privates` is read after the other files: if
-        // `privates` were read first, a private interface could seem not to be private.
+        // openresolv creates the file in `privates` first and removes it last. If `privates` were
+        // read first, a private interface could seem not to be private.
         let privates = Set(directory.privates.map { Self.entries($0) } ?? [])
         let exclusive = directory.exclusives.map { Self.entries($0) }?.first?.split(separator: " ")
             .last
@@ -169,8 +154,7 @@ package struct ResolverFiles: Sendable {
             if Self.isOfIPsec(name) { entry.isTunnel = true }
             entry.takesAll = exclusive != nil
             if let index = result.firstIndex(where: { $0.hasSameNames(as: entry) }) {
-                // Joins the servers: two programs can configure one interface, for example for IPv4
-                // and for IPv6.
+                // Two programs can configure one interface, for example for IPv4 and for IPv6.
                 let all = result[index].servers + entry.servers
                 result[index].servers = Array(all.prefix(LinkResolvers.maximumServers))
                 result[index].searches += entry.searches
@@ -183,12 +167,9 @@ package struct ResolverFiles: Sendable {
 
     /// Returns the interface of a file such as `eth0`, `eth0.dhclient` or `tun.wg0`.
     ///
-    /// wg-quick adds the prefix `tun.`, and Tailscale adds `tun-`, because Debian's resolvconf
-    /// lists files with these prefixes first. With openresolv, Tailscale's file for `tailscale0` is
-    /// `tailscale`.
-    ///
-    /// Returns "" for the file of NetworkManager, which has the settings of all interfaces, and for
-    /// a file of IPsec.
+    /// wg-quick adds the prefix `tun.`, and Tailscale adds `tun-`. With openresolv, Tailscale's
+    /// file for `tailscale0` is `tailscale`. The file of NetworkManager, which has the settings of
+    /// all interfaces, and the files of IPsec have no interface ("").
     static func link(of file: String, _ links: Set<String>) -> String {
         if file == "NetworkManager" || isOfIPsec(file) { return "" }
         let parts = file.split(separator: ".", omittingEmptySubsequences: false)
@@ -207,12 +188,9 @@ package struct ResolverFiles: Sendable {
         return file
     }
 
-    /// True for a file such as `lo.ipsec.192.0.2.1`: strongSwan writes it for a VPN without an
-    /// interface.
+    /// True for a file such as `lo.ipsec.192.0.2.1` of strongSwan, for a VPN without an interface.
     ///
-    /// False for `lo.inet` and `lo.inet6`, the files of the interface `lo` from interfaces(5). The
-    /// result is also true for a file `lo.*` of a DNS server on this machine. This error is
-    /// harmless, because loopback addresses are ignored later.
+    /// False for the files of the interface `lo` from interfaces(5).
     private static func isOfIPsec(_ file: String) -> Bool {
         file.hasPrefix("lo.") && file != "lo.inet" && file != "lo.inet6"
     }

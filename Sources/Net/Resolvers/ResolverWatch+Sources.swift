@@ -5,7 +5,6 @@ extension ResolverWatch {
     ///
     /// - Parameters:
     ///   - resolved: settings of systemd-resolved; nil if unknown.
-    ///   - names: names of all interfaces.
     ///   - running: interfaces that are up, by name; nil if unknown.
     func sources(
         _ resolved: [LinkResolvers]?,
@@ -22,8 +21,7 @@ extension ResolverWatch {
             note(unreadable, in: directory.path)
             sources.append(list)
         }
-        // Compares the content, not the path, with the file to ignore, because /etc/resolv.conf may
-        // be a link to this file.
+        // /etc/resolv.conf may be a link to the ignored file, so the content is compared.
         let ignored = ignoredFile
         fileFaults = []
         for (source, path) in files.files {
@@ -44,7 +42,6 @@ extension ResolverWatch {
         return sources
     }
 
-    /// Text of systemd-resolved's resolv.conf if the file must be ignored; nil if it may be used.
     private var ignoredFile: String? {
         guard !resolved.allowsFile else { return nil }
         return files.files.first { $0.source == .resolved }.flatMap { ResolverFiles.text($0.path) }

@@ -10,12 +10,11 @@ package final class ResolverWatch {
 
     let report: @ServiceLoop (String) -> Void
 
-    /// Called with true when NetworkManager detects a captive portal, and with false when the
-    /// captive portal has ended.
+    /// Called when NetworkManager detects a captive portal (true), and at its end (false).
     package var onPortal: (@ServiceLoop (Bool) -> Void)?
     private var hasPortal = false
 
-    /// Value of `Connectivity` for a captive portal (`NM_CONNECTIVITY_PORTAL`).
+    /// `NM_CONNECTIVITY_PORTAL`.
     private static let connectivityPortal: Int64 = 2
 
     let files: ResolverFiles
@@ -31,19 +30,15 @@ package final class ResolverWatch {
 
     var networkManager = NetworkManagerState()
 
-    /// Timers of the services that have stopped, by service.
-    ///
-    /// The latest reply of a stopped service stays valid until the timer fires.
     private var absences: [String: LoopTimer] = [:]
 
     /// Time for which the latest reply of a stopped service stays valid: the service may restart.
     ///
-    /// Without this time, the daemon would use the resolv.conf of the service during the restart.
-    /// The file has no routing domains and no TLS, so a server could get names that the service
-    /// sends only to other servers, or only over TLS.
+    /// Without this time, the daemon would use the resolv.conf of the service, which has no routing
+    /// domains and no TLS.
     private static let restartTime = Duration.seconds(5)
 
-    /// Timers that repeat the D-Bus call to a service that did not reply; `pauses` has the delays.
+    /// Timers of repeated D-Bus calls after no reply.
     private var retries: [String: LoopTimer] = [:]
     private var pauses: [String: Duration] = [:]
     private static let shortestPause = Duration.seconds(1)
@@ -53,22 +48,17 @@ package final class ResolverWatch {
     private var routeTimer: LoopTimer?
     private static let routeTime = Duration.seconds(2)
 
-    /// Sequence number of the latest D-Bus call to each service; replies to earlier calls are
-    /// ignored.
+    /// Number of the latest D-Bus call to each service; replies to earlier calls are ignored.
     private var queries: [String: UInt64] = [:]
 
     /// Services that have not replied since ``start()``; ``update()`` waits for all replies.
     private var awaited: Set<String> = []
 
-    /// Timers that repeat the D-Bus calls to systemd-resolved after a change.
     private var repeated: [LoopTimer] = []
     private static let repetitions: [Duration] = [.milliseconds(300), .seconds(1), .seconds(3)]
 
-    /// Timer of the next periodic D-Bus calls to systemd-resolved.
-    ///
-    /// systemd-resolved sends no signal if only domains, `DNSOverTLS` or `DefaultRoute` change.
-    /// systemd-resolved stores the settings of links in files, but the daemon cannot watch these
-    /// files: only root can read them.
+    /// systemd-resolved sends no signal if only domains, `DNSOverTLS` or `DefaultRoute` change, and
+    /// only root can read its files.
     private var poll: LoopTimer?
     private static let pollTime = Duration.seconds(10)
 
@@ -78,10 +68,9 @@ package final class ResolverWatch {
     var reported: Set<String> = []
     var problems: [String] = []
 
-    /// Faults of files that exist, but cannot be read.
     package internal(set) var fileFaults: [String] = []
 
-    /// Delay of an update, so that several changes cause one update.
+    /// Several changes cause one update.
     private static let settling = Duration.milliseconds(20)
 
     /// Maximum wait for the first replies of the services.
@@ -89,9 +78,6 @@ package final class ResolverWatch {
 
     static let maximumReports = 64
 
-    /// Creates a watch; ``start()`` starts it.
-    ///
-    /// - Parameter bus: address of the system bus; nil for the default address.
     package init(
         _ files: ResolverFiles = ResolverFiles(),
         bus: String? = nil,
@@ -135,8 +121,7 @@ package final class ResolverWatch {
             let isResolved = service == SystemBus.Object.resolved.service
             if isResolved { self?.resolvedChanged() } else { self?.query(service) }
         }
-        // Watches the path of the socket first, and calls `mayRun` again afterwards. So a
-        // socket that is created between the two calls of `mayRun` is not missed.
+        // Watches the path first, so that a socket which is created meanwhile is not missed.
         if !bus.mayRun, let path = bus.socketPath {
             watch(path) { if bus.mayRun { $0.load(bus) } }
         }
@@ -149,9 +134,7 @@ package final class ResolverWatch {
         changed()
     }
 
-    /// Loads libsystemd, once, and opens the bus.
-    ///
-    /// The callers check first that the machine has D-Bus.
+    /// Loads libsystemd once, and opens the bus.
     private func load(_ bus: SystemBus) {
         guard opening == nil else { return }
         opening = ServiceLoop.task { [weak self] in
@@ -169,7 +152,7 @@ package final class ResolverWatch {
                 openBus()
             }
             guard !bus.isOpen else { return }
-            // Without the bus, no service can reply, so no reply is awaited.
+            // Without the bus, no service can reply.
             awaited = []
             resolved.hasStopped()
             changed()
@@ -219,11 +202,10 @@ package final class ResolverWatch {
 
     // MARK: - D-Bus
 
-    /// Reads the state of systemd-resolved over D-Bus now, and again after each of ``repetitions``.
+    /// Reads the state of systemd-resolved now, and again after each of ``repetitions``.
     ///
-    /// The state is read again, because a program sets the servers, domains and options of a link
-    /// in separate steps, and systemd-resolved reads a changed file of systemd-networkd only after
-    /// some time.
+    /// A program sets the options of a link in separate steps, and systemd-resolved reads a changed
+    /// file of systemd-networkd only after some time.
     private func resolvedChanged() {
         query(SystemBus.Object.resolved.service)
         changed()
@@ -265,9 +247,7 @@ package final class ResolverWatch {
         }
     }
 
-    /// Reads the properties of links of systemd-resolved.
-    ///
-    /// - Parameter completion: receives nil if systemd-resolved did not reply in time.
+    /// Completes with nil if systemd-resolved did not reply in time.
     private func queryLinks(
         _ indexes: ArraySlice<Int32>,
         _ found: [Int32: BusValue],
@@ -338,7 +318,6 @@ package final class ResolverWatch {
 
     // MARK: - Result
 
-    /// Reads all sources again, after ``settling``.
     package func changed() {
         guard timer == nil else { return }
         timer = LoopTimer(at: Clock.now + Self.settling) { [weak self] in
@@ -378,7 +357,7 @@ package final class ResolverWatch {
         handler(merged)
     }
 
-    /// Checks the routes again later, because programs add the routes of a VPN after the servers.
+    /// Programs add the routes of a VPN after the servers.
     private func checkRoutesLater(_ links: [LinkResolvers]) {
         let isNew = routes.hasNewUnbound(links)
         guard isNew || routeTimer == nil && links.contains(where: \.isSplitTunnel) else { return }

@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Record of the links through which the servers of VPNs are reached.
+/// Links through which the servers of VPNs are reached.
 struct ServerRoutes {
     private struct Unbound: Hashable {
         let link: String
         let address: SocketAddress
     }
 
-    /// VPN servers that were reached through a link; the address contains the index of the link.
+    /// VPN servers that were reached through the link in the address.
     private var bound: Set<SocketAddress> = []
 
-    /// Servers of VPNs that were not bound to the interface of the VPN at the latest update.
     private var unbound: Set<Unbound> = []
 
-    /// Forgets the servers of links that no longer exist.
     mutating func keep(_ indexes: Set<UInt32>) {
         bound = bound.filter { indexes.contains($0.link) }
     }
 
     /// Returns true if packets to `server` leave through the link with this index.
     ///
-    /// Once the result was true, it stays true while the link exists. A later check of the route
-    /// would not be safe: a hostile network may add another route to the server.
+    /// A true result stays true while the link exists, because a hostile network may add another
+    /// route.
     mutating func isReached(_ server: SocketAddress, through index: UInt32) -> Bool {
         var linked = server
         linked.link = index
@@ -33,9 +31,8 @@ struct ServerRoutes {
         return true
     }
 
-    /// Records each server that comes from a VPN and is not bound to the interface of the VPN.
-    ///
-    /// - Returns: true if one of these servers was not in the previous record.
+    /// Returns true if a VPN has a server without an interface that it did not have at the last
+    /// call.
     mutating func hasNewUnbound(_ links: [LinkResolvers]) -> Bool {
         let all = links.filter(\.isTunnel)
             .flatMap { link in link.servers.map { Unbound(link: link.link, address: $0.address) } }

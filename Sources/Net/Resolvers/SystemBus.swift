@@ -5,12 +5,11 @@ private import Glibc
 /// Connection to the D-Bus system bus, which reads and watches properties of services.
 ///
 /// Waits for a bus that does not run yet, and connects again after a restart of the bus. A D-Bus
-/// call never starts a service that does not run.
+/// call never starts a service.
 // SAFETY: the only unsafe stored property is the connection, explained at `bus`.
 @safe
 @ServiceLoop
 package final class SystemBus {
-    /// D-Bus object of a service, and the interface with the properties that are read.
     package struct Object: Sendable, Hashable {
         package let service: String
         package let path: String
@@ -23,7 +22,6 @@ package final class SystemBus {
         }
     }
 
-    /// Properties of an object.
     package enum Properties {
         case value(BusValue)
 
@@ -47,16 +45,15 @@ package final class SystemBus {
 
     private var timer: LoopTimer?
 
-    /// Maximum time for the reply to a D-Bus call, in microseconds.
+    /// In microseconds.
     private static let patience: UInt64 = 5_000_000
 
-    /// Time before another attempt to connect.
     private static let pause = Duration.seconds(1)
 
-    /// Creates a connection that watches the properties of `services`; ``open()`` connects.
+    /// Creates a connection; ``open()`` connects.
     ///
     /// - Parameters:
-    ///   - address: address of the bus; nil for the system bus.
+    ///   - address: nil for the system bus.
     ///   - handler: called with each service when the bus is connected or disconnected, and with a
     ///     service after a change of its properties or owner.
     package init(
@@ -104,16 +101,14 @@ package final class SystemBus {
         return unsafe access(path, F_OK) == 0
     }
 
-    /// Path of the socket of the bus; nil if the address does not begin with `unix:path=`.
+    /// Nil if the address does not begin with `unix:path=`.
     var socketPath: String? {
         let prefix = "unix:path="
         guard address.hasPrefix(prefix) else { return nil }
         return String(address.dropFirst(prefix.count).prefix { $0 != "," && $0 != ";" })
     }
 
-    /// Begins to connect.
-    ///
-    /// - Throws: `SocketError` if the address is invalid or the bus refuses the connection.
+    /// Begins to connect; throws if the address is invalid or the bus refuses the connection.
     package func open() throws(SocketError) {
         guard unsafe bus == nil else { return }
         var made: OpaquePointer?
@@ -140,7 +135,6 @@ package final class SystemBus {
         }
     }
 
-    /// Ends the connection; no handler is called later.
     package func close() {
         timer?.cancel()
         timer = nil
@@ -181,8 +175,6 @@ package final class SystemBus {
         for service in services { handler(service.service) }
     }
 
-    /// Schedules a new connection after ``pause``.
-    ///
     /// The old connection cannot be closed here, because sd-bus still uses it in this callback.
     private func disconnected() {
         for service in services { handler(service.service) }
@@ -200,7 +192,7 @@ package final class SystemBus {
 
     // MARK: - Messages
 
-    /// Message handler, owned by the sd-bus slot of a call or match.
+    /// Owned by the sd-bus slot of a call or match.
     private final class Box {
         // SAFETY: isolated to the service loop; called by `receive` only, which checks the thread.
         nonisolated(unsafe) let body: (BusMessage) -> Void
@@ -229,7 +221,6 @@ package final class SystemBus {
         try unsafe own(box, slot, status, "sd_bus_add_match_async")
     }
 
-    /// Reads all properties of an object.
     package func properties(_ object: Object, _ reply: @escaping Reply) {
         do throws(SocketError) {
             try call(object, reply)
@@ -306,7 +297,7 @@ package final class SystemBus {
     }
 }
 
-/// D-Bus message, valid until the callback that received the message returns.
+/// Valid until the callback that received the message returns.
 // SAFETY: no callback stores the message.
 @safe
 private struct BusMessage {
@@ -327,12 +318,9 @@ private struct BusMessage {
 private struct BusReader {
     private static let deepest = 16
 
-    /// Number of values that may still be read; limited, because a message can have 128 MiB.
-    ///
-    /// In an array of octets, each octet counts as one value.
+    /// Number of values that may still be read, because a message can have 128 MiB.
     private var left = 100_000
 
-    /// Returns the first value of a message; nil for an error reply.
     // SAFETY: the caller passes a message that lives during the call.
     static func value(of message: OpaquePointer) -> BusValue? {
         guard unsafe sd_bus_message_is_method_error(message, nil) == 0 else { return nil }
@@ -340,7 +328,7 @@ private struct BusReader {
         return unsafe reader.next(message, 0)
     }
 
-    /// Returns the next value; nil at the end of a container, after an error, or beyond a limit.
+    /// Returns nil at the end of a container, after an error, or beyond a limit.
     // SAFETY: the out-parameters have the types that D-Bus prescribes for each kind of value; texts
     // belong to the message and are copied.
     private mutating func next(_ message: OpaquePointer, _ depth: Int) -> BusValue? {

@@ -13,11 +13,8 @@ package protocol DatagramReceiving: AnyObject {
 
 /// UDP socket with its own port, connected to one peer.
 ///
-/// The kernel drops datagrams from other addresses (RFC 5452 §9.1), chooses an unpredictable port,
-/// and reports ICMP errors, for example a closed port as ECONNREFUSED.
-///
-/// Retains the receiver until ``close()``. After ``close()``, ``open(to:for:)`` reuses the object
-/// and its watch with another descriptor.
+/// The kernel drops datagrams from other addresses (RFC 5452 §9.1), and chooses an unpredictable
+/// port. Retains the receiver until ``close()``.
 @ServiceLoop
 package final class DatagramSocket {
     /// Released before `descriptor`, as ``DescriptorWatch`` requires.
@@ -26,10 +23,8 @@ package final class DatagramSocket {
 
     private var receiver: (any DatagramReceiving)?
 
-    /// Number of calls of ``close()``.
     private var closings = 0
 
-    /// Creates a closed socket.
     package init() {
         watch = nil
         descriptor = nil
@@ -43,7 +38,6 @@ package final class DatagramSocket {
         try open(to: peer, for: receiver)
     }
 
-    /// Opens a closed socket, with a new port.
     package func open(
         to peer: SocketAddress,
         for receiver: any DatagramReceiving
@@ -53,9 +47,8 @@ package final class DatagramSocket {
         if let watch {
             try watch.resume(on: opened.raw)
         } else {
-            // The watch is level-triggered, because an edge-triggered watch would need a further
-            // system call to detect that the receive queue is empty. `unowned` is safe, because
-            // the socket owns the watch.
+            // Level-triggered, because an edge-triggered watch would need a further system call to
+            // detect an empty receive queue. `unowned` is safe, because the socket owns the watch.
             watch = try DescriptorWatch(opened.raw, .readable) { [unowned self] _ in receive() }
         }
         // Unlike an assignment, `swap` needs no run-time exclusivity check.
@@ -69,20 +62,18 @@ package final class DatagramSocket {
 
     package var isOpen: Bool { number != nil }
 
-    /// Bound address; nil if the socket is closed.
     package var localAddress: SocketAddress? {
         number.flatMap { SocketAddress(localOf: $0) }
     }
 
-    /// Queues a datagram; the service loop sends the queued datagrams before it waits.
+    /// Queues a datagram, which is sent before the service loop waits; `failed(_:)` reports errors.
     ///
-    /// Errors of sending are reported to the receiver. Throws ``SocketError/closed`` after
-    /// ``close()``.
+    /// - Throws: ``SocketError/closed`` after ``close()``.
     package func send(_ datagram: [UInt8]) throws(SocketError) {
         DatagramQueue.shared.add(datagram, of: self, try raw)
     }
 
-    /// Queues a datagram like ``send(_:)``; `write` writes the `count` octets of the datagram.
+    /// Queues a datagram of `count` octets, all of which `write` writes.
     package func send(
         octets count: Int,
         _ write: @ServiceLoop (inout MutableRawSpan) -> Void
@@ -92,7 +83,7 @@ package final class DatagramSocket {
 
     func fail(_ error: SocketError) { receiver?.failed(error) }
 
-    /// Closes the socket; the receiver is not called again, unless the socket is opened again.
+    /// Closes the socket; the receiver is not called again.
     package func close() {
         guard let number else { return }
         DatagramQueue.shared.drop(number, of: self)
@@ -102,10 +93,7 @@ package final class DatagramSocket {
         receiver = nil
     }
 
-    /// File descriptor; nil if the socket is closed.
-    ///
-    /// Returns nil instead of an error, because a `throw` in the `switch` would need a run-time
-    /// exclusivity check.
+    /// Nil if closed; a `throw` in the `switch` would need a run-time exclusivity check.
     private var number: Int32? {
         switch descriptor {
         case .some(let open): open.raw
@@ -139,13 +127,11 @@ package final class DatagramSocket {
 }
 
 extension OwnedDescriptor {
-    /// Opens a UDP socket with a random port, connected to `peer`.
     static func datagrams(to peer: SocketAddress) throws(SocketError) -> OwnedDescriptor {
         let socket = try socket(peer.isIPv6 ? AF_INET6 : AF_INET, SOCK_DGRAM)
         var error = socket.connect(to: peer)
         if error == EAGAIN {
-            // A local user can hold all ports of `ip_local_port_range`, so other ports are also
-            // tried.
+            // A local user can hold all ports of `ip_local_port_range`.
             try socket.bindToRandomPort(isIPv6: peer.isIPv6)
             error = socket.connect(to: peer)
         }
@@ -153,7 +139,6 @@ extension OwnedDescriptor {
         return socket
     }
 
-    /// Binds to a random port that needs no privilege; throws ``SocketError/noPort`` after 8 tries.
     private func bindToRandomPort(isIPv6: Bool) throws(SocketError) {
         let octets = [UInt8](repeating: 0, count: isIPv6 ? 16 : 4)
         var random = SystemRandomNumberGenerator()
@@ -173,7 +158,7 @@ extension OwnedDescriptor {
 private enum ArrivalBuffers {
     private static let count = 8
 
-    /// Longest datagram in octets; the kernel commits only used pages.
+    /// Longest datagram; the kernel commits only used pages.
     private static let capacity = 65_535
 
     private static let buffers = UnsafeMutableRawPointer.allocate(
@@ -195,7 +180,6 @@ private enum ArrivalBuffers {
         return unsafe headers
     }()
 
-    /// Receives up to `count` datagrams without waiting; returns their number or a negated errno.
     static func receive(from descriptor: Int32) -> Int32 {
         unsafe datagrams_receive(descriptor, headers, UInt32(count), Int32(MSG_DONTWAIT))
     }

@@ -3,9 +3,9 @@ private import Glibc
 
 /// Descriptor of a stream socket with its watch and waiting tasks.
 ///
-/// epoll watches the descriptor edge-triggered. An operation calls ``attempt(_:)``, which discards
-/// earlier edges. Then the operation makes the system call, and waits only after EAGAIN. An edge
-/// after ``attempt(_:)`` ends the next wait, so no edge is missed.
+/// epoll watches the descriptor edge-triggered. An operation calls ``attempt(_:)``, makes the
+/// system call, and waits only after EAGAIN. An edge after ``attempt(_:)`` ends the next wait, so
+/// no edge is missed.
 @ServiceLoop
 final class Endpoint {
     struct Direction: OptionSet {
@@ -25,7 +25,7 @@ final class Endpoint {
     private var reader: Waiter?
     private var writer: Waiter?
 
-    /// Observer that receives every edge; if set, edges do not resume waiting tasks.
+    /// Receives every edge; if set, edges do not resume waiting tasks.
     var observer: (@ServiceLoop (Readiness) -> Void)?
 
     private var whenGone: (@ServiceLoop () -> Void)?
@@ -47,7 +47,7 @@ final class Endpoint {
 
     isolated deinit { close() }
 
-    /// Discards earlier edges; returns the descriptor for a system call that may fail with EAGAIN.
+    /// Discards earlier edges; the caller then makes a system call that may fail with EAGAIN.
     func attempt(_ direction: Direction) throws(SocketError) -> Int32 {
         edges.remove(direction)
         return try raw
@@ -70,9 +70,7 @@ final class Endpoint {
 
     var peerAddress: SocketAddress? { descriptor?.peerAddress }
 
-    /// Suspends until an edge or `deadline`.
-    ///
-    /// Returns immediately if an edge occurred after the latest call of ``attempt(_:)``.
+    /// Suspends until an edge or `deadline`; counts edges since the latest call of ``attempt(_:)``.
     func wait(
         for direction: Direction,
         until deadline: Instant?
@@ -146,7 +144,7 @@ package struct Readiness: Sendable {
     package let hasEnded: Bool
 }
 
-/// Receive buffer that all stream sockets share; an idle connection needs no buffer.
+/// Receive buffer that all stream sockets share.
 @ServiceLoop
 enum ReceiveBuffer {
     static let capacity = 65_535

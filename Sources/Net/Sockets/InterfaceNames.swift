@@ -4,9 +4,9 @@ private import Locks
 
 /// Table of the interface names in link-local addresses such as `fe80::1%eth0`.
 ///
-/// An interface gets another index when it is created again, and has no index while it is absent.
-/// Therefore ``SocketAddress/scope`` of such an address contains the number of the name in this
-/// table. Only the `sockaddr` for the kernel contains the present index.
+/// An interface gets another index when it is created again. Therefore ``SocketAddress/scope`` of
+/// such an address contains the number of the name in this table. Only the `sockaddr` for the
+/// kernel contains the present index.
 enum InterfaceNames {
     /// Lowest number of a name; the indexes of the kernel are smaller.
     static let first: UInt32 = 1 << 31
@@ -14,17 +14,13 @@ enum InterfaceNames {
     /// Index that no interface has: bind(2) fails with ENODEV, and connect(2) with ENETUNREACH.
     static let absentIndex = UInt32(Int32.max)
 
-    /// Maximum number of names.
-    ///
-    /// Without this limit, users of `httpdnsctl check` could fill the memory, because the daemon
-    /// stores the interface names in the checked settings, and never removes a name.
+    /// The daemon never removes a name; users of `httpdnsctl check` could otherwise fill the
+    /// memory.
     static let capacity = 1024
 
     private static let names = Lock<[String]>([])
 
-    /// Returns the number of `name`, which is the same at each call.
-    ///
-    /// - Returns: nil if no interface can have the name, or if the table is full.
+    /// Returns nil if no interface can have the name, or if the table is full.
     static func number(of name: String) -> UInt32? {
         guard isValid(name) else { return nil }
         return names.withLock { names in
@@ -35,7 +31,7 @@ enum InterfaceNames {
         }
     }
 
-    /// Returns the name with this number; nil for the index of an interface.
+    /// Returns nil for the index of an interface.
     static func name(of number: UInt32) -> String? {
         guard number >= first else { return nil }
         return names.withLock { names in
@@ -44,7 +40,7 @@ enum InterfaceNames {
         }
     }
 
-    /// Returns the present index of the interface with this name; ``absentIndex`` if there is none.
+    /// Returns the present index, or ``absentIndex``.
     static func index(of name: String) -> UInt32 {
         // if_nametoindex(3) needs a descriptor, and returns 0 on an error.
         let index = SpareDescriptors.open {
@@ -55,7 +51,7 @@ enum InterfaceNames {
         return index > 0 ? UInt32(index) : absentIndex
     }
 
-    /// Returns true if Linux accepts an interface with this name (`dev_valid_name`).
+    /// Linux accepts the same names (`dev_valid_name`).
     private static func isValid(_ name: String) -> Bool {
         (1..<Int(IF_NAMESIZE)).contains(name.utf8.count) && name != "." && name != ".."
             && name.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"/:%]".utf8.contains($0) }

@@ -4,7 +4,7 @@ import Glibc
 /// File descriptor that is closed when its owner is released.
 // SAFETY: pointers are valid during the calls, with their sizes; sockaddr_storage fits any address.
 struct OwnedDescriptor: ~Copyable {
-    /// File descriptor; must not be stored, because the owner closes it.
+    /// Must not be stored, because the owner closes it.
     let raw: Int32
 
     /// Takes over the result of a system call; throws `errno` if negative.
@@ -53,12 +53,11 @@ struct OwnedDescriptor: ~Copyable {
         guard status == 0 else { throw .last("bind") }
     }
 
-    /// Connects to `peer`, through the interface ``SocketAddress/link`` if the peer has one.
+    /// Connects through the interface ``SocketAddress/link``, if any; returns `errno`, or 0 for
+    /// success.
     ///
-    /// Linux before 5.7 requires a privilege for the choice of the interface. Without the
-    /// privilege, the routing table decides.
-    ///
-    /// - Returns: `errno`; 0 for success.
+    /// Linux before 5.7 requires a privilege for this choice; without it, the routing table
+    /// decides.
     func connect(to peer: SocketAddress) -> Int32 {
         if peer.link != 0 {
             // SO_BINDTOIFINDEX in <asm-generic/socket.h>.
@@ -73,12 +72,10 @@ struct OwnedDescriptor: ~Copyable {
         return status == 0 ? 0 : errno
     }
 
-    /// Bound address; nil if the family is not IP.
     var localAddress: SocketAddress? {
         SocketAddress(localOf: raw)
     }
 
-    /// Address of the peer; nil if not connected or not IP.
     var peerAddress: SocketAddress? {
         SocketAddress(peerOf: raw)
     }

@@ -12,10 +12,10 @@ package struct PassedSocket: Sendable, Hashable {
     package let address: SocketAddress
     package let transport: Transport
 
-    /// Descriptor of the socket; the listener that adopts the socket owns this descriptor.
+    /// Owned by the listener that adopts the socket.
     let descriptor: Int32
 
-    /// Throws `SocketError.unusable` if the socket is neither bound UDP nor listening TCP.
+    /// - Throws: `SocketError.unusable` if the socket is neither bound UDP nor listening TCP.
     init(_ passed: ServiceManager.ListenDescriptor) throws(SocketError) {
         name = passed.name
         descriptor = passed.descriptor
@@ -34,8 +34,8 @@ package struct PassedSocket: Sendable, Hashable {
         default:
             throw .unusable(name: name, why: "is neither UDP nor TCP")
         }
-        // A dual-stack socket reports IPv4 clients with IPv4-mapped IPv6 addresses, which match no
-        // access list.
+        // A dual-stack socket reports IPv4 clients as IPv4-mapped addresses, which match no access
+        // list.
         if address.isIPv6, address.isUnspecified,
             Self.option(IPV6_V6ONLY, at: Int32(IPPROTO_IPV6), of: descriptor) != 1
         {

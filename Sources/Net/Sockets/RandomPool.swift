@@ -3,7 +3,7 @@ private import Glibc
 
 /// Random numbers of the kernel; a used number is erased, so that memory reveals no past query ID.
 package struct RandomPool: RandomNumberGenerator, Sendable {
-    /// Numbers per system call; getentropy(3) returns at most 256 octets.
+    /// getentropy(3) returns at most 256 octets.
     private static let count = 32
 
     private var numbers = [UInt64](repeating: 0, count: RandomPool.count)

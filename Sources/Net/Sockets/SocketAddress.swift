@@ -5,12 +5,10 @@ package import Glibc
 ///
 /// Parses address literals only, because resolving a name would query this daemon.
 ///
-/// Public, because Swift 6.3 inlines no `package` function into another module. Has no reference to
-/// memory, so that copies are cheap.
+/// Public, because Swift 6.3 inlines no `package` function into another module.
 @frozen
 public struct SocketAddress: Sendable, Hashable {
-    /// Octets of the address, most significant first; an IPv4 address is in the upper half of
-    /// `high`.
+    /// An IPv4 address is in the upper half of `high`.
     @usableFromInline let high: UInt64
     @usableFromInline let low: UInt64
 
@@ -18,16 +16,12 @@ public struct SocketAddress: Sendable, Hashable {
 
     @usableFromInline package var port: UInt16
 
-    /// Interface of a link-local IPv6 address, otherwise 0.
-    ///
-    /// If the address is from the kernel or has a numeric zone, this is the index of the interface.
-    /// If the address has the name of an interface, this is the number in ``InterfaceNames``.
+    /// Interface of a link-local IPv6 address: its index, its number in ``InterfaceNames``, or 0.
     @usableFromInline package internal(set) var scope: UInt32
 
     /// Index of the interface for all packets to this address; 0 to follow the routing table.
     ///
-    /// Needed for servers of a VPN, because another network could add a route to the same address,
-    /// for example by DHCP.
+    /// A network could add a route to the address of a VPN's server, for example by DHCP.
     @usableFromInline package var link: UInt32 = 0
 
     package init?(octets: [UInt8], port: UInt16, scope: UInt32 = 0) {
@@ -39,7 +33,6 @@ public struct SocketAddress: Sendable, Hashable {
         self.scope = scope
     }
 
-    /// Returns up to eight octets as a number with the first octet in its highest bits.
     private static func number(_ octets: some Sequence<UInt8>) -> UInt64 {
         var (number, shift): (UInt64, UInt64) = (0, 64)
         for octet in octets {
@@ -54,7 +47,7 @@ public struct SocketAddress: Sendable, Hashable {
         self.port = port
     }
 
-    /// Address in network byte order: 4 or 16 octets.
+    /// 4 or 16 octets in network byte order.
     package var octets: [UInt8] {
         (0..<(isIPv6 ? 16 : 4)).map { index in
             UInt8(truncatingIfNeeded: (index < 8 ? high : low) >> UInt64(56 - index % 8 * 8))
@@ -63,41 +56,32 @@ public struct SocketAddress: Sendable, Hashable {
 
     package var isUnspecified: Bool { high == 0 && low == 0 }
 
-    /// Name of the interface of a link-local address; nil if ``scope`` is 0 or an index.
+    /// Nil if ``scope`` is 0 or an index.
     package var interfaceName: String? { InterfaceNames.name(of: scope) }
 
-    /// True for an address in fe80::/10 with the name of an interface.
-    ///
-    /// The kernel ignores the interface in all other addresses.
+    /// The kernel ignores the interface in all addresses outside fe80::/10.
     var needsNamedInterface: Bool { isIPv6 && high >> 54 == 0x3FA && interfaceName != nil }
 
-    /// True for a link-local address with the name of an interface that does not exist now.
     package var lacksInterface: Bool {
         needsNamedInterface && interfaceIndex == InterfaceNames.absentIndex
     }
 
-    /// Present index of the interface of a link-local address; 0 without interface.
-    ///
-    /// ``InterfaceNames/absentIndex`` if no interface with the name exists.
+    /// Present index; 0 without interface, or ``InterfaceNames/absentIndex``.
     var interfaceIndex: UInt32 { interfaceName.map(InterfaceNames.index) ?? scope }
 
-    /// True if sockets at both addresses would occupy the same port of the same address.
     package func overlaps(_ other: SocketAddress) -> Bool {
         port == other.port && isIPv6 == other.isIPv6
             && (isUnspecified || other.isUnspecified || hasSameHost(as: other))
     }
 
-    /// Returns true if both values mean the same address, port and interface at present.
-    ///
-    /// One value can have the name of the interface, and the other value the index.
+    /// Compares the present indexes if only one of the values has the name of the interface.
     package func isSame(as other: SocketAddress) -> Bool {
         port == other.port && isIPv6 == other.isIPv6 && hasSameHost(as: other)
     }
 
     private func hasSameHost(as other: SocketAddress) -> Bool {
         guard high == other.high, low == other.low else { return false }
-        // Compares the indexes only if exactly one address has a name: the names of all absent
-        // interfaces have the same index (`absentIndex`).
+        // The names of all absent interfaces have the same index (`absentIndex`).
         let isOneNamed = (interfaceName == nil) != (other.interfaceName == nil)
         return scope == other.scope || isOneNamed && interfaceIndex == other.interfaceIndex
     }
@@ -122,8 +106,6 @@ public struct SocketAddress: Sendable, Hashable {
 
 extension SocketAddress: CustomStringConvertible {
     /// Parses `192.0.2.1:53`, `[2001:db8::1]:53` or, with a default port, an address alone.
-    ///
-    /// Port 0 means any port.
     package init?(_ text: String, defaultPort: UInt16? = nil) {
         var address = Substring(text)
         var port = defaultPort
@@ -161,7 +143,7 @@ extension SocketAddress: CustomStringConvertible {
         self.init(octets: octets, port: port, scope: scope)
     }
 
-    /// Address and port, such as `192.0.2.1:53` or `[2001:db8::1]:53`.
+    /// `192.0.2.1:53` or `[2001:db8::1]:53`.
     public var description: String {
         isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
@@ -202,7 +184,7 @@ extension SocketAddress: CustomStringConvertible {
 // MARK: - The kernel's form
 
 extension SocketAddress {
-    /// Calls `body` with this address as a `sockaddr`, which has the present interface index.
+    /// Calls `body` with a `sockaddr` that has the present interface index.
     package func withSockaddr<Result, Failure: Error>(
         _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Failure) -> Result
     ) throws(Failure) -> Result {

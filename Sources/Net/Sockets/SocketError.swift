@@ -26,14 +26,12 @@ package enum SocketError: Error, Hashable {
 
     static func last(_ call: String) -> SocketError { .system(call: call, code: errno) }
 
-    /// `errno` of a system error; 0 for other errors.
     var code: Int32 { if case .system(_, let code) = self { code } else { 0 } }
 
     package var isAddressInUse: Bool {
         if case .system(_, EADDRINUSE) = self { true } else { false }
     }
 
-    /// True if this machine lacks the address, its family or its interface.
     package var isAddressMissing: Bool {
         switch self {
         case .system(_, EADDRNOTAVAIL), .system(_, EAFNOSUPPORT): true
@@ -41,15 +39,11 @@ package enum SocketError: Error, Hashable {
         }
     }
 
-    /// True if this machine lacks the interface of the address.
-    ///
-    /// With IP_FREEBIND, bind(2) fails if the interface is missing, but not if only the address is
-    /// missing.
+    /// With IP_FREEBIND, bind(2) fails if the interface is missing, but not for a missing address.
     package var isInterfaceMissing: Bool {
         if case .system("bind", ENODEV) = self { true } else { false }
     }
 
-    /// True if this machine has no route to the peer.
     package var isUnreachable: Bool {
         switch self {
         case .system(_, ENETUNREACH), .system(_, EHOSTUNREACH): true
@@ -72,15 +66,12 @@ package enum SocketError: Error, Hashable {
         }
     }
 
-    /// Returns true if `code` of a call of connect(2) means that no local port is free.
     static func isNoPort(_ code: Int32, to peer: SocketAddress?) -> Bool {
-        // EADDRNOTAVAIL can also mean that this machine has no address of the peer's family. In
-        // this case, the kernel finds no source address either.
+        // EADDRNOTAVAIL can also mean that this machine has no address of the peer's family.
         guard code == EADDRNOTAVAIL, let peer else { return false }
         return SocketAddress.source(towards: peer) != nil
     }
 
-    /// True if this machine lacks descriptors, memory or ports.
     package var isShortage: Bool {
         guard case .system(_, let code) = self else { return self == .noPort }
         return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code)

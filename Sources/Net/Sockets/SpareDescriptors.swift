@@ -6,7 +6,7 @@ private import Synchronization
 
 /// Reserve of descriptors for upstream queries, if clients and files use all other descriptors.
 package enum SpareDescriptors {
-    /// Number of spare descriptors; a few are enough, because many queries can share one socket.
+    /// Many queries can share one socket.
     package static let count = 16
 
     private struct Stock {
@@ -16,7 +16,6 @@ package enum SpareDescriptors {
 
     private static let stock = Lock(Stock())
 
-    /// True if spare descriptors may be missing.
     private static let isShort = Atomic(false)
 
     package static func keep() {
@@ -40,7 +39,6 @@ package enum SpareDescriptors {
         }
     }
 
-    /// Opens missing spare descriptors; called when an `OwnedDescriptor` is closed.
     static func refill() {
         guard isShort.load(ordering: .relaxed) else { return }
         stock.withLock { stock in

@@ -6,7 +6,7 @@ private import Glibc
 // SAFETY: pointers are valid during the calls, and the callers bound the octets.
 @ServiceLoop
 package final class StreamConnection {
-    /// Process, user and group that a Unix socket's peer had when it connected (SO_PEERCRED).
+    /// Process, user and group of a Unix socket's peer when it connected (SO_PEERCRED).
     package struct Credentials: Sendable, Hashable {
         package let pid: Int32
         package let uid: UInt32
@@ -32,7 +32,7 @@ package final class StreamConnection {
         return try await finish(descriptor, error: error, deadline: deadline)
     }
 
-    /// Connects to a Unix socket; throws EAGAIN if the backlog is full.
+    /// Throws EAGAIN if the backlog is full.
     package static func connect(
         unixPath path: String,
         deadline: Instant?
@@ -54,8 +54,7 @@ package final class StreamConnection {
         let connection = try StreamConnection(descriptor)
         guard error != 0 else { return connection }
         do throws(SocketError) {
-            // The new watch can cause the first edge before the peer has answered, so an edge does
-            // not prove that the connection is established.
+            // The new watch can cause the first edge before the peer has answered.
             while true {
                 try await connection.endpoint.wait(for: .writing, until: deadline)
                 let pending = connection.endpoint.pendingError
@@ -70,10 +69,8 @@ package final class StreamConnection {
 
     // MARK: - Reading
 
-    /// Address of the peer; nil for a Unix socket or a closed socket.
     package var peerAddress: SocketAddress? { endpoint.peerAddress }
 
-    /// Bound address; nil for a Unix socket or a closed socket.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
     package var peerCredentials: Credentials {
@@ -88,15 +85,14 @@ package final class StreamConnection {
     private var readsInRow = 0
     private static let longestRow = 16
 
-    /// Reads at most 65,535 octets.
-    ///
-    /// If data is always pending, only every sixteenth read checks the deadline.
+    /// Reads at most 65,535 octets; while data is pending, checks the deadline every sixteenth
+    /// time.
     package func read(
         upTo limit: Int,
         deadline: Instant?
     ) async throws(SocketError) -> [UInt8] {
         precondition(limit > 0, "a read needs a limit above 0")
-        // Yields, because a peer that sends without pause must not block the loop.
+        // A peer that sends without pause must not block the loop.
         if readsInRow == Self.longestRow {
             readsInRow = 0
             await Task.yield()
@@ -135,16 +131,14 @@ package final class StreamConnection {
 
     // MARK: - Without waiting
 
-    /// Sets an observer of later readiness edges; after this call, the caller must try to read
-    /// once.
+    /// Sets an observer of later edges; the caller must then try to read once.
     package func observe(_ observer: @escaping @ServiceLoop (Readiness) -> Void) {
         endpoint.observer = observer
     }
 
     /// Receives up to `limit` octets; returns 0 at the end of input, nil without pending data.
     ///
-    /// After a result below `limit`, new data causes another edge. But the end of input may cause
-    /// no further edge, because its only edge may have occurred before this call.
+    /// After a result below `limit`, new data causes another edge, but the end of input may not.
     package func attemptRead(
         into buffer: inout [UInt8],
         from start: Int,
@@ -163,7 +157,6 @@ package final class StreamConnection {
         }
     }
 
-    /// Sends as many octets as the kernel accepts; returns their number.
     package func attemptWrite(
         _ octets: [UInt8],
         _ range: Range<Int>
@@ -184,7 +177,7 @@ package final class StreamConnection {
         }
     }
 
-    /// Not isolated, because an isolated closure would check the thread at each call (Swift 6.3).
+    /// An isolated closure would check the thread at each call (Swift 6.3).
     private nonisolated static func receive(
         _ raw: Int32,
         _ buffer: inout [UInt8],
@@ -214,7 +207,6 @@ package final class StreamConnection {
     /// True if the peer has closed both directions.
     package var isGone: Bool { endpoint.isGone }
 
-    /// Calls `act` once when the peer has closed both directions.
     package func whenGone(_ act: @escaping @ServiceLoop () -> Void) { endpoint.whenGone(act) }
 
     package func close() { endpoint.close() }

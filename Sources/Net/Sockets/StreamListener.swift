@@ -5,33 +5,30 @@ import Glibc
 // SAFETY: the system calls use paths as C strings; lstat writes one `stat`.
 @ServiceLoop
 package final class StreamListener {
-    /// Maximum connections that wait for `accept`; net.core.somaxconn may reduce this number.
+    /// net.core.somaxconn may reduce this number.
     static let backlog: Int32 = 1024
 
     static let pause: Duration = .milliseconds(100)
 
     static let row = 16
 
-    /// Buffer sizes of an accepted TCP connection in octets; Linux doubles both values.
-    ///
-    /// By default, the buffers grow to several MiB (tcp(7)).
+    /// In octets; by default, the buffers grow to several MiB (tcp(7)), and Linux doubles both
+    /// values.
     package static let buffers: (send: Int32, receive: Int32) = (32 << 10, 16 << 10)
 
     private var inRow = 0
 
-    /// Called when ``accept()`` pauses; new connections then stay in the backlog.
+    /// Called when ``accept()`` pauses.
     package var onPause: (@ServiceLoop (SocketError) -> Void)?
 
     private let endpoint: Endpoint
 
     private let file: (path: String, device: dev_t, inode: ino_t)?
 
-    /// Address with the name of its interface; nil for a Unix socket or an adopted socket.
+    /// Nil for a Unix socket or an adopted socket.
     package let address: SocketAddress?
 
-    /// Listens at `address`; IPv4 and IPv6 can use the same port (IPV6_V6ONLY).
-    ///
-    /// - Parameter isAbsent: true to allow an address that no interface has.
+    /// Listens at `address`; `isAbsent` allows an address that no interface has.
     package init(binding address: SocketAddress, isAbsent: Bool = false) throws(SocketError) {
         let descriptor = try OwnedDescriptor.socket(
             address.isIPv6 ? AF_INET6 : AF_INET,
@@ -97,12 +94,10 @@ package final class StreamListener {
 
     isolated deinit { close() }
 
-    /// Bound address with the index of its interface; nil for a Unix socket or a closed socket.
+    /// Has the index of the interface; nil for a Unix socket or a closed socket.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
-    /// Returns the next connection.
-    ///
-    /// If no descriptor, memory or epoll watch is free, pauses and tries again.
+    /// Returns the next connection; waits if no descriptor, memory or epoll watch is free.
     package func accept() async throws(SocketError) -> StreamConnection {
         if inRow == Self.row {
             inRow = 0
@@ -113,12 +108,11 @@ package final class StreamListener {
             if raw >= 0 {
                 inRow += 1
                 let descriptor = try OwnedDescriptor(raw, from: "accept")
-                // Ignores the error of a Unix socket, which does not have this option.
+                // A Unix socket does not have this option.
                 try? descriptor.set(TCP_NODELAY, at: Int32(IPPROTO_TCP), to: 1)
                 do throws(SocketError) {
                     return try StreamConnection(descriptor)
                 } catch {
-                    // Drops the connection, because epoll has no memory or no watch for it.
                     try await pause(after: error)
                     continue
                 }
@@ -131,7 +125,7 @@ package final class StreamListener {
             case EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP, EFAULT, EPERM:
                 throw .last("accept")
             default:
-                // Ignores EINTR, and errors that concern only the new connection (accept(2)).
+                // EINTR and errors that concern only the new connection (accept(2)).
                 continue
             }
         }
@@ -148,10 +142,8 @@ package final class StreamListener {
         if let file, hasFile { unsafe unlink(file.path) }
     }
 
-    /// False if clients cannot connect until the listener is opened again.
-    ///
-    /// There are two causes. The socket file was removed or replaced. Or the interface that the
-    /// address names was deleted, and possibly created again with another index.
+    /// False if the socket file was removed or replaced, or the named interface has no or another
+    /// index.
     package var isInPlace: Bool {
         guard let address, address.needsNamedInterface else { return file == nil || hasFile }
         return localAddress?.scope == address.interfaceIndex
@@ -164,8 +156,7 @@ package final class StreamListener {
 
     // MARK: - Files
 
-    /// Sets mode and group; throws EPERM for a symbolic link, or a file that is not this process's
-    /// socket.
+    /// Throws EPERM for a symbolic link, or a file that is not this process's socket.
     static func setAccess(
         of path: String,
         mode: UInt32,
@@ -189,12 +180,9 @@ package final class StreamListener {
         guard unsafe unlink(address.path) == 0 || errno == ENOENT else { throw .last("unlink") }
     }
 
-    /// Returns true if the socket file of an ended process is at the path; false without a file.
-    ///
-    /// Throws an error for all other files.
+    /// Throws if a file other than the socket of an ended process is at the path.
     private static func isStale(_ address: UnixAddress) throws(SocketError) -> Bool {
-        // On an error, assumes that another process has removed the file. If this is wrong, the
-        // next `bind` reports the error.
+        // If the file exists, the next `bind` reports the error.
         guard let status = status(of: address.path) else { return false }
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notSocket(address.path) }
         let probe = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)

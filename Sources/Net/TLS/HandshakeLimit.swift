@@ -3,13 +3,10 @@ internal import COpenSSL
 
 /// Limit on the number of messages in one TLS handshake, for OpenSSL's message callbacks.
 ///
-/// During a handshake, one OpenSSL call reads and ignores HelloRequests (RFC 5246 §7.4.1.1) until
-/// no more arrive. Without the limit, a server could therefore block the service loop.
+/// One OpenSSL call reads HelloRequests (RFC 5246 §7.4.1.1) until no more arrive, so a server could
+/// block the service loop.
 enum HandshakeLimit {
-    /// Maximum number of records and messages in one handshake.
-    ///
-    /// A certificate chain of 100 KiB, the default maximum of OpenSSL, needs 160 records and
-    /// messages if each record has 1,300 octets.
+    /// A certificate chain of 100 KiB needs 160 records and messages of 1,300 octets.
     private static let events: UInt = 512
 
     private static let index = CRYPTO_get_ex_new_index(
@@ -31,7 +28,6 @@ enum HandshakeLimit {
         return count <= events
     }
 
-    /// Ends the connection: each further read reports the end of input.
     static func end(_ connection: OpaquePointer) {
         // SAFETY: the connection is alive.
         unsafe SSL_set_shutdown(connection, SSL_RECEIVED_SHUTDOWN)

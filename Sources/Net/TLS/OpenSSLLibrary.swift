@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 private import COpenSSL
 
-/// OpenSSL library, which the first call of one of its functions loads.
+/// OpenSSL, which is loaded on demand.
 package enum OpenSSLLibrary {
     /// Loads OpenSSL from the disk, which blocks; returns the reason of a failure, or nil.
     ///

@@ -67,8 +67,7 @@ package final class TLSClient {
     /// Limits the size of certificate chains; disables renegotiation and compression.
     ///
     /// A long chain costs CPU time before the server is authenticated. With renegotiation, a
-    /// HelloRequest (RFC 5246 §7.4.1.1) could start an endless handshake. Only attackers use
-    /// renegotiation or compression.
+    /// HelloRequest could start an endless handshake.
     nonisolated static func limitHandshakes(in context: OpaquePointer) {
         _ = unsafe SSL_CTX_set_options(context, noRenegotiation | noCompression)
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_CERT_LIST, certificateOctets, nil)
@@ -90,9 +89,8 @@ package final class TLSClient {
 
     /// Connects and verifies the certificate for `name`, a host name or an IP address.
     ///
-    /// A hostile server could cost CPU time by ending each connection after the handshake. If such
-    /// connections and failed handshakes have taken too much CPU time, this function waits before
-    /// it connects.
+    /// Waits first if failed handshakes and connections without data have taken too much CPU time,
+    /// because a hostile server could end each connection after the handshake.
     package func connect(
         to server: SocketAddress,
         name: String,
@@ -126,8 +124,7 @@ package final class TLSClient {
             stream.close()
             budgets[place, default: LoopBudget(at: Clock.now)]
                 .chargeFailedHandshake(handshakeTime, at: Clock.now)
-            // Discards the TLS session, because the resumption of this session may have caused the
-            // failure.
+            // The resumption of this session may have caused the failure.
             sessions[place] = nil
             throw error
         }
@@ -152,9 +149,8 @@ package final class TLSClient {
         budgets[server, default: LoopBudget(at: now)].chargeUnanswered(handshake, at: now)
     }
 
-    /// Applies the current trusted certificates; if they have changed, discards all sessions.
-    ///
-    /// Resumption does not verify the certificate again (RFC 8446 §2.2).
+    /// Resumption does not verify the certificate again (RFC 8446 §2.2), so a change of the trusted
+    /// certificates discards all sessions.
     private func trustCurrentCertificates() throws(TLSError) {
         let store = try TrustStores.shared.store(for: source)
         guard store !== trusted else { return }

@@ -7,7 +7,6 @@ package final class TLSConnection: OctetStream {
 
     private var keepSession: (@ServiceLoop (TLSClient.Session) -> Void)?
 
-    /// CPU time of the handshake.
     private(set) var handshakeTime: Duration = .zero
 
     /// Called when the connection closes before data arrived.
@@ -17,17 +16,13 @@ package final class TLSConnection: OctetStream {
 
     private var octetsWithoutData = 0
 
-    /// Maximum of `octetsWithoutData`: two records (RFC 8446 §5.2).
-    ///
-    /// Without this limit, endless key updates could block the loop.
+    /// Two records (RFC 8446 §5.2); without this limit, endless key updates could block the loop.
     private static let controlLimit = 32 << 10
 
-    /// Maximum octets per read; the records of one read are processed without a pause.
     private static let inputLimit = 16 << 10
 
-    /// Number of reads since the task last yielded.
-    ///
-    /// If the task never yielded, many short records could block the loop.
+    /// Number of reads since the task last yielded; many short records could otherwise block the
+    /// loop.
     private var readsInRow = 0
     private static let longestRow = 16
 
@@ -83,14 +78,12 @@ package final class TLSConnection: OctetStream {
         }
         while true {
             let step = engine.read(upTo: limit)
-            // Sends the reply of the TLS engine to a key update of the peer, if there is one.
             try await flush(deadline: deadline)
             switch step {
             case .done(let octets):
                 octetsWithoutData = 0
                 onSilentEnd = nil
-                // Session tickets precede the first data (RFC 8446 §4.6.1), so the session is
-                // complete here.
+                // Session tickets precede the first data (RFC 8446 §4.6.1).
                 if let keep = keepSession, let session = engine.session {
                     keepSession = nil
                     keep(session)
@@ -100,8 +93,7 @@ package final class TLSConnection: OctetStream {
                 guard octetsWithoutData <= Self.controlLimit else {
                     throw .broken("the server sends control messages but no data")
                 }
-                // Accepts an end without close_notify, because the length field of each DNS message
-                // shows if the message is truncated.
+                // Accepts an end without close_notify, because each DNS message has a length field.
                 guard try await fill(deadline: deadline) else { return [] }
             case .ended:
                 return []
@@ -134,7 +126,6 @@ package final class TLSConnection: OctetStream {
         onSilentEnd = nil
     }
 
-    /// Passes received octets to the engine; returns false at the end of the stream.
     private func fill(deadline: Instant?) async throws(SocketError) -> Bool {
         let octets = try await stream.read(upTo: Self.inputLimit, deadline: deadline)
         guard !octets.isEmpty else { return false }
@@ -143,9 +134,8 @@ package final class TLSConnection: OctetStream {
         return true
     }
 
-    /// Writes the output of the TLS engine.
-    ///
-    /// If another task is writing, returns immediately, because that task also writes this output.
+    /// Writes the output of the TLS engine; returns immediately if another task writes, because
+    /// that task also writes this output.
     private func flush(deadline: Instant?) async throws(SocketError) {
         guard !isFlushing else { return }
         isFlushing = true

@@ -37,7 +37,7 @@ final class TLSEngine {
     }
 
     isolated deinit {
-        // Without this call, OpenSSL would discard the session if no close_notify arrived.
+        // Otherwise, OpenSSL would discard the session if no close_notify arrived.
         unsafe SSL_set_shutdown(connection, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
         unsafe SSL_free(connection)
     }
@@ -50,7 +50,7 @@ final class TLSEngine {
             || inet_pton(AF_INET6, name, &address) == 1
         var isDone: Bool
         if isAddress {
-            // Sends no server name indication, which must not contain an address (RFC 6066 §3).
+            // A server name indication must not contain an address (RFC 6066 §3).
             isDone =
                 unsafe X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(connection), name) == 1
         } else {

@@ -2,14 +2,12 @@
 internal import COpenSSL
 
 package enum TLSError: Error, Hashable {
-    /// The trusted certificates cannot be read, or OpenSSL failed.
     case setup(String)
 
     case socket(SocketError)
 
     case untrusted(String)
 
-    /// The handshake failed, for example because the peer does not use TLS.
     case handshake(String)
 }
 

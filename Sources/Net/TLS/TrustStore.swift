@@ -13,11 +13,11 @@ final class TrustStore: @unchecked Sendable {
     /// Reason why the system has no certificates; set before other threads get the store.
     private(set) var fault: TLSError?
 
-    /// Parses the certificates of `source`; callable from any thread.
+    /// Parses the certificates of `source`, on any thread.
     ///
-    /// Throws if a configured file is unreadable or has no certificate. If the system's file has no
-    /// certificates, sets ``fault`` and does not throw, because the system's directories can have
-    /// certificates.
+    /// - Throws: `TLSError` if a configured file is unreadable or has no certificate. If the
+    ///   system's file has no certificates, sets ``fault`` instead, because the directories can
+    ///   have certificates.
     init(_ source: TrustSource) throws(TLSError) {
         OpenSSLErrors.clear()
         guard let made = unsafe X509_STORE_new() else {
@@ -29,8 +29,7 @@ final class TrustStore: @unchecked Sendable {
             // SAFETY: the text ends with NUL and lives during the call.
             let isLoaded = unsafe X509_STORE_load_file(raw, file) == 1
             if isLoaded { continue }
-            // If the file cannot be opened, OpenSSL reports only that its file layer failed. Then
-            // `errno` has the reason.
+            // If the file cannot be opened, only `errno` has the reason.
             let reason = OpenSSLErrors.take() ?? "no certificates to trust"
             let isReadable = unsafe access(file, R_OK) == 0
             let fault = TLSError.setup("\(file): \(isReadable ? reason : errorText(errno))")
@@ -48,7 +47,7 @@ final class TrustStore: @unchecked Sendable {
 
     deinit { unsafe X509_STORE_free(raw) }
 
-    /// True if `directory` has a file that OpenSSL finds, for example `5ad8a5d6.0`.
+    /// OpenSSL finds files with names like `5ad8a5d6.0`.
     private static func hasCertificates(_ directory: String) -> Bool {
         ResolverFiles.entries(directory, limit: mostEntries).contains { name in
             let parts = name.split(separator: ".")
@@ -56,7 +55,6 @@ final class TrustStore: @unchecked Sendable {
         }
     }
 
-    /// Maximum number of directory entries to read.
     private static let mostEntries = 4096
 }
 
@@ -65,7 +63,7 @@ enum TrustSource: Hashable, Sendable {
     /// Certificates of the system, or of `SSL_CERT_FILE` and `SSL_CERT_DIR`.
     case system
 
-    /// Certificates in the file that the setting `ca-file` names.
+    /// File of the setting `ca-file`.
     case file(String)
 
     init(_ file: String?) { self = file.map { .file($0) } ?? .system }
@@ -77,13 +75,11 @@ enum TrustSource: Hashable, Sendable {
         }
     }
 
-    /// Directories of files named by subject hash; OpenSSL reads a file when needed.
+    /// Directories of files named by subject hash.
     var directories: [String] { self == .system ? Self.systemDirectories : [] }
 
-    /// Versions of files and directories; a version changes with the content or link target.
     var version: [FileVersion?] { (files + directories).map(FileVersion.init) }
 
-    /// Path of the system's certificate file; nil until one of the default files exists.
     private static var systemFile: String? {
         if let file = environment("SSL_CERT_FILE") { return file }
         return found.withLock { found in
@@ -92,11 +88,10 @@ enum TrustSource: Hashable, Sendable {
         }
     }
 
-    /// Path of the first file that was found; never changed, so that the loss of the file is
-    /// noticed.
+    /// Never changed, so that the loss of the file is noticed.
     private static let found = Lock<String?>(nil)
 
-    /// Default paths; on Debian without the package openssl, the built-in path does not exist.
+    /// On Debian without the package openssl, the built-in path does not exist.
     private static let places: [String] = {
         let builtIn = unsafe X509_get_default_cert_file().map { unsafe String(cString: $0) }
         return [builtIn, "/etc/ssl/certs/ca-certificates.crt"].compactMap(\.self)
@@ -126,7 +121,7 @@ struct FileVersion: Hashable, Sendable {
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
         octets = Int(status.st_size)
-        // Includes ctime, because programs can set mtime.
+        // Programs can set mtime, but not ctime.
         modified = [
             status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
             status.st_ctim.tv_sec, status.st_ctim.tv_nsec,

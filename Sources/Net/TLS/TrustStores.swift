@@ -10,12 +10,10 @@ package final class TrustStores {
     package enum Notice: Sendable {
         case reloaded(source: String)
 
-        /// The changed certificates cannot be used; the previous certificates remain in use.
+        /// The previous certificates remain in use.
         case failed(source: String, TLSError)
 
         /// The system's file has no certificates, and no previous certificates exist.
-        ///
-        /// Connections trust the certificates in the system's directories, if there are any.
         case absent(source: String, TLSError)
     }
 
@@ -24,7 +22,7 @@ package final class TrustStores {
     private final class Entry {
         let source: TrustSource
 
-        /// Name of the source in notices; stays the same when the system's file appears.
+        /// Name of the source in notices, which stays the same when the system's file appears.
         let text: String
 
         var store: TrustStore
@@ -46,7 +44,7 @@ package final class TrustStores {
 
     private var entries: [TrustSource: Entry] = [:]
 
-    /// Entry of the latest call; checked before the dictionary, which needs a hash of the source.
+    /// Entry of the latest call, which avoids a hash of the source.
     private var latest: Entry?
 
     private static let checkInterval: Duration = .seconds(1)
@@ -61,7 +59,7 @@ package final class TrustStores {
     /// Parses the system's certificates, which takes 20 ms; call this on a worker thread.
     package nonisolated static func prepare() { _ = system }
 
-    /// Returns the reason why `file` is unusable as `ca-file`; nil if its certificates are valid.
+    /// Returns the reason why `file` is unusable as `ca-file`, or nil.
     package nonisolated static func fault(of file: String) -> String? {
         do throws(TLSError) {
             _ = try TrustStore(.file(file))
@@ -99,8 +97,7 @@ package final class TrustStores {
     private func reload(_ entry: Entry, _ version: [FileVersion?]) {
         let source = entry.source
         entry.isLoading = true
-        // Stores the new version before the files are read. So if reading fails, the files are
-        // read again only after another change.
+        // If reading fails, the files are read again only after another change.
         entry.version = version
         ServiceLoop.task { [self] in
             let result: Result<TrustStore, TLSError>
@@ -109,8 +106,7 @@ package final class TrustStores {
                     Result { () throws(TLSError) in try TrustStore(source) }
                 }
             } catch {
-                // No thread could be started, so the files were not read. The next check reads
-                // them.
+                // No thread could be started; the next check reads the files.
                 entry.version = []
                 result = .failure(.socket(error))
             }
