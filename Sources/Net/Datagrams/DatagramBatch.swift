@@ -29,7 +29,6 @@ package struct DatagramBatch: ~Copyable {
 
     package init(for listener: DatagramListener) {
         let count = Self.capacity
-        // The kernel allocates the zeroed pages at their first use.
         guard let zeroed = unsafe calloc(count, Self.bufferOctets) else {
             preconditionFailure("no memory for a worker's buffers")
         }

@@ -59,18 +59,16 @@ package final class DatagramListener: Sendable {
 
     /// Stops receiving, and wakes the thread in `receive`; has no effect on an adopted socket.
     ///
-    /// shutdown(2) fails with ENOTCONN, but wakes the readers on Linux. An adopted socket must
-    /// remain usable for the next process.
+    /// shutdown(2) fails with ENOTCONN, but wakes the readers on Linux.
     package func stopReceiving() {
         if !isAdopted { _ = shutdown(owned.raw, Int32(SHUT_RD)) }
     }
 
     /// Releases the address, so that later replies are dropped; an adopted socket stays open.
     ///
-    /// Call this after all threads have stopped receiving. Queries in flight retain this object,
-    /// and the kernel would still distribute datagrams to an open socket (SO_REUSEPORT).
+    /// Call this after all threads have stopped receiving. The kernel would still distribute
+    /// datagrams to an open socket (SO_REUSEPORT).
     package func close() {
-        // Fails only if no descriptor is free.
         if !isAdopted { _ = datagrams_replace_with_null(owned.raw) }
     }
 

@@ -33,7 +33,6 @@ final class DatagramQueue {
         didSet { hasFailures = !failures.isEmpty }
     }
 
-    /// Unlike `failures`, needs no run-time exclusivity check.
     private var hasFailures = false
 
     private let buffer = UnsafeMutableRawPointer.allocate(
@@ -41,7 +40,6 @@ final class DatagramQueue {
         alignment: 64
     )
 
-    /// Negative if the datagram was sent or dropped.
     private let descriptors = UnsafeMutablePointer<Int32>.allocate(capacity: capacity)
     private let names = UnsafeMutablePointer<sockaddr_storage>.allocate(capacity: capacity)
     private let controls = UnsafeMutableRawPointer.allocate(
@@ -64,7 +62,6 @@ final class DatagramQueue {
         append(.socket(socket), descriptor, at: slot)
     }
 
-    /// Queues a datagram of `length` octets, all of which `write` writes.
     func add(
         _ length: Int,
         of socket: DatagramSocket,
@@ -173,10 +170,7 @@ final class DatagramQueue {
         batch += 1
     }
 
-    /// Sends the datagrams with the descriptor of the first datagram; returns the errno of a
-    /// failure.
-    ///
-    /// A rejected reply of a listener is dropped and is not a failure.
+    /// Sends the datagrams with the descriptor of the first one; returns the errno of a failure.
     private func send(_ slots: Range<Int>, ofListener listener: DatagramListener? = nil) -> Int32? {
         let descriptor = unsafe descriptors[slots.lowerBound]
         var total = 0

@@ -4,7 +4,6 @@ package import Glibc
 package enum FileFault: Error, Hashable {
     case system(call: String, path: String, code: Int32)
 
-    /// Possibly to a file of another user.
     case symbolicLink(String)
 
     case notRegular(String)

@@ -4,7 +4,7 @@ internal import Glibc
 /// Lock that gives one process the exclusive use of a file.
 ///
 /// The lock is on the file `path` + `.lock`, because a lock on `path` would be lost when another
-/// file replaces `path`. The lock file is never removed, because another process may have it open.
+/// file replaces `path`. The lock file is never removed.
 // SAFETY: the system calls use the name as a C string, and buffers with their sizes.
 package final class FileLock: Sendable {
     private let file: OwnedDescriptor
@@ -23,7 +23,6 @@ package final class FileLock: Sendable {
             throw .used(path, process: Self.process(in: raw))
         }
         let text = Array("\(getpid())\n".utf8)
-        // The process ID is for messages only.
         _ = unsafe text.withUnsafeBytes { unsafe pwrite(raw, $0.baseAddress, $0.count, 0) }
         _ = ftruncate(raw, off_t(text.count))
     }

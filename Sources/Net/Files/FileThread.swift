@@ -3,8 +3,6 @@ private import Locks
 private import Synchronization
 
 /// Thread for short accesses to files by code that must not block.
-///
-/// A file system can stop responding, for example while it is frozen for a backup.
 package final class FileThread: Sendable {
     package static let shared = FileThread()
 
@@ -20,7 +18,6 @@ package final class FileThread: Sendable {
         queue = try? BackgroundQueue(named: "files", itemLimit: 2) { accesses, _ in
             for access in accesses { access() }
         }
-        // The daemon reports the same error for its other threads.
         queue?.add { try? OwnProcess.dropCapabilities() }
     }
 

@@ -3,9 +3,8 @@ private import Glibc
 
 /// Watch for writes to a file, and for its replacement, removal and creation.
 ///
-/// Watches the directory of the file and of each symbolic link in the path, with inotify(7). The
-/// nearest existing ancestor replaces a missing directory. A watch on the file itself reports
-/// writes to a bind-mounted file.
+/// Watches the directories of the file and of each symbolic link in the path, and the file itself,
+/// which can be bind-mounted. The nearest existing ancestor replaces a missing directory.
 ///
 /// If no inotify instances or watches are left, the handler is called every 10 s. If the daemon
 /// must not read the file, the watch checks the version of the file every 10 s.
@@ -18,7 +17,6 @@ package final class FileWatch {
     private var instance: Instance?
     private var events: DescriptorWatch?
 
-    /// Timer of the next attempt; nil if the file is watched.
     private var poll: LoopTimer?
 
     /// Reason why the kernel does not report changes, or nil.
@@ -26,21 +24,17 @@ package final class FileWatch {
 
     private var file: Int32?
 
-    /// The daemon has no permission to read the file, which then has no watch.
     private var isDenied = false
 
     private var version: FileVersion?
 
     private let fileEvents: Int32
 
-    /// Entries to observe in each watched directory.
     private var directories: [Int32: Set<String>] = [:]
 
     /// Watches `path`, which is absolute and need not exist, until released.
     ///
     /// A write is reported when the writer closes the file.
-    ///
-    /// - Parameter isDirectory: true for a directory; then its entries are watched.
     package convenience init(
         _ path: String,
         isDirectory: Bool = false,
@@ -116,7 +110,6 @@ package final class FileWatch {
         directories = [:]
         try watchComponents()
         for watch in old where watch != file && directories[watch] == nil {
-            // Fails if the kernel has removed the watch together with the file.
             inotify_rm_watch(raw, watch)
         }
     }
@@ -184,7 +177,6 @@ package final class FileWatch {
         }
     }
 
-    /// Returns nil if `path` does not exist, or if the permission to read is missing.
     private func add(_ path: String, _ events: Int32) throws(SocketError) -> Int32? {
         // SAFETY: the string is valid during the call.
         let watch = unsafe inotify_add_watch(raw, path, UInt32(bitPattern: events))
@@ -244,7 +236,6 @@ package final class FileWatch {
         let watch: Int32
         let mask: UInt32
 
-        /// Empty for an event of the watched object itself.
         let name: String
 
         init?(_ octets: inout ArraySlice<UInt8>) {

@@ -2,7 +2,6 @@
 
 /// Reader of `/etc/group`; does not use NSS, which may send queries to this daemon.
 package enum GroupFile {
-    /// Enough for about 30,000 groups.
     static let maximumOctets = 1 << 20
 
     /// Returns the group ID; a number that is not the name of a group is itself the group ID.

@@ -119,8 +119,7 @@ package struct PrivateFile: Sendable {
             temporary,
             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         )
-        // A symbolic link or an unreadable file is not from a daemon, so it is removed without a
-        // lock.
+        // No daemon creates a symbolic link or an unreadable file, so it is removed without a lock.
         if raw >= 0 {
             let file = try Self.own(raw, "open", temporaryPath)
             guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw .busy(temporaryPath) }

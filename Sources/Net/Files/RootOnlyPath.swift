@@ -19,7 +19,7 @@ package struct RootOnlyPath {
 
     package let isForRoot: Bool
 
-    /// Only root can use them, but systemd gives each `DynamicUser=` service its own directory.
+    /// systemd gives each `DynamicUser=` service its own directory.
     private static let ofSystemd: Set = [
         "/var/lib/private", "/var/cache/private", "/var/log/private", "/run/private",
     ]
@@ -55,8 +55,7 @@ package struct RootOnlyPath {
         return (other + "/").hasPrefix(directory + "/")
     }
 
-    /// `isSearched` is true if files in the directory are opened, but the directory is never
-    /// listed.
+    /// `isSearched` is true if files in a directory are opened, but the directory is not listed.
     private static func isClosed(_ path: String, isSearched: Bool, for user: ServiceUser?) -> Bool {
         guard let status = status(path) else { return false }
         let needed: mode_t = isSearched ? 0o001 : isDirectory(status) ? 0o005 : 0o004

@@ -23,7 +23,6 @@ package final class SharedFile: Sendable {
         /// If `isObstructed`, the path exists, and is not a regular file.
         case unavailable(String, isObstructed: Bool = false)
 
-        /// The file is locked, unreadable or not writable, or the file system does not respond.
         case failed(String)
     }
 

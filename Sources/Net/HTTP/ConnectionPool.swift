@@ -11,17 +11,14 @@ import Glibc
 final class ConnectionPool {
     private let multi: UnsafeMutableRawPointer
 
-    /// Retained while libcurl uses their handles.
     private var transfers: [Transfer] = []
 
-    /// libcurl closes the remaining sockets during `deinit`.
     private let sockets = WatchedSockets()
 
     private lazy var alarm = Alarm(.system) { [weak self] in self?.drive(CURL_SOCKET_BAD, []) }
 
     private lazy var resumption = Alarm(.system) { [weak self] in self?.resume() }
 
-    /// Repeats ``sendOutput()`` after the send buffer of a socket was full.
     private lazy var sending = Alarm(.system) { [weak self] in self?.sendOutput() }
 
     private let meter: LoopMeter
@@ -164,7 +161,7 @@ extension ConnectionPool {
         deadlines.set(transfers.lazy.map(\.deadline).min())
     }
 
-    /// Ends a transfer at its deadline.
+    /// Ends a transfer at its deadline; a timeout of libcurl would not report the connection.
     ///
     /// A connection is silent if the request was sent in the first half of the time until the
     /// deadline, and no reply data arrived in the second half. The first rule that applies handles
@@ -220,7 +217,7 @@ extension ConnectionPool {
         for transfer in transfers { abandon(transfer, error) }
     }
 
-    /// True if libcurl has started the transfer; before, `handle` describes an earlier transfer.
+    /// True if libcurl has started the transfer.
     private func isKnown(_ transfer: Transfer) -> Bool { transfer.turn < turns }
 
     /// True if a connection to the server has an acknowledged request that got no reply.
@@ -277,8 +274,7 @@ extension ConnectionPool {
 // MARK: - Events
 
 extension ConnectionPool {
-    /// Applies the requests of libcurl's callbacks; if a socket cannot be watched, ends all
-    /// transfers.
+    /// If a socket cannot be watched, ends all transfers.
     private func applyWanted() {
         if let milliseconds = sockets.wanted.takeTimeout() { wake(in: milliseconds) }
         guard sockets.wanted.hasChanges else { return }
@@ -332,7 +328,6 @@ extension ConnectionPool {
         } else if !meter.charge(time, replies: replies, failed: ended.count - replies) {
             isAbandoned = true
         }
-        // Removes the idle marks of sockets on which libcurl has started new requests.
         applyWanted()
         for (transfer, handle, code) in ended where transfer.handle === handle {
             var result = handle.result(

@@ -14,7 +14,6 @@ extension EasyHandle {
         /// Nil if each request sets its own URL.
         let url: String?
 
-        /// Returns nil if the options of `request` must not be reused.
         init?(_ request: HTTPRequest) {
             guard request.proxy == nil, !request.wantsFreshConnection else { return nil }
             server = request.server

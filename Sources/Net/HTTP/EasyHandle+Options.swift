@@ -83,7 +83,7 @@ extension EasyHandle {
             try set(CURLOPT_PROXY, "http://\(Self.literal(proxy))")
             try set(CURLOPT_NOPROXY, "")
         } else {
-            // Otherwise, libcurl would use `http_proxy` and similar variables.
+            // Without an empty proxy, libcurl would use `http_proxy` and similar variables.
             try set(CURLOPT_PROXY, "")
             try set(CURLOPT_NOPROXY, "*")
         }
@@ -138,7 +138,7 @@ extension EasyHandle {
         )
         // With AUTO_RETRY, one read would process TLS key updates as long as key updates arrive.
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
-        // The budget charges no handshake that succeeds.
+        // Also disables renegotiation, because the budget charges no handshake that succeeds.
         unsafe TLSClient.limitHandshakes(in: context)
         // A libcurl call does not return while frames arrive that belong to no HTTP/2 reply; this
         // callback can end the connection. SAFETY: the pool retains the meter until the connection

@@ -3,8 +3,6 @@ import CCurl
 internal import Glibc
 
 /// Easy handle of libcurl, reused for requests of the same ``Kind``.
-///
-/// Creating a handle or setting all options is slow.
 // SAFETY: used on the loop only, freed once, in `deinit`. `forget` resets the handle before it
 // frees the lists.
 @safe
@@ -22,7 +20,6 @@ final class EasyHandle {
 
     private var wantsTimes = false
 
-    /// All transfers of a handle are in one pool.
     var hasSocketCallbacks = false
 
     private var lists: [UnsafeMutablePointer<curl_slist>]
@@ -158,7 +155,6 @@ extension EasyHandle {
         freeURL()
     }
 
-    /// The handle retains the list.
     func set(_ option: CURLoption, to texts: [String]) throws(HTTPError) {
         // SAFETY: libcurl copies each text; on failure the list is freed.
         var list: UnsafeMutablePointer<curl_slist>?

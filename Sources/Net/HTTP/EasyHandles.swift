@@ -41,7 +41,6 @@ final class EasyHandles {
         return handle
     }
 
-    /// Swaps need no run-time exclusivity checks.
     private func takeLast() -> EasyHandle? {
         var idle: [EasyHandle] = []
         swap(&idle, &self.idle)

@@ -35,12 +35,10 @@ package final class HTTPClient: HTTPTransport {
 
     private(set) var inFlight = 0
 
-    /// Includes failed attempts; for tests.
     private(set) var connectionsOpened = 0
 
     private(set) var providers: [String: HTTPProvider] = [:]
 
-    /// Avoids a hash of the name.
     private var latest: (name: String, provider: HTTPProvider)?
 
     private let memory: ReplyMemory
@@ -50,7 +48,7 @@ package final class HTTPClient: HTTPTransport {
         memory = ReplyMemory(limit: limits.receivedOctets)
     }
 
-    /// Loads libcurl from the disk, which blocks; returns the reason of a failure, or nil.
+    /// Loads libcurl, which blocks on the disk; returns the reason of a failure, or nil.
     package nonisolated static func load() -> String? {
         // SAFETY: the text is valid until the next call on this thread.
         unsafe curl_library_load().map { unsafe String(cString: $0) }

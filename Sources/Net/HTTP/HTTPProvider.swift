@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Connections and memory of one provider (vendor or upstream); no other provider can use them.
+/// Connections and memory of one provider (vendor or upstream).
 @ServiceLoop
 final class HTTPProvider {
     private let memory: ReplyMemory.Share
     let meter = LoopMeter()
 
-    /// Otherwise, libcurl would reuse a connection for a request that trusts other certificates.
+    /// Separate, because libcurl would reuse a connection for a request that trusts other
+    /// certificates.
     private var groups: [TrustSource?: Group] = [:]
 
     private var latest: Group?
@@ -14,7 +15,6 @@ final class HTTPProvider {
     /// For new connections while the current group has a silent connection to the server.
     private var candidates: [TrustSource?: Group] = [:]
 
-    /// Pools that may still have requests in flight.
     private var retired: [Retired] = []
 
     private struct Retired { weak var pool: ConnectionPool? }
@@ -48,13 +48,10 @@ final class HTTPProvider {
 
     /// Returns the connections and handles for `request`.
     ///
-    /// Creates a new pool if the certificates have changed, or if the ``LoopBudget`` was exhausted.
-    ///
     /// While a connection to the server is silent, a request that needs a new connection gets a
     /// second pool, because libcurl cannot exclude one connection from reuse. If the server replies
     /// in the second pool, and the old connection is still silent, the second pool replaces the old
-    /// pool. Queries for other names then need not wait for a handshake, even if a client chooses
-    /// names that get no reply.
+    /// pool. Queries for other names then need not wait for a handshake.
     ///
     /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
     ///   `HTTPError.invalidRequest` for unreadable certificates.

@@ -25,7 +25,6 @@ package protocol RequestHandle: Cancellable {
     /// ended.
     var wasSent: Bool { get }
 
-    /// Time at which the request was sent on the ready connection.
     var sentAt: Instant? { get }
 }
 
@@ -47,7 +46,7 @@ package struct HTTPRequest: Sendable, Hashable {
 
     package var headers: [String] = []
 
-    /// PEM file that replaces the system's trusted certificates.
+    /// PEM file; nil for the system's certificates.
     package var certificateFile: String?
 
     package var version: HTTPVersion = .automatic
@@ -56,9 +55,6 @@ package struct HTTPRequest: Sendable, Hashable {
     package var proxy: SocketAddress?
 
     /// True to open a new connection, because existing connections may be dead.
-    ///
-    /// With ``keepsSilentConnection``, existing connections to the server are marked as possibly
-    /// dead.
     package var wantsFreshConnection = false
 
     /// True to keep a silent connection until another connection of the provider gets a reply.
@@ -154,8 +150,7 @@ package enum HTTPError: Error, Hashable {
 
     /// The connection ended after the request was sent, and before the first octet of the reply.
     ///
-    /// A firewall can end connections because of the name in the request. If `reused` is true, the
-    /// server may have closed the connection before the request arrived.
+    /// If `reused` is true, the server may have closed the connection before the request arrived.
     case cutOff(reused: Bool)
 
     case tls(String)

@@ -13,7 +13,6 @@ struct LoopBudget {
     /// Replies can lower the level below 0, down to `-capacity`.
     static let capacity: Duration = .milliseconds(50)
 
-    /// Reached after at least 50 ms.
     static let resumptionLevel: Duration = .milliseconds(45)
 
     /// The level falls by 1/10 of the elapsed time.
@@ -45,7 +44,6 @@ struct LoopBudget {
 
     mutating func update(to now: Instant) {
         if level > .zero {
-            // A division of durations is slow.
             let leaked = (now.nanoseconds &- updated.nanoseconds) / Self.leak
             level = max(.zero, level - .nanoseconds(leaked))
         }
@@ -113,7 +111,6 @@ struct LoopBudget {
 final class LoopMeter {
     private(set) var budget = LoopBudget(at: Clock.now)
 
-    /// CPU time of the thread at the first read in the current libcurl call.
     private var start: Duration?
 
     private var firstRead = Clock.now
@@ -122,10 +119,8 @@ final class LoopMeter {
 
     private var octets = 0
 
-    /// True if the current call has processed a handshake, and has not yet read data.
     private var isHandshake = false
 
-    /// Handshakes that ``takeHandshake(isCharged:)`` has not yet removed.
     private var handshakes: (time: Duration, count: Int) = (.zero, 0)
 
     private var inFlight = 0
@@ -201,7 +196,7 @@ final class LoopMeter {
         if isCharged { budget.chargeUnanswered(time, at: Clock.now) }
     }
 
-    /// Charges a libcurl call; returns false if the budget is exhausted.
+    /// Returns false if the budget is exhausted.
     func charge(_ time: Duration, replies: Int, failed: Int) -> Bool {
         guard time > .zero else { return true }
         budget.charge(

@@ -17,7 +17,6 @@ final class ReceivedReply {
 
     private var sendings = 0
 
-    /// Time at which libcurl sent the request, after the connection was ready.
     private(set) var sent: Instant?
 
     /// Octets of the proxy's reply to CONNECT; nil without a tunnel, or if the tunnel is open.
@@ -27,7 +26,6 @@ final class ReceivedReply {
 
     private(set) var fault: HTTPError?
 
-    /// Owned by the ``EasyHandle`` that owns this object.
     private var easy: UnsafeMutableRawPointer?
 
     /// True if the handle must not send over HTTP/1; see ``LibraryVersion/hasStaleHeaders``.
@@ -104,7 +102,7 @@ final class ReceivedReply {
         return !needsNewHandle
     }
 
-    /// Returns -1 to abort the transfer; ``ConnectionPool`` calls libcurl on the service loop only.
+    /// Returns -1 to abort the transfer.
     @inline(__always)
     private static func receive(
         _ data: UnsafeMutablePointer<CChar>?,

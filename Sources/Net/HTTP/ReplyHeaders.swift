@@ -72,7 +72,6 @@ final class ReplyHeaders {
         return gained
     }
 
-    /// Returns the status code of a status line, or 0.
     static func status(_ line: RawSpan) -> Int {
         guard begins(line, with: "http/") else { return 0 }
         let words = text(line, from: 5).split(separator: " ")
@@ -108,7 +107,6 @@ final class ReplyHeaders {
         return true
     }
 
-    /// Without the blanks around the value.
     private static func value(_ line: RawSpan, from start: Int) -> Range<Int> {
         // SAFETY: the index is less than the count.
         func isBlank(_ index: Int) -> Bool {

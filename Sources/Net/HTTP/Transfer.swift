@@ -10,7 +10,6 @@ final class Transfer: RequestHandle {
 
     var handles: EasyHandles?
 
-    /// Valid after the request has ended.
     var connectionsOpened = 0
 
     var wasSent = false
@@ -22,7 +21,6 @@ final class Transfer: RequestHandle {
     /// Strong, so that a replaced pool lives until its last request has ended.
     private var pool: ConnectionPool?
 
-    /// Index in the pool's transfers.
     var index: Int?
 
     private(set) var turn = 0

@@ -3,8 +3,7 @@ import CCurl
 
 /// Changes of socket events and of the timeout that libcurl requests through its callbacks.
 ///
-/// Applied after each call of libcurl, because a change often reverts an earlier change of the same
-/// call. Not isolated, because C code on the service loop uses this object.
+/// Not isolated, because C code on the service loop uses this object.
 final class WantedEvents {
     typealias Change = (descriptor: Int32, events: DescriptorWatch.Events)
 
@@ -13,7 +12,7 @@ final class WantedEvents {
 
     private(set) var hasChanges = false
 
-    /// Milliseconds until the next call of libcurl, or -1 for none; nil if unchanged.
+    /// Milliseconds, or -1 for none; nil if unchanged.
     private var timeout: Int?
 
     func takeChanges() -> [Change] {
@@ -39,7 +38,6 @@ final class WantedEvents {
             case CURL_POLL_OUT: .writable
             default: [.readable, .writable]
             }
-        // A swap needs no run-time exclusivity checks.
         var changes: [Change] = []
         swap(&changes, &self.changes)
         defer { swap(&changes, &self.changes) }

@@ -19,8 +19,7 @@ final class WatchedSockets {
         /// replies.
         fileprivate(set) var lastReply: Instant?
 
-        /// Watched for the next transfer; an event, for example the end of the connection, ends the
-        /// watch.
+        /// True if libcurl has no transfer on the connection; an event then ends the watch.
         fileprivate var isIdle = false
 
         fileprivate var isHTTP1 = false
@@ -28,7 +27,6 @@ final class WatchedSockets {
         private let duplicate: OwnedDescriptor
         private var watch: DescriptorWatch?
 
-        /// Number of consecutive events in which the socket was only writable.
         private var writableEvents = 0
 
         private lazy var pause = Alarm(.system) { [weak self] in
@@ -78,10 +76,8 @@ final class WatchedSockets {
 
     let wanted = WantedEvents()
 
-    /// Local port of each socket that ``suspect(_:port:)`` has marked.
     private var suspects: [Int32: UInt16] = [:]
 
-    /// Local port and server of each connection that ``markSilent(_:_:of:)`` has marked.
     private var silent: [Int32: (port: UInt16, server: SocketAddress)] = [:]
 
     var isSuspended = false {
@@ -198,8 +194,6 @@ final class WatchedSockets {
     }
 
     /// Shuts down all sockets in `suspects`, or only removes the mark of the socket with the reply.
-    ///
-    /// - Parameter descriptor: socket with an event; -1 if a timer of libcurl expired.
     func replied(
         _ descriptor: Int32,
         _ isHTTP1: Bool,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Cancellation of work; each stage of the work registers an action that frees resources.
+/// Cancellation of work; each stage of the work registers an action.
 @ServiceLoop
 open class CancellationSignal {
     package final var isCancelled: Bool { state == .cancelled }
@@ -27,9 +27,9 @@ open class CancellationSignal {
         self.isAwaited = isAwaited
     }
 
-    /// Registers an action for the cancellation; runs the action now if the work is cancelled.
+    /// Registers an action, or runs the action now if the work is cancelled.
     ///
-    /// The action can retain the work without a leak, because `finish` releases all actions.
+    /// The action can retain the work, because `finish` releases all actions.
     package final func whenCancelled(_ action: @escaping @ServiceLoop () -> Void) {
         guard state == .open else {
             if isCancelled { action() }
@@ -51,7 +51,6 @@ open class CancellationSignal {
         if hasOthers { others = [] }
     }
 
-    /// Cancels the work; is idempotent.
     package final func cancel() {
         guard state == .open else { return }
         state = .cancelled

@@ -41,6 +41,5 @@ extension Clocks {
 
 @ServiceLoop
 package protocol Cancellable: AnyObject {
-    /// Cancels the action if it has not run.
     func cancel()
 }

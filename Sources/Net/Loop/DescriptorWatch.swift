@@ -13,12 +13,10 @@ final class DescriptorWatch {
 
         static let readable = Events(rawValue: EPOLLIN.rawValue)
         static let writable = Events(rawValue: EPOLLOUT.rawValue)
-        /// The peer has shut down its sending side.
         static let endOfInput = Events(rawValue: EPOLLRDHUP.rawValue)
         /// The connection is closed in both directions; always reported.
         static let hangUp = Events(rawValue: EPOLLHUP.rawValue)
         static let error = Events(rawValue: EPOLLERR.rawValue)
-        /// Edge-triggered mode.
         static let edges = Events(rawValue: EPOLLET.rawValue)
     }
 
@@ -33,7 +31,7 @@ final class DescriptorWatch {
     // The isolation is removed once, because each conversion of the closure allocates memory.
     private nonisolated(unsafe) let handler: (Events) -> Void
 
-    /// Watches `descriptor` until cancelled or released; throws if memory or epoll watches run out.
+    /// Begins to watch; throws if memory or epoll watches run out.
     init(
         _ descriptor: Int32,
         _ events: Events,
@@ -78,7 +76,6 @@ final class DescriptorWatch {
 
     isolated deinit { deactivate() }
 
-    /// Returns `errno`, or 0 for success.
     private func activate() -> Int32 {
         guard !isActive else { return 0 }
         let error = LoopExecutor.shared.poller.add(descriptor, events.rawValue, self)

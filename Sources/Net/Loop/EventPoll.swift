@@ -33,14 +33,13 @@ final class EventPoll: @unchecked Sendable {
 
     /// Stops the events of a registered descriptor until the next ``change(_:_:_:)``.
     ///
-    /// The descriptor stays registered, because ``add(_:_:_:)`` could fail. The kernel still
-    /// reports a hang-up once.
+    /// The descriptor stays registered, because ``add(_:_:_:)`` could fail.
     func suspend(_ descriptor: Int32, _ watch: DescriptorWatch) -> Int32 {
         drop(watch)
         return control(EPOLL_CTL_MOD, descriptor, EPOLLET.rawValue, nil)
     }
 
-    /// Removes a descriptor; `watch` gets no further event, even if the last poll returned one.
+    /// `watch` gets no further event, even if the last poll returned one.
     func remove(_ descriptor: Int32, _ watch: DescriptorWatch) {
         drop(watch)
         // Fails if the owner has already closed the descriptor.

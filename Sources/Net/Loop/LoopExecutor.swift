@@ -24,7 +24,6 @@ package final class LoopExecutor: SerialExecutor {
     }
 
     private struct State {
-        /// Jobs that other threads queued.
         var jobs: [Job] = []
         var wakeups: [LoopWakeup] = []
         var stopping = false
@@ -44,10 +43,8 @@ package final class LoopExecutor: SerialExecutor {
     private final class ThreadState: @unchecked Sendable {
         var jobs: [Job] = []
 
-        /// Unlike `jobs.isEmpty`, needs no run-time exclusivity check.
         var hasJobs = false
 
-        /// Sends the queued datagrams before the thread waits.
         var flush: () -> Void = {}
         var isFlushDue = false
 
@@ -55,7 +52,6 @@ package final class LoopExecutor: SerialExecutor {
 
         var ready = 0
 
-        /// Loop of sd-event; nil until D-Bus is used.
         var event: OpaquePointer?
         var eventWatch: DescriptorWatch?
 
@@ -71,13 +67,12 @@ package final class LoopExecutor: SerialExecutor {
 
     private let alarm: Int32
 
-    /// The thread's `pthread_t`; 0 while no thread runs.
     private let thread = Atomic<UInt>(0)
 
     private init() {
         alarm = linux_eventfd()
         precondition(alarm >= 0, "no eventfd for the service loop: \(errorText(errno))")
-        // Never read, because epoll reports the eventfd edge-triggered.
+        // Edge-triggered, so the eventfd is never read.
         let error = poller.add(alarm, EPOLLIN.rawValue | EPOLLET.rawValue, nil)
         precondition(error == 0, "cannot watch the eventfd: \(errorText(error))")
     }
@@ -111,7 +106,6 @@ extension LoopExecutor {
         guard isPolling.load(ordering: .sequentiallyConsistent),
             isPolling.exchange(false, ordering: .sequentiallyConsistent)
         else { return }
-        // Fails only after 2^64 - 2 writes.
         let status = linux_eventfd_signal(alarm)
         precondition(status == 0, "cannot wake the service loop: \(errorText(errno))")
     }
@@ -277,9 +271,8 @@ extension LoopExecutor {
         return unsafe event
     }
 
-    /// Makes sd-event prepare its sources before the thread waits; necessary after each change.
-    ///
-    /// sd-event arms timers and updates the watched events only when it prepares the sources.
+    /// Call this after each change of a source, because sd-event arms timers and updates the
+    /// watched events only when it prepares the sources.
     @ServiceLoop
     func noteEvent() { own.isEventDue = true }
 

@@ -30,7 +30,6 @@ final class LoopTimer: Cancellable {
 private final class TimerQueue {
     static let shared = TimerQueue()
 
-    /// Min-heap by deadline.
     private var heap: [LoopTimer] = []
 
     private var armed: Instant?

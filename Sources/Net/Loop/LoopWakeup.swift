@@ -18,7 +18,6 @@ package final class LoopWakeup: Sendable {
         unsafe self.handler = unsafeBitCast(handler, to: (() -> Void).self)
     }
 
-    /// Schedules the handler; needs a system call only if the loop waits.
     package func ring() {
         guard !rung.exchange(true, ordering: .acquiringAndReleasing) else { return }
         LoopExecutor.shared.enqueue(self)

@@ -26,7 +26,6 @@ package enum MemoryLimit {
     ) -> Int? {
         let own = groups?.split(separator: "\n").first { $0.hasPrefix("0::/") }?.dropFirst(3)
         guard let text = own.flatMap({ read($0) }) else { return isService ? ofUnit : nil }
-        // The text is a number or `max`.
         return Int(text.prefix { $0 != "\n" })
     }
 

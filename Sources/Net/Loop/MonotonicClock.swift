@@ -13,7 +13,6 @@ package enum Clock {
     /// Wall clock in seconds since 1970, which may jump.
     package static var wallSeconds: Int64 { Int64(read(CLOCK_REALTIME).tv_sec) }
 
-    /// Wall clock, which may jump.
     package static var wallMilliseconds: Int64 {
         let time = read(CLOCK_REALTIME)
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
@@ -56,7 +55,6 @@ extension Duration {
     package var nanoseconds: UInt64 {
         let (attoseconds, most) = (self.attoseconds, Int128(UInt64.max))
         guard attoseconds >= 0 else { return 0 }
-        // A 64-bit division is faster than `components`.
         guard attoseconds > most else { return UInt64(attoseconds) / 1_000_000_000 }
         return UInt64(clamping: attoseconds / 1_000_000_000)
     }

@@ -102,10 +102,9 @@ package final class RecordRing: Sendable {
     package struct Records {
         package fileprivate(set) var words: [UInt64] = []
 
-        /// Number of records that the writer overwrote before or possibly during the copy.
+        /// Records that the writer overwrote before or possibly during the copy.
         package fileprivate(set) var lost: UInt64 = 0
 
-        /// Sequence number at which the next read starts.
         package fileprivate(set) var next: UInt64
     }
 

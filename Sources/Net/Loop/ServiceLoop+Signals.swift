@@ -5,7 +5,7 @@ private import Glibc
 extension ServiceLoop {
     /// Blocks `signals` in the calling thread and the threads that it starts later.
     ///
-    /// Call this before other threads exist, because they could receive the signals.
+    /// Call this before other threads exist.
     package static func blockSignals(_ signals: [Int32]) {
         var set = sigset_t()
         // SAFETY: the first call initialises the set.

@@ -3,8 +3,6 @@ private import CSystemd
 private import Glibc
 
 /// Notifications to systemd and sockets from systemd (sd_notify(3), systemd.socket(5)).
-///
-/// Does nothing without systemd.
 @ServiceLoop
 package enum ServiceManager {
     package struct ListenDescriptor: Sendable, Hashable {
@@ -17,14 +15,12 @@ package enum ServiceManager {
 
     package static func ready(status text: String) { notify("READY=1\nSTATUS=\(oneLine(text))") }
 
-    /// Reports the start of a reload, which ``ready(status:)`` ends.
     package static func reloading() {
         notify("RELOADING=1\nMONOTONIC_USEC=\(Clock.monotonicMicroseconds)")
     }
 
     package static func stopping() { notify("STOPPING=1") }
 
-    /// Watchdog timeout; nil if disabled.
     package static var watchdogInterval: Duration? {
         guard isSet("WATCHDOG_USEC") else { return nil }
         var microseconds: UInt64 = 0
@@ -77,7 +73,7 @@ package enum ServiceManager {
 
     // MARK: - Private helpers
 
-    /// sd_notify(3) may block.
+    /// Queues the lines, because sd_notify(3) may block.
     private static func notify(_ lines: String) { notifier?.add(lines) }
 
     private static let notifier: BackgroundQueue<String>? = {
@@ -90,7 +86,6 @@ package enum ServiceManager {
 
     private static let notificationLimit = 64
 
-    /// Without the variable, libsystemd is not needed.
     private nonisolated static func isSet(_ variable: String) -> Bool {
         // SAFETY: the value is only compared.
         unsafe getenv(variable) != nil

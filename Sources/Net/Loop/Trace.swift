@@ -11,12 +11,10 @@ package final class Trace {
 
         case next
 
-        /// In parallel with the previous attempt.
         case hedge
 
         case fresh
 
-        /// The server requires another signature or format.
         case repair
     }
 
@@ -67,7 +65,6 @@ package final class Trace {
 
     package init() {}
 
-    /// Records the start of an attempt; returns nil if the trace is full.
     package func begin(
         _ name: String,
         _ server: String,

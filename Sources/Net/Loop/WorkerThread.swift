@@ -31,7 +31,7 @@ package final class WorkerThread: Sendable {
         self.thread = thread
     }
 
-    /// Waits for the thread's end; call it once, and only if the thread ends soon.
+    /// Waits for the thread's end; call it once.
     package func join() {
         pthread_join(thread, nil)
     }

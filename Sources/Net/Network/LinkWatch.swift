@@ -12,7 +12,6 @@ package final class LinkWatch {
         package let isTunnel: Bool
     }
 
-    /// An interface that comes up causes several messages.
     private static let settling = Duration.milliseconds(20)
 
     private static let burst = 64
@@ -61,8 +60,7 @@ package final class LinkWatch {
                 guard let datagram = try ReceiveBuffer.receive(from: socket.raw) else { break }
                 hasNews = try NetlinkMessage.all(in: datagram).contains(where: isNews) || hasNews
             } catch {
-                // Assumes a change, because the kernel dropped notifications, or sent an invalid
-                // one.
+                // The kernel dropped notifications, or sent an invalid one.
                 hasNews = true
             }
         }
@@ -79,7 +77,6 @@ package final class LinkWatch {
     private func update() {
         timer = nil
         guard let new = try? look.links() else {
-            // A request can fail while the kernel is busy.
             timer = LoopTimer(at: Clock.now + .seconds(1)) { [weak self] in self?.update() }
             return
         }

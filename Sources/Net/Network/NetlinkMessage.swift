@@ -10,7 +10,6 @@ struct NetlinkMessage: Equatable {
 
     typealias Octets = ArraySlice<UInt8>
 
-    /// Parses a datagram; throws if a length is invalid.
     static func all(in datagram: [UInt8]) throws(NetlinkError) -> [NetlinkMessage] {
         try datagram[...].items(head: headerOctets, lengthIn: UInt32.self)
             .map { item throws(NetlinkError) in
@@ -53,8 +52,6 @@ enum NetlinkError: Error, Hashable {
 }
 
 extension NetlinkMessage.Octets {
-    /// Splits the octets into padded items of at least `head` octets, which begin with their
-    /// length.
     func items<Length: FixedWidthInteger>(
         head: Int,
         lengthIn _: Length.Type

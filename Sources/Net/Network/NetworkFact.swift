@@ -32,7 +32,6 @@ enum NetworkFact: Hashable {
 
         let interfaces: [Int32]
 
-        /// Nil without a gateway or with several gateways.
         let gateway: [UInt8]?
 
         let metric: UInt32
@@ -45,9 +44,7 @@ enum NetworkFact: Hashable {
 // MARK: - Reading
 
 extension NetworkFact {
-    /// Parses a link, a usable address or a default route; returns nil for other messages.
-    ///
-    /// Usable addresses have passed duplicate address detection. Routes are in the main table.
+    /// Returns nil for other messages, and for unusable addresses and routes.
     init?(_ message: NetlinkMessage) throws(NetlinkError) {
         switch Int(message.type) {
         case ROUTE_NEW_LINK, ROUTE_DELETED_LINK:

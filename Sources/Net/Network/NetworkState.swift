@@ -14,8 +14,6 @@ struct NetworkState: Hashable, Sendable {
     static let maximumAddresses = 4096
 
     /// Excludes interfaces without carrier, and bridges without a default route.
-    ///
-    /// Container software often adds and removes such bridges.
     var ways: Set<NetworkFact.Address> {
         let uplinks = Set(defaultRoutes.flatMap(\.interfaces))
         return addresses.filter { address in
@@ -47,7 +45,6 @@ extension NetworkState {
 // MARK: - Comparing
 
 extension NetworkState {
-    /// Returns true if a netlink notification reports a difference from this state.
     func isNews(_ message: NetlinkMessage) throws(NetlinkError) -> Bool {
         let isEnd = [ROUTE_DELETED_LINK, ROUTE_DELETED_ADDRESS, ROUTE_DELETED_ROUTE]
             .contains(Int(message.type))
@@ -66,8 +63,7 @@ extension NetworkState {
 
     /// Returns true if all usable addresses, or all default routes of a family, are lost.
     ///
-    /// At a network change, the kernel first removes the old address, then adds the new address,
-    /// and adds routes last.
+    /// The loss may be temporary: at a network change, the kernel first removes the old address.
     func isLess(than old: NetworkState) -> Bool {
         if ways.isEmpty, !old.ways.isEmpty { return true }
         let families = Set(defaultRoutes.map(\.isIPv6))

@@ -7,7 +7,6 @@
 @ServiceLoop
 package final class NetworkWatch {
     package struct Change: Sendable, Hashable, CustomStringConvertible {
-        /// For example `got 192.0.2.7 on eth0`.
         package let parts: [String]
 
         static let shown = 8
@@ -52,7 +51,6 @@ package final class NetworkWatch {
 
     private var hasNews = false
 
-    /// Failures that may hide changes, such as lost notifications.
     private var losses: Set<String> = []
 
     /// Watches this process's network namespace until released.
@@ -79,7 +77,6 @@ package final class NetworkWatch {
         state = try look.state()
         heard = state
         watch = nil
-        // Level-triggered, so the next iteration reads the remaining datagrams.
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in self?.read() }
     }
 

@@ -32,7 +32,6 @@ package final class RouterOptionWatch {
     private static let mostOptions = 4
     private static let pause: Duration = .milliseconds(100)
 
-    /// Until then, messages are read but ignored.
     private var resumption = Clock.now
 
     private let socket: OwnedDescriptor
@@ -129,7 +128,6 @@ private struct RouterOption {
 
     let interface: Int32
 
-    /// Size of `struct nduseroptmsg`, which precedes the option.
     private static let headOctets = 16
 
     init?(_ message: NetlinkMessage) {

@@ -9,12 +9,10 @@ private import Locks
 /// data.
 @ServiceLoop
 package final class StackProbe {
-    /// Opens and closes a connection; returns false on failure.
     package typealias Connect = @ServiceLoop (SocketAddress, _ deadline: Instant) async -> Bool
 
     package static let patience = Duration.seconds(2)
 
-    /// Maximum servers per family.
     package static let maximumServers = 2
 
     private let routes: () -> NetworkStack
@@ -74,7 +72,7 @@ package final class StackProbe {
     }
 }
 
-/// Address families that work, readable by any thread; nil until the first probe has ended.
+/// Address families that work; nil until the first probe has ended.
 package final class DetectedStack: Sendable {
     private let stack = Lock<NetworkStack?>(nil)
 

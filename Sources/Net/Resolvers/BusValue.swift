@@ -10,10 +10,8 @@ package indirect enum BusValue: Sendable, Hashable {
 
     case octets([UInt8])
 
-    /// Array or structure.
     case list([BusValue])
 
-    /// Array of dictionary entries with text keys.
     case table([String: BusValue])
 
     package subscript(key: String) -> BusValue? {

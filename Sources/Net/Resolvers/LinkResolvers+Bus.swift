@@ -13,7 +13,6 @@ extension SystemBus.Object {
         "org.freedesktop.NetworkManager.DnsManager"
     )
 
-    /// Has the property `Connectivity`.
     static let connectivity = SystemBus.Object(
         "org.freedesktop.NetworkManager",
         "/org/freedesktop/NetworkManager",
@@ -146,7 +145,6 @@ extension LinkResolvers {
         return (links, unreadable)
     }
 
-    /// Several IPsec VPNs can use one interface.
     private func isJoined(with other: LinkResolvers) -> Bool {
         link == other.link && isTunnel == other.isTunnel
             && (!isShared || hasSameNames(as: other) && searches == other.searches)

@@ -82,7 +82,6 @@ package struct LinkResolvers: Sendable, Hashable {
     }
 
     package static let maximumServers = 8
-    /// As in systemd-resolved.
     package static let maximumDomains = 1_024
     package static let maximumLinks = 64
 }

@@ -2,8 +2,8 @@
 
 /// Latest reply of NetworkManager, which can stay valid after the end of NetworkManager.
 ///
-/// NetworkManager's resolv.conf has neither routing domains nor priorities: the names of a VPN
-/// would be sent to servers outside of the VPN.
+/// NetworkManager's resolv.conf cannot replace the reply, because this file has neither routing
+/// domains nor priorities.
 struct NetworkManagerState {
     private var latest: BusValue?
 

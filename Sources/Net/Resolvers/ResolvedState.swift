@@ -2,11 +2,10 @@
 
 /// Latest reply of systemd-resolved.
 ///
-/// The resolv.conf of systemd-resolved contains neither TLS settings nor routing domains. The
-/// daemon would query servers in clear text, and send the names of a VPN outside of the VPN.
+/// The resolv.conf of systemd-resolved cannot replace the reply, because this file contains neither
+/// TLS settings nor routing domains.
 struct ResolvedState {
     private enum Service {
-        /// Does not run, or cannot be called over D-Bus; no earlier reply is in use.
         case absent
 
         /// May run, but has not replied over D-Bus.
@@ -24,7 +23,6 @@ struct ResolvedState {
 
     var isKnown: Bool { latest != nil }
 
-    /// True if no server of the network may be used.
     var isSilent: Bool { service == .silent }
 
     var allowsFile: Bool {

@@ -16,7 +16,6 @@ package final class ResolverFileWatch {
 
     private static let maximumReports = 64
 
-    /// Calls `handler` with the servers, and again after each change.
     package init(
         _ path: String,
         isOwn: @escaping (SocketAddress) -> Bool = { $0.isOwn },

@@ -7,22 +7,22 @@ package struct ResolverFiles: Sendable {
         let source: LinkResolvers.Source
         let path: String
 
-        /// Directory with a file for each interface whose servers answer only names in its domains.
+        /// Files of interfaces whose servers answer only names in their domains.
         var privates: String?
 
         /// Files named `METRIC INTERFACE`; only the interface of the first file is used.
         var exclusives: String?
 
-        /// Files named `METRIC INTERFACE`; the interfaces of these files are listed last.
+        /// Files named `METRIC INTERFACE`; these interfaces are listed last.
         var metrics: String?
 
-        /// Prefixes of interface names in the program's order; VPNs precede other interfaces.
+        /// Prefixes of interface names in the program's order.
         var order: [String] = []
     }
 
     var directories: [Directory]
 
-    /// Settings of the whole machine; the preferred file is first.
+    /// Files of the whole machine; the preferred file is first.
     var files: [(source: LinkResolvers.Source, path: String)]
 
     /// Directory of systemd-networkd with the DNS settings of links.
@@ -50,7 +50,6 @@ package struct ResolverFiles: Sendable {
                 ]
             ),
             Directory(source: .dhcpcd, path: root + "/run/dhcpcd/hook-state/resolv.conf"),
-            // `httpdnsctl setup` installs a dhclient hook that writes these files.
             Directory(source: .dhclient, path: root + "/run/httpdnsd-dhclient"),
         ]
         states = root + "/run/systemd/netif/links"
@@ -96,7 +95,7 @@ package struct ResolverFiles: Sendable {
         return String(decoding: octets[..<count], as: UTF8.self)
     }
 
-    /// Returns the names of a directory, without hidden files; empty if it cannot be read.
+    /// Returns the names without hidden files; empty if the directory cannot be read.
     static func entries(
         _ path: String,
         limit: Int = 4 * LinkResolvers.maximumLinks
@@ -128,7 +127,6 @@ package struct ResolverFiles: Sendable {
         return entries(directory.path).map { (rank($0), $0) }.sorted { $0 < $1 }.map(\.1)
     }
 
-    /// `links` are the names of all interfaces.
     func read(
         _ directory: Directory,
         _ links: Set<String>
@@ -154,7 +152,6 @@ package struct ResolverFiles: Sendable {
             if Self.isOfIPsec(name) { entry.isTunnel = true }
             entry.takesAll = exclusive != nil
             if let index = result.firstIndex(where: { $0.hasSameNames(as: entry) }) {
-                // Two programs can configure one interface, for example for IPv4 and for IPv6.
                 let all = result[index].servers + entry.servers
                 result[index].servers = Array(all.prefix(LinkResolvers.maximumServers))
                 result[index].searches += entry.searches
@@ -189,8 +186,6 @@ package struct ResolverFiles: Sendable {
     }
 
     /// True for a file such as `lo.ipsec.192.0.2.1` of strongSwan, for a VPN without an interface.
-    ///
-    /// False for the files of the interface `lo` from interfaces(5).
     private static func isOfIPsec(_ file: String) -> Bool {
         file.hasPrefix("lo.") && file != "lo.inet" && file != "lo.inet6"
     }

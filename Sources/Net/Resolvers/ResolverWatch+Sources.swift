@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ResolverWatch {
-    /// Reads all sources.
-    ///
-    /// - Parameters:
-    ///   - resolved: settings of systemd-resolved; nil if unknown.
-    ///   - running: interfaces that are up, by name; nil if unknown.
+    /// `resolved` and `running` are nil if unknown.
     func sources(
         _ resolved: [LinkResolvers]?,
         _ names: Set<String>,
@@ -25,7 +21,6 @@ extension ResolverWatch {
         let ignored = ignoredFile
         fileFaults = []
         for (source, path) in files.files {
-            // NetworkManager's reply over D-Bus contains more than its file.
             if source == .networkManager && networkManager.isKnown { continue }
             let text: String
             do throws(FileFault) {

@@ -14,7 +14,6 @@ package final class ResolverWatch {
     package var onPortal: (@ServiceLoop (Bool) -> Void)?
     private var hasPortal = false
 
-    /// `NM_CONNECTIVITY_PORTAL`.
     private static let connectivityPortal: Int64 = 2
 
     let files: ResolverFiles
@@ -33,12 +32,8 @@ package final class ResolverWatch {
     private var absences: [String: LoopTimer] = [:]
 
     /// Time for which the latest reply of a stopped service stays valid: the service may restart.
-    ///
-    /// Without this time, the daemon would use the resolv.conf of the service, which has no routing
-    /// domains and no TLS.
     private static let restartTime = Duration.seconds(5)
 
-    /// Timers of repeated D-Bus calls after no reply.
     private var retries: [String: LoopTimer] = [:]
     private var pauses: [String: Duration] = [:]
     private static let shortestPause = Duration.seconds(1)
@@ -48,10 +43,9 @@ package final class ResolverWatch {
     private var routeTimer: LoopTimer?
     private static let routeTime = Duration.seconds(2)
 
-    /// Number of the latest D-Bus call to each service; replies to earlier calls are ignored.
+    /// Number of the latest D-Bus call; replies to earlier calls are ignored.
     private var queries: [String: UInt64] = [:]
 
-    /// Services that have not replied since ``start()``; ``update()`` waits for all replies.
     private var awaited: Set<String> = []
 
     private var repeated: [LoopTimer] = []
@@ -70,10 +64,8 @@ package final class ResolverWatch {
 
     package internal(set) var fileFaults: [String] = []
 
-    /// Several changes cause one update.
     private static let settling = Duration.milliseconds(20)
 
-    /// Maximum wait for the first replies of the services.
     private static let startTime = Duration.milliseconds(500)
 
     static let maximumReports = 64
@@ -92,7 +84,6 @@ package final class ResolverWatch {
         self.handler = handler
     }
 
-    /// Begins to watch; reports each source that cannot be watched.
     package func start() {
         do {
             links = try LinkWatch { [weak self] in self?.resolvedChanged() }
@@ -134,7 +125,6 @@ package final class ResolverWatch {
         changed()
     }
 
-    /// Loads libsystemd once, and opens the bus.
     private func load(_ bus: SystemBus) {
         guard opening == nil else { return }
         opening = ServiceLoop.task { [weak self] in
@@ -152,7 +142,6 @@ package final class ResolverWatch {
                 openBus()
             }
             guard !bus.isOpen else { return }
-            // Without the bus, no service can reply.
             awaited = []
             resolved.hasStopped()
             changed()
@@ -271,7 +260,6 @@ package final class ResolverWatch {
         let isKnown = object == .resolved ? resolved.isKnown : networkManager.isKnown
         switch reply {
         case .noReply:
-            // systemd-resolved still runs, so an earlier reply stays valid.
             if object == .resolved { resolved.hasNotReplied() }
             if !isKnown { settle(service) }
             let pause = min((pauses[service] ?? Self.shortestPause / 2) * 2, Self.longestPause)

@@ -101,7 +101,6 @@ package final class SystemBus {
         return unsafe access(path, F_OK) == 0
     }
 
-    /// Nil if the address does not begin with `unix:path=`.
     var socketPath: String? {
         let prefix = "unix:path="
         guard address.hasPrefix(prefix) else { return nil }
@@ -192,7 +191,6 @@ package final class SystemBus {
 
     // MARK: - Messages
 
-    /// Owned by the sd-bus slot of a call or match.
     private final class Box {
         // SAFETY: isolated to the service loop; called by `receive` only, which checks the thread.
         nonisolated(unsafe) let body: (BusMessage) -> Void

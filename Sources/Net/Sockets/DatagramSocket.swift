@@ -93,7 +93,7 @@ package final class DatagramSocket {
         receiver = nil
     }
 
-    /// Nil if closed; a `throw` in the `switch` would need a run-time exclusivity check.
+    /// A `throw` in the `switch` would need a run-time exclusivity check.
     private var number: Int32? {
         switch descriptor {
         case .some(let open): open.raw

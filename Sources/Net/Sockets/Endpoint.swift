@@ -32,7 +32,7 @@ final class Endpoint {
 
     private(set) var isGone = false
 
-    /// Takes over a non-blocking descriptor; `writes` is false for listeners.
+    /// `writes` is false for listeners.
     init(_ descriptor: consuming OwnedDescriptor, writes: Bool) throws(SocketError) {
         let raw = descriptor.raw
         self.descriptor = consume descriptor

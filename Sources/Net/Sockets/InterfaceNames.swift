@@ -31,7 +31,6 @@ enum InterfaceNames {
         }
     }
 
-    /// Returns nil for the index of an interface.
     static func name(of number: UInt32) -> String? {
         guard number >= first else { return nil }
         return names.withLock { names in
@@ -40,7 +39,6 @@ enum InterfaceNames {
         }
     }
 
-    /// Returns the present index, or ``absentIndex``.
     static func index(of name: String) -> UInt32 {
         // if_nametoindex(3) needs a descriptor, and returns 0 on an error.
         let index = SpareDescriptors.open {
@@ -51,7 +49,6 @@ enum InterfaceNames {
         return index > 0 ? UInt32(index) : absentIndex
     }
 
-    /// Linux accepts the same names (`dev_valid_name`).
     private static func isValid(_ name: String) -> Bool {
         (1..<Int(IF_NAMESIZE)).contains(name.utf8.count) && name != "." && name != ".."
             && name.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"/:%]".utf8.contains($0) }

@@ -7,7 +7,6 @@ struct OwnedDescriptor: ~Copyable {
     /// Must not be stored, because the owner closes it.
     let raw: Int32
 
-    /// Takes over the result of a system call; throws `errno` if negative.
     init(_ raw: Int32, from call: String) throws(SocketError) {
         guard raw >= 0 else { throw .last(call) }
         self.raw = raw
@@ -53,11 +52,9 @@ struct OwnedDescriptor: ~Copyable {
         guard status == 0 else { throw .last("bind") }
     }
 
-    /// Connects through the interface ``SocketAddress/link``, if any; returns `errno`, or 0 for
-    /// success.
+    /// Connects through the interface ``SocketAddress/link``, if any; returns `errno`, or 0.
     ///
-    /// Linux before 5.7 requires a privilege for this choice; without it, the routing table
-    /// decides.
+    /// Linux before 5.7 requires a privilege; without it, the routing table decides.
     func connect(to peer: SocketAddress) -> Int32 {
         if peer.link != 0 {
             // SO_BINDTOIFINDEX in <asm-generic/socket.h>.

@@ -15,7 +15,6 @@ package struct PassedSocket: Sendable, Hashable {
     /// Owned by the listener that adopts the socket.
     let descriptor: Int32
 
-    /// - Throws: `SocketError.unusable` if the socket is neither bound UDP nor listening TCP.
     init(_ passed: ServiceManager.ListenDescriptor) throws(SocketError) {
         name = passed.name
         descriptor = passed.descriptor

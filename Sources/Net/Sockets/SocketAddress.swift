@@ -8,7 +8,7 @@ package import Glibc
 /// Public, because Swift 6.3 inlines no `package` function into another module.
 @frozen
 public struct SocketAddress: Sendable, Hashable {
-    /// An IPv4 address is in the upper half of `high`.
+    /// Most significant octets first; an IPv4 address is in the upper half of `high`.
     @usableFromInline let high: UInt64
     @usableFromInline let low: UInt64
 
@@ -56,7 +56,6 @@ public struct SocketAddress: Sendable, Hashable {
 
     package var isUnspecified: Bool { high == 0 && low == 0 }
 
-    /// Nil if ``scope`` is 0 or an index.
     package var interfaceName: String? { InterfaceNames.name(of: scope) }
 
     /// The kernel ignores the interface in all addresses outside fe80::/10.
@@ -81,7 +80,7 @@ public struct SocketAddress: Sendable, Hashable {
 
     private func hasSameHost(as other: SocketAddress) -> Bool {
         guard high == other.high, low == other.low else { return false }
-        // The names of all absent interfaces have the same index (`absentIndex`).
+        // All absent interfaces have the same index (`absentIndex`).
         let isOneNamed = (interfaceName == nil) != (other.interfaceName == nil)
         return scope == other.scope || isOneNamed && interfaceIndex == other.interfaceIndex
     }

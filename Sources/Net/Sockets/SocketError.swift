@@ -6,7 +6,6 @@ package enum SocketError: Error, Hashable {
 
     case cancelled
 
-    /// This process closed the socket, possibly during a wait.
     case closed
 
     case broken(String)
@@ -51,7 +50,6 @@ package enum SocketError: Error, Hashable {
         }
     }
 
-    /// True if the peer closed an established connection.
     package var isReset: Bool {
         switch self {
         case .system(_, ECONNRESET), .system(_, EPIPE): true

@@ -6,7 +6,6 @@ private import Synchronization
 
 /// Reserve of descriptors for upstream queries, if clients and files use all other descriptors.
 package enum SpareDescriptors {
-    /// Many queries can share one socket.
     package static let count = 16
 
     private struct Stock {

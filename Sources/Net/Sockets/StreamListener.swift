@@ -5,11 +5,11 @@ import Glibc
 // SAFETY: the system calls use paths as C strings; lstat writes one `stat`.
 @ServiceLoop
 package final class StreamListener {
-    /// net.core.somaxconn may reduce this number.
     static let backlog: Int32 = 1024
 
     static let pause: Duration = .milliseconds(100)
 
+    /// Maximum connections without a yield, so that a flood of connections cannot block the loop.
     static let row = 16
 
     /// In octets; by default, the buffers grow to several MiB (tcp(7)), and Linux doubles both
@@ -18,7 +18,6 @@ package final class StreamListener {
 
     private var inRow = 0
 
-    /// Called when ``accept()`` pauses.
     package var onPause: (@ServiceLoop (SocketError) -> Void)?
 
     private let endpoint: Endpoint
@@ -60,7 +59,6 @@ package final class StreamListener {
         if error == EADDRINUSE {
             try Self.removeStale(address)
             error = address.bind(descriptor.raw)
-            // Another process has created this socket file in the meantime.
             if error == EADDRINUSE { throw .pathInUse(path) }
         }
         guard error == 0 else { throw .system(call: "bind", code: error) }
@@ -94,7 +92,7 @@ package final class StreamListener {
 
     isolated deinit { close() }
 
-    /// Has the index of the interface; nil for a Unix socket or a closed socket.
+    /// Has the index of the interface, not its name.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
     /// Returns the next connection; waits if no descriptor, memory or epoll watch is free.
@@ -182,7 +180,6 @@ package final class StreamListener {
 
     /// Throws if a file other than the socket of an ended process is at the path.
     private static func isStale(_ address: UnixAddress) throws(SocketError) -> Bool {
-        // If the file exists, the next `bind` reports the error.
         guard let status = status(of: address.path) else { return false }
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notSocket(address.path) }
         let probe = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)

@@ -64,16 +64,14 @@ package final class TLSClient {
         return areCurvesSet && areCiphersSet
     }
 
-    /// Limits the size of certificate chains; disables renegotiation and compression.
-    ///
-    /// A long chain costs CPU time before the server is authenticated. With renegotiation, a
-    /// HelloRequest could start an endless handshake.
+    /// A long chain costs CPU time before the server is authenticated, and renegotiation could make
+    /// a handshake endless.
     nonisolated static func limitHandshakes(in context: OpaquePointer) {
         _ = unsafe SSL_CTX_set_options(context, noRenegotiation | noCompression)
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_CERT_LIST, certificateOctets, nil)
     }
 
-    /// Maximum octets of a certificate chain; usual chains have 3,000 to 6,000 octets.
+    /// Usual chains have 3,000 to 6,000 octets.
     private nonisolated static let certificateOctets = 24 << 10
 
     private static func check(_ isDone: Bool) throws(TLSError) {

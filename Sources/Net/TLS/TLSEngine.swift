@@ -37,7 +37,7 @@ final class TLSEngine {
     }
 
     isolated deinit {
-        // Otherwise, OpenSSL would discard the session if no close_notify arrived.
+        // Without this call, OpenSSL would discard the session if no close_notify arrived.
         unsafe SSL_set_shutdown(connection, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
         unsafe SSL_free(connection)
     }

@@ -3,7 +3,7 @@ internal import COpenSSL
 private import Glibc
 private import Locks
 
-/// Trusted certificates of one source, parsed once; the system's bundle takes 20 ms and 2 MiB.
+/// Trusted certificates of one source; the system's bundle takes 20 ms and 2 MiB.
 // SAFETY: owns one reference of the store, freed once, in `deinit`. OpenSSL counts references
 // atomically and locks the contents, so any thread may use or release the store.
 @safe
@@ -47,7 +47,6 @@ final class TrustStore: @unchecked Sendable {
 
     deinit { unsafe X509_STORE_free(raw) }
 
-    /// OpenSSL finds files with names like `5ad8a5d6.0`.
     private static func hasCertificates(_ directory: String) -> Bool {
         ResolverFiles.entries(directory, limit: mostEntries).contains { name in
             let parts = name.split(separator: ".")
@@ -75,7 +74,6 @@ enum TrustSource: Hashable, Sendable {
         }
     }
 
-    /// Directories of files named by subject hash.
     var directories: [String] { self == .system ? Self.systemDirectories : [] }
 
     var version: [FileVersion?] { (files + directories).map(FileVersion.init) }

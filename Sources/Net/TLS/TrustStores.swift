@@ -56,7 +56,7 @@ package final class TrustStores {
 
     private init() {}
 
-    /// Parses the system's certificates, which takes 20 ms; call this on a worker thread.
+    /// Takes 20 ms; call this on a worker thread.
     package nonisolated static func prepare() { _ = system }
 
     /// Returns the reason why `file` is unusable as `ca-file`, or nil.
@@ -97,7 +97,6 @@ package final class TrustStores {
     private func reload(_ entry: Entry, _ version: [FileVersion?]) {
         let source = entry.source
         entry.isLoading = true
-        // If reading fails, the files are read again only after another change.
         entry.version = version
         ServiceLoop.task { [self] in
             let result: Result<TrustStore, TLSError>
