@@ -183,8 +183,8 @@ extension ConnectionPool {
         let replied = isReusing ? socket?.lastReply ?? none : received
         // The request may first have waited for the handshake of another request.
         let sent = transfer.handle?.received.sent ?? none
-        // The caller repeats the request; a request that may be billed must not be repeated if data
-        // has arrived.
+        // If `mayBeDead` is true, the caller repeats the request. A request that may be billed must
+        // not be repeated if data has arrived.
         let mayBeDead = isReusing && !(transfer.request.isSentOnce && received > transfer.started)
         let middle = transfer.started + transfer.started.duration(to: Clock.now) / 2
         guard let handle = transfer.handle, handle.transfer === transfer else { return }

@@ -61,8 +61,7 @@ struct LoopBudget {
     /// Adds the CPU time of one libcurl call, minus the allowances.
     ///
     /// - Parameters:
-    ///   - failed: transfers without a reply; their ``perTransfer`` lowers the added time, not the
-    ///   level.
+    ///   - failed: number of transfers without a reply; ``perTransfer`` of each is not added.
     ///   - isStopped: true to add the full CPU time, because the call overflowed the bucket.
     mutating func charge(
         _ time: Duration,

@@ -95,7 +95,7 @@ final class WatchedSockets {
 
     /// Without a pause, libcurl would be called all the time during flow control (RFC 9113 §6.9).
     ///
-    /// libcurl then waits for a writable socket, and the socket is writable.
+    /// libcurl then waits for a writable socket, and the socket is writable all the time.
     static let maximumWritableEvents = 8
 
     static let writePause: Duration = .milliseconds(10)

@@ -166,12 +166,12 @@ extension LinkResolvers {
 extension LinkResolvers {
     /// Merges the settings of several sources; if two sources report a link, uses only the first.
     ///
-    /// A resolv.conf of the whole machine is used only without an earlier server for all names
-    /// (``isDefault``). Other links than VPNs keep only names in their routing domains:
+    /// A resolv.conf of the whole machine is used only if no earlier source has a default server
+    /// (``isDefault``). Links that are not VPNs get only names in their routing domains:
     ///
     /// - if the administrator had set servers before `httpdnsctl setup` (``Source/chosen``);
-    /// - for other sources than systemd-resolved, if systemd-resolved has servers for all names
-    ///   that are set for the whole machine or use TLS.
+    /// - from sources other than systemd-resolved, if systemd-resolved has default servers that are
+    ///   set for the whole machine or use TLS.
     ///
     /// - Parameters:
     ///   - running: interfaces that are up, by name; nil if unknown.
@@ -238,7 +238,7 @@ extension LinkResolvers {
         SocketAddress($0, defaultPort: 53)
     }
 
-    /// Search domains of other links than VPNs are ignored, because a hostile network could
+    /// Search domains of links that are not VPNs are ignored, because a hostile network could
     /// announce the domain of a VPN.
     private mutating func routeSearches() {
         let known = Set(domains)
