@@ -69,6 +69,7 @@ package final class DatagramListener: Sendable {
     /// Call this after all threads have stopped receiving. The kernel would still distribute
     /// datagrams to an open socket (SO_REUSEPORT).
     package func close() {
+        // Fails only if no descriptor is free. Then the socket closes when `owned` is released.
         if !isAdopted { _ = datagrams_replace_with_null(owned.raw) }
     }
 

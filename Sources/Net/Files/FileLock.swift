@@ -23,6 +23,7 @@ package final class FileLock: Sendable {
             throw .used(path, process: Self.process(in: raw))
         }
         let text = Array("\(getpid())\n".utf8)
+        // Errors are ignored, because the process ID is for messages only.
         _ = unsafe text.withUnsafeBytes { unsafe pwrite(raw, $0.baseAddress, $0.count, 0) }
         _ = ftruncate(raw, off_t(text.count))
     }

@@ -18,6 +18,7 @@ package final class FileThread: Sendable {
         queue = try? BackgroundQueue(named: "files", itemLimit: 2) { accesses, _ in
             for access in accesses { access() }
         }
+        // The daemon reports the same error when it drops the capabilities of its other threads.
         queue?.add { try? OwnProcess.dropCapabilities() }
     }
 

@@ -8,6 +8,8 @@ private import Glibc
 ///
 /// If no inotify instances or watches are left, the handler is called every 10 s. If the daemon
 /// must not read the file, the watch checks the version of the file every 10 s.
+///
+/// `sd_event_add_inotify` is not used, because it fails with EINVAL if an inode number is reused.
 @ServiceLoop
 package final class FileWatch {
     private let path: String
@@ -110,6 +112,7 @@ package final class FileWatch {
         directories = [:]
         try watchComponents()
         for watch in old where watch != file && directories[watch] == nil {
+            // Fails if the kernel has removed the watch together with the file.
             inotify_rm_watch(raw, watch)
         }
     }
