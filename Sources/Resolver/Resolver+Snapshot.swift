@@ -5,9 +5,6 @@ internal import Net
 
 extension Resolver {
     /// Returns the filter that selects the answers of a snapshot that the current settings allow.
-    ///
-    /// - Parameter vendors: for each vendor name, the text of the settings that determine the
-    ///   vendor's answers.
     package func snapshotValidity(vendors: [String: String]) -> SnapshotValidity {
         SnapshotValidity(
             routes: routes,
@@ -21,12 +18,10 @@ extension Resolver {
         )
     }
 
-    /// Stores the static hosts and routing domains, and returns a *check* that detects changes.
+    /// Stores the static hosts and routing domains before the load of a snapshot.
     ///
-    /// The caller calls `changesDuringLoad` before the load of a snapshot, and the check after the
-    /// load. If the hosts or the domains have changed, the check returns a sweep. The sweep removes
-    /// the restored answers that contradict the new hosts or domains. Without a change, the check
-    /// returns nil.
+    /// The caller calls the result after the load. If the hosts or the domains have changed, it
+    /// returns a sweep of the restored answers that contradict them; otherwise nil.
     package func changesDuringLoad() -> @ServiceLoop () -> CacheSweep? {
         let (former, formerDomains) = (hosts, activeRoutes.domains)
         return { [self] in

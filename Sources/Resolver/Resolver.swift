@@ -9,7 +9,6 @@ package import Upstream
 /// `Resolver.md` lists the stages in order.
 @ServiceLoop
 package final class Resolver {
-    /// Counters, which a reload of the settings does not reset.
     package let statistics: ResolverStatistics
 
     package nonisolated var origins: AnswerSourceRegistry { statistics.origins }
@@ -31,7 +30,6 @@ package final class Resolver {
     private let localAnswers: LocalAnswers
     private let cacheWriter: CacheWriter
     let clocks: Clocks
-    /// Routes of the settings.
     package nonisolated var routes: RouteTable { activeRoutes.table }
     let activeRoutes: ActiveRoutes
     private var comparison: RouteTable.Comparison?
@@ -44,10 +42,8 @@ package final class Resolver {
 
     /// Creates and connects the stages.
     ///
-    /// - Parameters:
-    ///   - standard: the default upstreams, for names without a route and for routes without
-    ///     upstreams.
-    ///   - comparison: comparison with the routes before a reload; nil if not yet computed.
+    /// - Parameter standard: the default upstreams, for names without a route and for routes
+    ///   without upstreams.
     package init(
         routes: RouteTable,
         standard: UpstreamGroup?,
@@ -154,11 +150,10 @@ package final class Resolver {
 
     /// Answers `query` by `deadline`, with SERVFAIL if no source has answered by then.
     ///
-    /// - Parameters:
-    ///   - hash: the cache's hash of the question; nil if unknown.
-    ///   - mayBeCached: false if the cache has no entry with this hash, not even a stale entry.
-    ///   - client: the client; its limits apply. Nil for a query of the daemon itself.
-    ///   - completion: may be called before this function returns.
+    /// - Parameter hash: the cache's hash of the question; nil if unknown.
+    /// - Parameter mayBeCached: false if the cache has no entry with this hash, not even a stale
+    ///   entry.
+    /// - Parameter client: the client with its limits; nil for a query of the daemon itself.
     package func resolve(
         _ query: Query,
         hash: UInt64? = nil,
@@ -175,8 +170,7 @@ package final class Resolver {
             let lastResort = serveStale.lastResort(query, hash: hash, match, now: now)
         {
             guard let delay = lastResort.delay else { return completion(lastResort.resolution) }
-            // The delay of serve-stale begins with the first query for this question. A client that
-            // joins this query later waits only for the rest of the delay.
+            // The delay of serve-stale begins with the first query for this question.
             let end = min(deadline, (singleFlight.began(query) ?? now) + delay)
             let fallback = completion.after { (found: Resolution, completion) in
                 completion(lastResort.unless(found))
@@ -312,8 +306,6 @@ package final class Resolver {
     }
 
     /// Discards failures and measurements from the time before a change of the network.
-    ///
-    /// Queries in flight continue; the vendor clients repeat the HTTP requests of these queries.
     package func networkChanged() {
         vendors.forget()
         cacheWriter.networkChanged()
@@ -329,8 +321,7 @@ extension Resolver {
 
     /// Replaces the static hosts; a sweep removes the cached answers that contradict the new hosts.
     ///
-    /// The first step of the sweep runs before this function returns. The other steps run in a
-    /// task.
+    /// The first step of the sweep runs before this function returns, the other steps in a task.
     package func use(_ hosts: HostsTable) {
         localAnswers.hosts = hosts
         let overridden = overridden
@@ -360,11 +351,9 @@ extension Resolver {
 extension Resolver {
     /// Replaces the resolver `old` within one iteration of the service loop.
     ///
-    /// Queries in flight in `old` continue. Only answers that are valid under the new settings are
+    /// Queries in flight in `old` continue, and answers that are valid under the new settings are
     /// cached.
     ///
-    /// - Parameters:
-    ///   - hosts: the new static hosts.
     ///   - sameVendors: names of the vendors that give the same answers as before.
     /// - Returns: the sweep that removes invalid answers; nil if all answers are valid. The caller
     ///   runs the sweep to its end, and only then reports the new settings as active.

@@ -8,22 +8,19 @@ package enum ResolverLimits {
 
     /// Time limit of a resolution; all clients with the same question share one resolution.
     ///
-    /// The limit is less than `total`, so that the resolution ends before the deadline of the first
-    /// client. This client then gets SERVFAIL with the reason of the failure.
+    /// Less than `total`, so that clients get SERVFAIL with the reason of the failure before their
+    /// deadline.
     package static let work: Duration = .milliseconds(4_800)
 
     /// Time limit for the calls of a query to all its vendors; upstreams get the rest of `work`.
     static let vendors: Duration = .seconds(3)
 
     /// Minimum interval between checks of the clients' deadlines.
-    ///
-    /// So one timer is sufficient for all deadlines within the interval.
     static let grain: Duration = .milliseconds(5)
 
     /// Seconds for which a failure is cached.
     ///
-    /// If failures were not cached, each query for a name that always fails would cause a vendor
-    /// call. RFC 9520 §3.2 allows 1 s to 300 s.
+    /// RFC 9520 §3.2 allows 1 s to 300 s.
     static let failureLifetime: UInt32 = 1
 
     /// Shortest TTL, in seconds, of an answer that is prefetched.
@@ -32,8 +29,6 @@ package enum ResolverLimits {
     static let shortestRefresh: UInt32 = 10
 
     /// Maximum age of a router advertisement that the daemon keeps when the network changes.
-    ///
-    /// An older router advertisement is from the former network.
     static let announcement: Duration = .seconds(3)
 
     /// Time after a change of the advertised NAT64 prefix in which another prefix is ignored.
@@ -44,8 +39,6 @@ package enum ResolverLimits {
 
     /// Longest interval after which the daemon repeats a failed refresh of a name in
     /// `prefetch.names`.
-    ///
-    /// The interval doubles with each further failure.
     static let longestRetry: Duration = .seconds(300)
 
     /// Maximum TTL, in seconds, of an upstream's answer if a vendor may still answer, or if a limit
@@ -54,14 +47,11 @@ package enum ResolverLimits {
 
     /// Maximum TTL, in seconds, of an upstream's answer that replaces an answer of a better source.
     ///
-    /// The better source is a vendor that failed, or an encrypted upstream that failed. An attacker
-    /// who can interrupt this source for seconds must not be able to store addresses in the cache
-    /// for a day.
+    /// An attacker who can interrupt the better source must not be able to store addresses in the
+    /// cache for a day.
     static let substituteLifetime: UInt32 = 60
 
     /// Maximum TTL, in seconds, of addresses that DNS64 synthesizes (RFC 6147 §5.1.7).
-    ///
-    /// If the negative AAAA answer has an SOA, the TTL of the SOA is the maximum instead.
     static let synthesizedLifetime: UInt32 = 600
 
     /// Maximum TTL in seconds of answers in the captive portal mode.
@@ -84,8 +74,7 @@ package enum ResolverLimits {
 
     /// Maximum octets, in wire form, of a CNAME chain that is stored while its target is queried.
     ///
-    /// Five aliases with RSA-2048 signatures do not exceed this limit. All chains together need at
-    /// most 8 MiB, because ``inFlight`` limits the number of queries, and each query has one chain.
+    /// All chains in flight together need at most 8 MiB.
     static let chainOctets = 2_048
 
     /// TTL in seconds of locally synthesized answers.
@@ -104,8 +93,7 @@ package enum ResolverLimits {
 
     /// Limits of the client queries that wait for an answer.
     ///
-    /// The total is above 10,000, because after a restart, 10,000 queries can be in the socket
-    /// buffers (4 MiB).
+    /// After a restart, 10,000 queries can be in the socket buffers (4 MiB).
     package static let waiting = FairLimits(
         all: 16_384,
         perClient: 12_288,

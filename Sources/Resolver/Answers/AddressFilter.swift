@@ -5,12 +5,10 @@ internal import DNSWire
 struct AddressFilter {
     /// Source of the address hints in an SVCB or HTTPS record.
     enum Hints {
-        /// The hints that the upstream sent stay in the record.
         case theirs
 
-        /// Addresses from the cache or the static hosts, valid for `seconds`, replace the hints.
-        ///
-        /// If there are no addresses, the hints are removed from the record.
+        /// Addresses from the cache or the static hosts, valid for `seconds`; if there are none,
+        /// the hints are removed.
         case ours([IPAddress], seconds: UInt32)
     }
 
@@ -20,10 +18,6 @@ struct AddressFilter {
     /// Address types of the hints that are removed from SVCB and HTTPS records.
     var suppressed: Set<RecordType>
 
-    /// NAT64 prefixes.
-    ///
-    /// For an IPv6 address under such a prefix, the filter checks if the embedded IPv4 address is
-    /// private.
     private let prefixes: [NAT64Prefix]
 
     private let hints: (_ target: Name) -> Hints
@@ -36,7 +30,6 @@ struct AddressFilter {
     /// A reply of 64 KiB can have 2,700 such records.
     private static let mostBindings = 64
 
-    /// Maximum number of addresses in one hint.
     fileprivate static let mostHints = 16
 
     private(set) var records: [Record] = []
@@ -71,8 +64,8 @@ struct AddressFilter {
         guard lifetime < .max else { return }
         for index in records.indices
         where records[index].type.isServiceBinding && records[index].ttl > lifetime {
-            // The hints are now the addresses of `Hints.ours`, even if the upstream sent the same
-            // hints. So the record's TTL must not exceed the TTL of these addresses.
+            // The hints are now addresses of `Hints.ours`, so the TTL must not exceed the TTL of
+            // these addresses.
             records[index].ttl = lifetime
             hasChanged = true
         }
@@ -91,9 +84,7 @@ struct AddressFilter {
         address.reach(through: prefixes) == .global
     }
 
-    /// Adds an SVCB or HTTPS record with only the allowed hints to ``records``.
-    ///
-    /// Records in alias mode are not changed, because they have no parameters (RFC 9460 §2.4.2).
+    /// Records in alias mode have no parameters (RFC 9460 §2.4.2).
     private mutating func keep(_ record: Record, _ binding: ServiceBinding) {
         guard !binding.isAlias else {
             records.append(record)

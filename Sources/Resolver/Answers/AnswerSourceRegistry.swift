@@ -3,11 +3,10 @@ internal import Locks
 
 /// Registry that gives each answer source (vendor server, upstream) a unique number; thread-safe.
 ///
-/// The number identifies the source, for example in cache entries. Numbers are never reused.
+/// Numbers are never reused.
 ///
-/// An upstream that is the fallback of a vendor has an additional number for this vendor. If the
-/// upstream answers because the vendor did not, the answer has the additional number. A cache hit
-/// on this answer counts as an avoided call to the vendor.
+/// An upstream that is the fallback of a vendor has an additional number for this vendor. A cache
+/// hit on an answer with the additional number counts as an avoided call to the vendor.
 package final class AnswerSourceRegistry: Sendable {
     /// Number of this daemon, the source of local answers.
     package static let itself: UInt16 = 0
@@ -15,18 +14,13 @@ package final class AnswerSourceRegistry: Sendable {
     /// Number that all new sources share when no other number is left.
     ///
     /// A hostile network can use up the numbers by repeatedly announcing new DNS servers.
-    /// Therefore, answers with this number count as unprotected answers of the network's servers,
-    /// and are removed from the cache after each change of the network.
+    /// Therefore, answers with this number count as unprotected answers of the network's servers.
     package static let unknown = UInt16.max
 
-    /// Answer source that has a number.
-    ///
-    /// A cache hit on an answer of this source avoids one call to `vendor`.
     private struct Origin: Hashable {
         let name: String
         let vendor: String?
 
-        /// True for answers that DNS64 synthesized from answers of this source.
         var isSynthesized = false
     }
 
@@ -36,7 +30,6 @@ package final class AnswerSourceRegistry: Sendable {
 
         var believed: Set<String> = []
 
-        /// Names of the upstreams that get their servers from the network or a file.
         var learnedUpstreams: Set<String> = []
 
         var unprotectedVendors: Set<String> = []
@@ -52,9 +45,8 @@ package final class AnswerSourceRegistry: Sendable {
 
     package init() {}
 
-    /// Returns the number of the source `name`; registers the source if it is new.
-    ///
-    /// If all numbers are in use, the result is ``unknown``.
+    /// Returns the number of the source `name`, which is registered if it is new; ``unknown`` if
+    /// all numbers are in use.
     ///
     /// - Parameter vendor: for a vendor's server, this vendor; for an upstream as the fallback of a
     ///   vendor, that vendor; otherwise nil.
@@ -75,8 +67,6 @@ package final class AnswerSourceRegistry: Sendable {
     }
 
     /// Returns the additional number that an upstream has as the fallback of `vendor`.
-    ///
-    /// Registers the additional number if it is new.
     ///
     /// - Parameter number: any number of the upstream.
     func number(_ number: UInt16, after vendor: String) -> UInt16 {
@@ -113,8 +103,6 @@ package final class AnswerSourceRegistry: Sendable {
     }
 
     /// Returns all numbers of the servers with these names, and also the number ``unknown``.
-    ///
-    /// A server has several numbers if it is also the fallback of vendors.
     func numbers(named names: Set<String>) -> Set<UInt16> {
         table.withLock { table in
             let known = table.origins.indices.filter { names.contains(table.origins[$0].name) }
@@ -123,8 +111,6 @@ package final class AnswerSourceRegistry: Sendable {
     }
 
     /// Returns the vendor to which a cache hit on an answer with this number avoids a call.
-    ///
-    /// Nil if the cache hit avoids no vendor call.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {
@@ -182,9 +168,8 @@ package final class AnswerSourceRegistry: Sendable {
 
     /// Returns the label that identifies a source in snapshots.
     ///
-    /// The label is the source's name. If the source has a vendor, the vendor and a tab precede the
-    /// name: a snapshot cuts off the end of a long label, and must not cut off the vendor. If DNS64
-    /// synthesized the answers, the label begins with a tab.
+    /// The vendor and a tab precede the source's name, because a snapshot cuts off the end of a
+    /// long label. A leading tab marks answers that DNS64 synthesized.
     package func label(_ number: UInt16) -> String {
         guard let origin = origin(number) else { return Self.unknownLabel }
         let label = origin.vendor.map { "\($0)\t\(origin.name)" } ?? origin.name

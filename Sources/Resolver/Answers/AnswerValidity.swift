@@ -13,7 +13,7 @@ struct NameSources: Equatable {
 
     let parameters: RouteParameters?
 
-    /// True if the route has its own upstreams; these upstreams may return private addresses.
+    /// True if the route has its own upstreams, which may return private addresses.
     let hasOwnUpstreams: Bool
 
     /// Upstream servers by their name in `AnswerSourceRegistry`; the value is true if the server is
@@ -31,8 +31,8 @@ struct NameSources: Equatable {
         hasOwnUpstreams = route?.upstreams != nil
         servers = Dictionary(
             (group?.members ?? []).flatMap { member in
-                // Compares only the name of the upstream, and not its servers, because the network
-                // can change these servers without a change of the settings.
+                // The network can change the servers of this upstream without a change of the
+                // settings.
                 member is LearnedUpstream
                     ? [(member.name, false)]
                     : member.servers.map { (UpstreamStage.origin(of: $0), $0.validates) }
@@ -54,8 +54,8 @@ struct NameSources: Equatable {
     ///
     /// The copy stands for the sources under the old settings: a snapshot stores only this vendor.
     ///
-    /// - Parameter vendor: the vendor that gave the cached answer; for an answer of a fallback,
-    ///   the vendor that had no address; nil if the snapshot contains no vendor for the answer.
+    /// - Parameter vendor: the vendor that gave the answer, or that had no address before a
+    ///   fallback; nil if unknown.
     func former(asking vendor: String?) -> NameSources {
         NameSources(self, vendors: vendor.map { [$0] } ?? [])
     }
@@ -90,8 +90,8 @@ struct AnswerValidity: Sendable {
         if question.type.isServiceBinding, bindingsChanged || rebindingChanged || synthesisChanged {
             return true
         }
-        // Applies to the sources `upstream` and `local`: if `rebinding` removed the private
-        // addresses from an upstream's answer, the cached NODATA has the source `local`.
+        // If `rebinding` removed the private addresses of an upstream's answer, the cached NODATA
+        // has the source `local`.
         return question.type.isAddress && rebindingChanged && source != .vendor
     }
 
@@ -100,8 +100,6 @@ struct AnswerValidity: Sendable {
     }
 
     /// True if an answer is valid although the sources of its name have changed.
-    ///
-    /// - Parameter number: the identifier of the source in `AnswerSourceRegistry`.
     func keeps(
         _ question: Question,
         _ source: AnswerSource,
@@ -142,7 +140,6 @@ struct AnswerValidity: Sendable {
         !parametersUnknown && old.parameters == new.parameters
     }
 
-    /// True if each of `vendors` is also in `old`, and still gives the same answers.
     private func wereAsked(_ vendors: ArraySlice<String>, of old: ArraySlice<String>) -> Bool {
         vendors.allSatisfy { old.contains($0) && sameVendors.contains($0) }
     }

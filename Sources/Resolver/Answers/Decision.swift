@@ -6,8 +6,7 @@ package import Upstream
 
 /// Steps that the resolver would take for a query, for `explain`.
 ///
-/// The client gets the first available answer in the order `hit`, `own`, `plan`, `lastResort`. At
-/// most one of `hit` and `own` is set, because the local answers of `own` are never in the cache.
+/// The client gets the first available answer in the order `hit`, `own`, `plan`, `lastResort`.
 package struct Decision: Sendable {
     package let query: Query
 
@@ -21,12 +20,11 @@ package struct Decision: Sendable {
 
     package var own: (stage: OwnStage, answer: Resolution)?
 
-    /// Cached answer that the client gets if no better answer arrives within `delay`.
-    ///
-    /// If `delay` is nil, the client gets the cached answer without waiting. `ttl` is in seconds.
+    /// Cached answer that the client gets without a better answer after `delay`, or immediately if
+    /// `delay` is nil; `ttl` is in seconds.
     package var lastResort: (entry: CacheEntry, ttl: UInt32, delay: Duration?)?
 
-    /// True if an equal query is in flight; then this query would join the equal query.
+    /// True if an equal query is in flight.
     package var isAsked = false
 
     /// NAT64 prefix that DNS64 uses for this query; nil if DNS64 does not apply to the query.
@@ -70,8 +68,6 @@ package struct Decision: Sendable {
         package var upstreams: [UpstreamGroup.Standing] = []
 
         /// Reason why the group of upstreams has no server, for example because a link is down.
-        ///
-        /// Nil if the group has a server, or if the name has no group of upstreams.
         package var absence: UpstreamError?
 
         package var alignsHints = false
@@ -80,7 +76,6 @@ package struct Decision: Sendable {
     package struct Candidate: Sendable {
         package let client: VendorClient
 
-        /// State of the vendor; only a vendor in the state `open` accepts calls.
         package let state: VendorStatistics.State
 
         /// True if the resolver skips the vendor: the vendor does not respond, and the route has

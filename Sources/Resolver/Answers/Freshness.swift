@@ -15,8 +15,6 @@ package struct Freshness: Sendable, Equatable {
         package var window: UInt32 = 86_400
 
         /// Time that the client waits for a fresh answer before it gets the stale answer.
-        ///
-        /// If 0, the client gets the stale answer immediately.
         package var after: Duration = .milliseconds(300)
 
         /// TTL of stale records in seconds; RFC 8767 §4 recommends 30.
@@ -37,9 +35,8 @@ package struct Freshness: Sendable, Equatable {
 
         package init() {}
 
-        /// Returns the minimum age, in seconds, at which a cache hit causes a refresh.
-        ///
-        /// If the result is 0, no cache hit causes a refresh.
+        /// Returns the minimum age, in seconds, at which a cache hit causes a refresh; 0 for no
+        /// refresh.
         func due(_ lifetime: UInt32) -> UInt32 {
             guard lifetime >= ResolverLimits.shortestRefresh else { return 0 }
             return UInt32(UInt64(lifetime) * UInt64(at) / 100)

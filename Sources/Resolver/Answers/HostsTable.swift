@@ -6,11 +6,7 @@ package struct HostsTable: Sendable, Equatable {
     /// Maximum number of names; some block lists have a million names.
     package static let mostNames = 200_000
 
-    /// Maximum number of addresses of all names together: twice ``mostNames``, for an IPv4 and an
-    /// IPv6 address of each name.
-    ///
-    /// A table with this many addresses uses up to 90 MiB. While the daemon reads the hosts files
-    /// again, two tables are in memory.
+    /// Maximum number of addresses of all names together; a full table uses up to 90 MiB.
     package static let mostEntries = 400_000
 
     /// Maximum number of addresses per name, because the answer must fit into a message.
@@ -19,9 +15,7 @@ package struct HostsTable: Sendable, Equatable {
     /// Addresses by name, in the order of the hosts files and settings.
     private var addresses: [Name: [IPAddress]] = [:]
 
-    /// First name of each address, for PTR answers.
-    ///
-    /// An IPv4 address in an IPv4-mapped IPv6 address is stored as an IPv4 address.
+    /// First name of each address, for PTR answers; no key is an IPv4-mapped IPv6 address.
     private var pointers: [IPAddress: Name] = [:]
 
     /// Names that the settings define; hosts files cannot add addresses to these names.
@@ -29,11 +23,9 @@ package struct HostsTable: Sendable, Equatable {
 
     /// Set of the lengths of all names, modulo 64: one bit for each length.
     ///
-    /// If the bit for the length of a name is 0, the table does not contain the name, and the
-    /// caller needs no lookup.
+    /// A name of another length needs no lookup.
     private(set) var lengths: UInt64 = 0
 
-    /// Number of addresses of all names.
     private var entries = 0
 
     /// Number of names and addresses that were ignored because of a limit.
@@ -110,7 +102,7 @@ extension IPAddress {
 extension HostsTable {
     package var count: Int { addresses.count }
 
-    /// Limit that the table has reached; nil if the table has reached no limit.
+    /// Limit that the table has reached.
     package var reachedLimit: String? {
         if addresses.count >= Self.mostNames { return "\(Self.mostNames) names" }
         return entries >= Self.mostEntries ? "\(Self.mostEntries) addresses" : nil

@@ -4,18 +4,17 @@ internal import Net
 
 /// Answers from static hosts and settings; no source is queried for them, and they are not cached.
 ///
-/// Workers answer from the cache, without the resolver. Therefore, no cache entry may contradict
-/// the static hosts or the settings. This rule also applies to entries of a snapshot, and to
-/// results of queries that were in flight when the hosts changed.
+/// No cache entry may contradict these answers, because workers answer from the cache without the
+/// resolver. This rule also applies to entries of a snapshot, and to results of queries that were
+/// in flight when the hosts changed.
 @ServiceLoop
 final class LocalAnswers {
     var hosts = HostsTable() {
         didSet { lengths = hosts.lengths }
     }
 
-    /// Copy of `hosts.lengths`; avoids a copy of `hosts` at each access.
-    ///
-    /// Swift 6.3 copies a stored struct, such as `hosts`, before it calls a nonmutating method.
+    /// Avoids a copy of `hosts` at each access: Swift 6.3 copies a stored struct before it calls a
+    /// nonmutating method.
     private var lengths: UInt64 = 0
 
     let suppressed: Set<RecordType>
@@ -43,13 +42,12 @@ final class LocalAnswers {
     func guardCache(against finding: inout ResolvedAnswer, _ query: Query) {
         if !finding.siblings.isEmpty { finding.siblings.removeAll { cover($0.question) } }
         if cover(query.question) {
-            // The static hosts changed while the query was in flight, so the answer must not be
-            // cached.
+            // The static hosts changed while the query was in flight.
             finding.resolution.lifetime = 0
         }
         if finding.resolution.rcode == .nxDomain, hosts.contains(query.question.name) {
-            // The name exists, because it is a static host. After an NXDOMAIN for another type, a
-            // client would not query the addresses of the name (RFC 8020 §2).
+            // After an NXDOMAIN for another type, a client would not query the addresses of this
+            // static host (RFC 8020 §2).
             finding.resolution.rcode = .noError
             finding.resolution.isAuthentic = false
         }

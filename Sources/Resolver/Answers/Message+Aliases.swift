@@ -78,10 +78,7 @@ extension [Record] {
 }
 
 extension Record {
-    /// True if a fast comparison shows that this record is in the RRset of `other`.
-    ///
-    /// For RRSIG records, the result is always false, even if both records are in one RRset. If the
-    /// result is false, the caller must compare `setKey`.
+    /// True if this record is in the RRset of `other`; if false, the caller must compare `setKey`.
     fileprivate func isInSet(of other: Record) -> Bool {
         type == other.type && type != .rrsig && recordClass == other.recordClass
             && name == other.name

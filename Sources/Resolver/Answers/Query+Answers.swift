@@ -4,8 +4,6 @@ internal import DNSWire
 
 extension Query {
     /// DO and CD bits of the query.
-    ///
-    /// Only a cached answer that is valid for these bits can answer the query.
     var variant: AnswerVariant {
         AnswerVariant(dnssecOK: dnssecOK, checkingDisabled: checkingDisabled)
     }

@@ -3,9 +3,7 @@ package import DNSWire
 
 /// DNS rebinding protection: removes private addresses of public names from upstreams' answers.
 ///
-/// Without this protection, the owner of a web page could assign a private address to a name in the
-/// domain of the page. The page could then access printers, routers or this machine. Routes with
-/// their own upstreams are exempt, because such routes are for internal names.
+/// Routes with their own upstreams are exempt, because such routes are for internal names.
 package struct Rebinding: Sendable, Equatable {
     package var protects = false
 

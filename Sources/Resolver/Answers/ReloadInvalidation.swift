@@ -7,8 +7,8 @@ internal import Upstream
 
 /// Check of each cached answer after a reload: finds invalid answers with ``AnswerValidity``.
 ///
-/// The caller removes invalid answers from the cache. To mark them stale would not be sufficient,
-/// because clients can get stale answers.
+/// The caller removes invalid answers; to mark them stale is not sufficient, because clients can
+/// get stale answers.
 @ServiceLoop
 final class ReloadInvalidation {
     /// Settings of a resolver that determine its answers.
@@ -19,8 +19,6 @@ final class ReloadInvalidation {
     }
 
     /// `RouteTable.Match.sources` of a name under the old and under the new settings.
-    ///
-    /// Nil if the name has no route under these settings.
     private struct Pair: Hashable {
         let old: Int?
         let new: Int?
@@ -35,8 +33,6 @@ final class ReloadInvalidation {
     private var ways: [Pair: (old: NameSources, new: NameSources)?] = [:]
 
     /// Creates the object for a reload that replaces `old` with `new`.
-    ///
-    /// - Parameter comparison: comparison of the routes; if nil, ``isUneventful`` computes it.
     init(
         from old: Plan,
         to new: Plan,
@@ -69,8 +65,6 @@ final class ReloadInvalidation {
     }
 
     /// True if a cached answer is valid under the new settings.
-    ///
-    /// - Parameter number: identifier of the answer's source in `AnswerSourceRegistry`.
     func keeps(_ question: Question, _ source: AnswerSource, _ number: UInt16) -> Bool {
         guard !validity.excludes(question, source) else { return false }
         let before = old.routes.route(for: question.name)

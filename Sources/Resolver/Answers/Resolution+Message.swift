@@ -4,7 +4,6 @@ package import DNSWire
 internal import Upstream
 
 extension Resolution {
-    /// Creates the resolution from a cached answer.
     init(_ answer: CachedAnswer) {
         self.init(
             rcode: answer.rcode,
@@ -15,7 +14,7 @@ extension Resolution {
         sections = answer.sections
         isAuthentic = answer.isAuthentic
         // A cached substitute has no stale window and no refresh time (`CacheWriter`). Some other
-        // cached answers also have neither. For them, `isSubstitute` is wrong, but has no effect.
+        // cached answers also have neither, but a wrong value has no effect for them.
         isSubstitute = answer.staleWindow == 0 && answer.refreshAfter == 0
     }
 
@@ -46,14 +45,13 @@ extension Resolution {
     /// Creates the resolution from an upstream's reply.
     ///
     /// The answer contains only the CNAME chain and the records of the chain's last name, because
-    /// other records may be an attack (RFC 2181 §5.4.1). A negative answer also contains its SOA
-    /// and its DNSSEC proof. RDATA is unchanged (RFC 3597 §5, RFC 5625 §4).
+    /// other records may be an attack (RFC 2181 §5.4.1). RDATA is unchanged (RFC 3597 §5,
+    /// RFC 5625 §4).
     ///
     /// The resolution is authentic if the reply has AD and `isBelieved` is true. The minimum TTLs
     /// of the settings do not apply to an authentic resolution, because the validator has limited
     /// the TTLs to the validity of the signatures (RFC 4035 §5.3.3).
     ///
-    /// - Parameter isBelieved: true if the upstream is trusted to set AD.
     /// - Throws: `BuildError` if the records do not fit into a message.
     package init(
         _ message: Message,

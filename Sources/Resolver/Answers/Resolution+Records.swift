@@ -12,7 +12,7 @@ extension Resolution {
         explanation: Explanation? = nil,
         provenance: Provenance
     ) -> Resolution {
-        // The initializer cannot fail, because one small record fits into a message.
+        // Cannot fail, because one small record fits into a message.
         (try? Resolution(
             question,
             authorities: [.syntheticSOA(zone, seconds: seconds)],

@@ -13,8 +13,6 @@ package struct Resolution: Sendable {
     package var lifetime: UInt32
 
     /// DO and CD bits for which the answer is valid.
-    ///
-    /// Queries with other bits do not get the answer from the cache.
     package var variant: AnswerVariant
 
     package var explanation: Explanation?
@@ -22,8 +20,6 @@ package struct Resolution: Sendable {
     package var provenance: Provenance
 
     /// AD flag: true if a trusted upstream validated all records (RFC 4035 §3.2.3).
-    ///
-    /// Can be true only for an upstream's reply and for the cached copy of such a reply.
     package var isAuthentic = false
 
     /// True if the query was not accepted, because its client had reached a limit.
@@ -33,24 +29,19 @@ package struct Resolution: Sendable {
     package private(set) var isLimited = false
 
     /// True if a limit prevented the answer, but a proven client can get an answer.
-    ///
-    /// For example, queries from forged addresses can use up the limit of queries in flight at an
-    /// upstream, except the part that is reserved for proven clients.
     package var isCrowded = false
 
     /// True if the limit that `isCrowded` reports was used up by queries of the client itself.
     var isClientCrowded = false
 
-    /// True for a failure of an upstream after which the daemon did not repeat the query.
-    ///
-    /// The daemon omits the repetition only if the client that began the query has a high load.
+    /// True for a failure of an upstream that was not repeated, because the client that began the
+    /// query has a high load.
     var lacksRepetition = false
 
     /// True if no server answered in time.
     var isUnanswered = false
 
-    /// True for a substitute: an answer of a fallback or of an unprotected source, cached only for
-    /// a short time.
+    /// True for an answer of a fallback or of an unprotected source, cached only for a short time.
     var isSubstitute = false
 
     /// Creates an answer with these records and unchanged TTLs.
@@ -165,8 +156,7 @@ package struct Provenance: Sendable, Equatable {
     /// True if another machine of the fleet shared the vendor's answer.
     package var isShared = false
 
-    /// Reason why an upstream answered for a name with vendors; nil if another source answered, or
-    /// if the name has no vendors.
+    /// Reason why an upstream answered for a name with vendors.
     package var fallback: Fallback?
 
     package enum Fallback: UInt8, CaseIterable, Sendable {

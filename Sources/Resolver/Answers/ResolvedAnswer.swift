@@ -5,9 +5,7 @@ package import DNSWire
 package struct ResolvedAnswer: Sendable {
     package var resolution: Resolution
 
-    /// Answers to other questions, such as for the other address family.
-    ///
-    /// The resolver adds these answers to the cache, but does not send them to the client.
+    /// Answers that the resolver adds to the cache, but does not send to the client.
     package var siblings: [(question: Question, resolution: Resolution)]
 
     package init(

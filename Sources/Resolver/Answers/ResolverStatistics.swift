@@ -3,8 +3,6 @@ internal import DNSWire
 package import Net
 
 /// Counters and answer sources, which the resolver passes to its successor at a reload.
-///
-/// So a reload resets no counter, and the source numbers in cache entries stay valid.
 @ServiceLoop
 package final class ResolverStatistics {
     package nonisolated let origins = AnswerSourceRegistry()
@@ -18,8 +16,7 @@ package final class ResolverStatistics {
 
     package internal(set) var refreshes = RefreshNumbers()
 
-    /// Queries that got SERVFAIL because of a limit: a newer query evicted the query, or the query
-    /// was not accepted.
+    /// Queries that got SERVFAIL because of a limit.
     package internal(set) var evicted: UInt64 = 0
 
     /// Queries that an upstream answered before the vendors (`fallback-after`).
@@ -31,9 +28,7 @@ package final class ResolverStatistics {
     /// Queries that got the result of an equal query in flight.
     package internal(set) var merged: UInt64 = 0
 
-    /// The count `merged`, separately for each source.
-    ///
-    /// The key identifies the source in `AnswerSourceRegistry`.
+    /// The count `merged` for each source number.
     package internal(set) var mergedByOrigin: [UInt16: UInt64] = [:]
 
     package nonisolated init() {}

@@ -3,8 +3,7 @@ internal import DNSWire
 
 /// FNV-1a digest (64 bits) of settings; every process computes the same digest.
 ///
-/// FNV-1a does not resist deliberate collisions. This is sufficient, because attackers cannot
-/// choose the settings.
+/// FNV-1a does not resist deliberate collisions, but attackers cannot choose the settings.
 struct SettingsDigest {
     private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

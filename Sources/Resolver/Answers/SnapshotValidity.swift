@@ -5,15 +5,12 @@ internal import HTTPDNS
 
 /// Check of the answers in a snapshot after a restart: finds valid answers; thread-safe.
 ///
-/// A snapshot contains digests of the settings with which it was written. If these digests equal
-/// the digests of the current settings, all answers are valid, with two exceptions: answers that
-/// depend on the network, and answers for which a local answer now exists. Otherwise,
-/// `AnswerValidity` checks each answer.
+/// If the digests of the settings in the snapshot equal the current digests, all answers are valid,
+/// except answers that depend on the network, and answers for which a local answer now exists.
+/// Otherwise, `AnswerValidity` checks each answer.
 ///
-/// For each answer, a snapshot contains the source; for an answer of a fallback, it also contains
-/// the vendor that had no address. A snapshot does not contain the other sources that the old
-/// settings had for the name. Therefore, after a change of routes or upstreams, an answer is
-/// invalid if the new settings query another source before the source of the answer.
+/// A snapshot does not contain the old routes. Therefore, after a change of routes or upstreams, an
+/// answer is invalid if the new settings query another source before its source.
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 
@@ -33,14 +30,11 @@ package struct SnapshotValidity: Sendable {
 
     let origins: AnswerSourceRegistry
 
-    /// Returns true for questions with a local answer.
     let overridden: @Sendable (Question) -> Bool
 
     // MARK: - Digests
 
     /// Digests of the current settings.
-    ///
-    /// The computation takes time linear in the number of domains in all routes.
     package var digests: [String: UInt64] {
         var digests = vendors.map { (Self.vendorKey($0.key), SettingsDigest.of($0.value)) }
         digests.append((Self.routesKey, routesDigest))
@@ -67,7 +61,6 @@ package struct SnapshotValidity: Sendable {
         return digest.value
     }
 
-    /// Digest of the route parameters of all names; nil if no route has parameters.
     private var parametersDigest: UInt64? {
         guard sources.contains(where: { $0.parameters != nil }) else { return nil }
         return routes.digest(sources.map { SettingsDigest.of($0.parameters?.text ?? "") })
@@ -79,8 +72,7 @@ package struct SnapshotValidity: Sendable {
     ///
     /// - Parameter former: the digests in the snapshot; empty for a file without digests.
     package func selection(_ former: [String: UInt64]) -> (CachedAnswer) -> Bool {
-        // Answers that depend on the network are invalid, because the network or its NAT64 prefix
-        // may have changed.
+        // The network or its NAT64 prefix may have changed.
         let dependsOnNetwork = { [origins] (answer: CachedAnswer) in
             origins.isSynthesized(answer.server) || origins.isLearned(answer.server)
         }
@@ -128,8 +120,8 @@ package struct SnapshotValidity: Sendable {
         case .local:
             return false
         case .vendor:
-            // A negative answer is invalid. Under the old settings, the route may have had no
-            // fallback. Under the new settings, a fallback may return an address.
+            // A negative answer is invalid: the old route may have had no fallback, and a fallback
+            // may return an address.
             guard answer.sections.answerCount > 0 else { return false }
             return match?.route.allowsPrivateAnswers ?? false
                 || reaches(answer).allSatisfy { $0 != .local }

@@ -55,8 +55,7 @@ package struct TTLPolicy: Sendable, Equatable {
 extension Record {
     /// Creates an SOA for a negative answer that the daemon synthesizes.
     ///
-    /// Without an SOA, clients do not cache a negative answer (RFC 2308 §5). The MNAME (primary
-    /// server) is `localhost`, because no server has this zone.
+    /// Without an SOA, clients do not cache a negative answer (RFC 2308 §5).
     static func syntheticSOA(_ zone: Name, seconds: UInt32) -> Record {
         Record(
             name: zone,

@@ -6,7 +6,7 @@ package import Upstream
 
 /// Upstream servers and routes made from the network's DNS servers and routing domains.
 ///
-/// The object lives as long as the daemon. ``NetworkPlan`` contains the rules.
+/// The object lives as long as the daemon.
 @ServiceLoop
 package final class LearnedNetwork {
     /// Routing domain of a link, for messages and status replies.
@@ -16,12 +16,9 @@ package final class LearnedNetwork {
         package let servers: [LinkResolvers.Server]
 
         /// True during the time ``ResolverLimits/domainHold`` after the link went down.
-        ///
-        /// During this time, no server is queried for names in `domain`.
         package let isHeld: Bool
     }
 
-    /// Route for a routing domain of a link.
     private struct Learned {
         let match: RouteTable.Match
         let upstream: LearnedUpstream
@@ -33,11 +30,9 @@ package final class LearnedNetwork {
 
     /// Change of the network, which makes cached answers invalid.
     package struct Change: Sendable {
-        /// Domains; the cached answers for names in these domains become invalid.
         package var domains: [Name] = []
 
-        /// Names of sources in `AnswerSourceRegistry`; the cached answers of these sources become
-        /// invalid.
+        /// Names of sources in `AnswerSourceRegistry`.
         package var sources: Set<String> = []
 
         /// True if the servers for names outside all routing domains have changed.
@@ -60,17 +55,13 @@ package final class LearnedNetwork {
     /// Called with a log message for each ignored routing domain.
     package var report: (@ServiceLoop (String) -> Void)?
 
-    /// Called with servers that the daemon no longer uses.
     package var onWithdrawal: (@ServiceLoop ([any Forwarding]) -> Void)?
 
     private var plan = NetworkPlan()
     private var forwarders: [LinkResolvers.Server: Forwarder] = [:]
     private var routes: [Name: Learned] = [:] { didSet { hasRoutes = !routes.isEmpty } }
 
-    /// True if `routes` is not empty.
-    ///
-    /// Access to this variable needs no run-time exclusivity check, unlike access to
-    /// `routes.isEmpty`.
+    /// Avoids the run-time exclusivity check of an access to `routes`.
     private var hasRoutes = false
 
     /// Upstream of the settings with `from: network`.
@@ -82,7 +73,6 @@ package final class LearnedNetwork {
 
     private var fault: String?
 
-    /// Called at the start and end of the captive portal mode.
     package var onPortal: (@ServiceLoop (_ isOn: Bool) -> Void)?
 
     /// Stores the network's servers while ``upstream`` is nil.
@@ -96,19 +86,14 @@ package final class LearnedNetwork {
 
     private static let maximumReports = 64
 
-    /// Maximum number of routing domains in a log line.
     private static let maximumNames = 16
 
     /// Count of route changes.
-    ///
-    /// A query in flight detects a change by comparing this count with the count at its start.
     var generation = 0
 
     package init(clocks: Clocks) {
         self.clocks = clocks
         alarm = Alarm(clocks)
-        // The reference is not `weak`, because an object with weak references has a slower
-        // reference count.
         alarm.action = { [unowned self] in expire() }
     }
 
@@ -151,8 +136,6 @@ package final class LearnedNetwork {
     // MARK: - Changing
 
     /// Applies new settings of the daemon.
-    ///
-    /// - Parameter upstream: the upstream with `from: network`; nil if the settings have none.
     package func use(
         _ upstream: LearnedUpstream?,
         health: HealthTable,
@@ -200,10 +183,6 @@ package final class LearnedNetwork {
         changed(outcome, since: before, ended: outcome.domains)
     }
 
-    /// Applies the new `plan`: withdraws the servers that are no longer in `plan`, and calls
-    /// `onChange` if `plan` differs from `before`.
-    ///
-    /// - Parameter ended: domains with a hold that has ended (``NetworkPlan``).
     private func changed(
         _ outcome: NetworkPlan.Outcome,
         since before: NetworkPlan,
@@ -309,8 +288,6 @@ package final class LearnedNetwork {
 
 extension UpstreamStage {
     /// Returns the name that a server of the network has in `AnswerSourceRegistry`.
-    ///
-    /// - Parameter name: the name of the upstream.
     nonisolated static func origin(of name: String, _ server: LinkResolvers.Server) -> String {
         "\(name)/\(server.url)"
     }

@@ -6,8 +6,7 @@ internal import Net
 ///
 /// When a link goes down, the names in its routing domains are held: during the time
 /// ``ResolverLimits/domainHold``, no server is queried for these names. If the link comes up again
-/// within this time, no other server has seen the names. When a VPN with the domain `~.` (all
-/// names) goes down, all names outside the routing domains of other links are held.
+/// within this time, no other server has seen the names.
 struct NetworkPlan: Sendable, Hashable {
     typealias Server = LinkResolvers.Server
 
@@ -22,18 +21,15 @@ struct NetworkPlan: Sendable, Hashable {
 
         var isTunnel = false
 
-        /// End of the hold; nil while the link has the domain.
         var heldUntil: Instant?
     }
 
     /// Result of an event: invalid cached answers, and ignored routing domains.
     struct Outcome: Sendable, Hashable {
-        /// Domains that now have other servers; cached answers for their names are invalid.
+        /// Domains that now have other servers.
         var domains: [Name] = []
 
         /// Servers that were removed from all links ``ResolverLimits/domainHold`` ago.
-        ///
-        /// The cached answers of these servers are invalid.
         var servers: [Server] = []
 
         /// Routing domains that are ignored: invalid names, the root, and names in `localhost`.
@@ -50,18 +46,14 @@ struct NetworkPlan: Sendable, Hashable {
 
     /// First link with the domain `~.` (all names); nil if no link has this domain.
     ///
-    /// While this variable is not nil, only links with `~.` provide ``servers``. During a hold, the
-    /// variable contains the name of the link that went down.
+    /// While this variable is not nil, only links with `~.` provide ``servers``.
     private var taker: String?
     private var isTakerTunnel = false
 
     /// Routes that replace the held routes of a VPN when the hold ends.
-    ///
-    /// A held route has a successor if another link has the same domain as the VPN.
     private var successors: [Name: Route] = [:]
 
-    /// End of the hold of all names outside the routing domains; nil while these names are not
-    /// held.
+    /// End of the hold of all names outside the routing domains.
     private var heldUntil: Instant?
 
     /// Servers that become ``servers`` and ``spares`` when the hold ends at `heldUntil`.
@@ -69,8 +61,6 @@ struct NetworkPlan: Sendable, Hashable {
     private var laterSpares: [Server] = []
 
     /// Reason why ``servers`` is empty, for error messages.
-    ///
-    /// Nil if ``servers`` is not empty, or if no link has `~.`.
     var absence: String? {
         guard servers.isEmpty, let taker else { return nil }
         return heldUntil == nil
@@ -100,7 +90,6 @@ struct NetworkPlan: Sendable, Hashable {
 
     // MARK: - Events
 
-    /// Applies the settings of all links.
     mutating func use(_ links: [LinkResolvers], now: Instant) -> Outcome {
         var outcome = Outcome()
         let (before, spare) = (mainServers, Set(spares))
@@ -116,8 +105,7 @@ struct NetworkPlan: Sendable, Hashable {
                     outcome.rejected.append(text)
                     continue
                 }
-                // If a VPN and another link have the domain, the VPN gets the domain. Of two VPNs,
-                // or of two other links, the link that already has the domain keeps the domain.
+                // If a VPN and another link have the domain, the VPN gets the domain.
                 let isPreferred = wanted[domain].map { other in
                     link.isTunnel != other.isTunnel
                         ? link.isTunnel
@@ -139,8 +127,8 @@ struct NetworkPlan: Sendable, Hashable {
             var held = old
             held.heldUntil = old.heldUntil ?? now + ResolverLimits.domainHold
             guard let new = wanted.removeValue(forKey: old.domain) else { return held }
-            // A VPN can be down for only a moment. Therefore, the domain is held: the servers of
-            // another link with this domain get no queries for its names before the hold ends.
+            // A VPN can be down for only a moment, so another link with this domain gets no queries
+            // yet.
             if old.isTunnel, !new.isTunnel {
                 successors[old.domain] = new
                 return held
@@ -157,8 +145,8 @@ struct NetworkPlan: Sendable, Hashable {
         outcome.domains += endSurplusHolds()
         routes += wanted.values.sorted { $0.domain.text < $1.domain.text }
         let after = mainServers
-        // A server that becomes a spare counts as removed, so that its cached answers become
-        // invalid: the VPN's server may give other answers for the same names.
+        // A server that becomes a spare counts as removed: the VPN's server may give other answers
+        // for the same names.
         let removed = before.union(spare.subtracting(spares)).subtracting(after)
         for server in removed where former[server.unbound] == nil {
             former[server.unbound] = now + ResolverLimits.domainHold
@@ -167,7 +155,6 @@ struct NetworkPlan: Sendable, Hashable {
         return outcome
     }
 
-    /// Selects the servers for names outside all routing domains.
     private mutating func selectServers(_ links: [LinkResolvers], now: Instant) {
         let tunnels = links.filter { $0.takesAll && $0.isTunnel }
         let takers = tunnels.isEmpty ? links.filter(\.takesAll) : tunnels
@@ -178,9 +165,9 @@ struct NetworkPlan: Sendable, Hashable {
         let ordinary = takers.isEmpty ? (vpns.isEmpty ? defaults : vpns) : takers
         let all = ordinary.flatMap(\.servers).uniqued()
         // A split-tunnel VPN is not meant for all names: for some names, the VPN's server may
-        // return an error, such as REFUSED. Then the daemon queries `spares`, the servers of the
-        // physical network. If the VPN's server does not reply, the daemon does not query `spares`:
-        // the physical network could drop packets of the VPN on purpose, to get these queries.
+        // return an error, such as REFUSED. If the VPN's server does not reply, the daemon does not
+        // query `spares`: the physical network could drop packets of the VPN on purpose, to get
+        // these queries.
         let isSplit = takers.isEmpty && !vpns.isEmpty && !vpns.contains(where: \.isFullTunnel)
         let others = isSplit ? defaults.filter { !$0.isTunnel }.flatMap(\.servers).uniqued() : []
         let rest = others.filter { !all.contains($0) }
@@ -194,11 +181,11 @@ struct NetworkPlan: Sendable, Hashable {
         heldUntil = heldUntil ?? now + ResolverLimits.domainHold
     }
 
-    /// Ends the oldest holds if more than ``ResolverLimits/heldDomains`` domains are held.
+    /// Ends the oldest holds above the limit ``ResolverLimits/heldDomains``, and returns their
+    /// domains.
     ///
-    /// Returns the domains of these holds. Domains of VPNs do not count against the limit, and stay
-    /// held. Without the limit, a network that announces new domains with each change could use up
-    /// the memory.
+    /// Without the limit, a network that announces new domains with each change could use up the
+    /// memory.
     private mutating func endSurplusHolds() -> [Name] {
         let held = routes.lazy.filter { !$0.isTunnel }
             .compactMap { route in route.heldUntil.map { (domain: route.domain, end: $0) } }
@@ -209,8 +196,6 @@ struct NetworkPlan: Sendable, Hashable {
     }
 
     /// Ends the expired holds.
-    ///
-    /// Queries for the names then go to other servers.
     mutating func expire(now: Instant) -> Outcome {
         var outcome = Outcome()
         func isDue(_ end: Instant?) -> Bool { end.map { $0 <= now } ?? false }
@@ -228,7 +213,6 @@ struct NetworkPlan: Sendable, Hashable {
         return outcome
     }
 
-    /// Returns `text` as a domain; nil for an invalid name, the root, or a name in `localhost`.
     private static func domain(_ text: String) -> Name? {
         guard let name = try? Name(text), !name.isRoot, !name.isEqualOrBelow(.localhost) else {
             return nil

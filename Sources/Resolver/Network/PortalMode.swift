@@ -8,18 +8,16 @@ internal import Upstream
 ///
 /// The mode is a route for all names except static hosts, special names, names in routing domains
 /// of links, and names of routes with `fallback: none`. Answers of this route have a short TTL, and
-/// are not stored in the cache. Queries of this route do not use the cache.
+/// are neither stored in the cache nor taken from it.
 struct PortalMode {
     let end: Instant
     let match: RouteTable.Match
     let timer: any Cancellable
 
-    /// Servers of the network that has the portal.
     let servers: [LinkResolvers.Server]
 }
 
 extension LearnedNetwork {
-    /// End of the captive portal mode; nil while the mode is off.
     package var portalEnd: Instant? { portal?.end }
 
     /// Starts or extends the captive portal mode; returns false if the network has no DNS server.

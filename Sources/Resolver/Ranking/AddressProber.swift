@@ -5,9 +5,8 @@ package import Net
 
 /// Prober that measures TCP connection times, and orders cached addresses by these times.
 ///
-/// No answer waits for a measurement. The addresses of at most `concurrency` names are measured at
-/// the same time. A result for an address is valid for 5 minutes. If the queue of names is full,
-/// the addresses of a further name are not measured, and keep their order.
+/// No answer waits for a measurement. If the queue of names is full, the addresses of a further
+/// name are not measured, and keep their order.
 @ServiceLoop
 package final class AddressProber {
     /// Opens a connection to an address; returns true if it succeeds before `deadline`.
@@ -32,8 +31,6 @@ package final class AddressProber {
     static let timeout: Duration = .seconds(1)
 
     /// Pause after the measurements of a name, multiplied by the number of measured addresses.
-    ///
-    /// With `concurrency` 4, at most 40 addresses are measured per second.
     static let pause: Duration = .milliseconds(100)
 
     private(set) var ranking = AddressRanking()
@@ -47,7 +44,6 @@ package final class AddressProber {
     /// Measurements in flight; names with the same address and port share a measurement.
     private var underWay: [AddressRanking.Target: Task<Void, Never>] = [:]
 
-    /// Count of network changes since the start.
     private var networksLeft: UInt64 = 0
 
     /// Count of names that were not measured, because the queue was full.
@@ -95,8 +91,6 @@ package final class AddressProber {
             .filter { !ranking.knows($0, now: now) }
     }
 
-    /// Measures the addresses of a name concurrently; joins measurements of the same addresses that
-    /// are already in flight.
     private func run(_ job: Job) async {
         let targets = unknown(job)
         let new = targets.filter { underWay[$0] == nil }

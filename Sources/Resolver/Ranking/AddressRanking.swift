@@ -3,8 +3,6 @@ package import DNSWire
 internal import Net
 
 /// Connection times to addresses, by which answers are ordered.
-///
-/// At most ``limit`` results are stored, each for the time ``lifetime``.
 package struct AddressRanking {
     package struct Target: Hashable, Sendable {
         package var address: IPAddress
@@ -62,12 +60,6 @@ package struct AddressRanking {
 
     mutating func removeAll() { results = [:] }
 
-    /// Returns the sort key of an address: its connection time in steps.
-    ///
-    /// The lowest key is first.
-    ///
-    /// An address without a result has the second highest key, and an unreachable address the
-    /// highest.
     private func rank(
         _ address: IPAddress,
         _ port: UInt16,

@@ -19,11 +19,8 @@ final class ActiveRoutes {
     }
 
     /// Count of the route changes that the network or the captive portal mode caused.
-    ///
-    /// 0 if the daemon learns nothing from the network.
     var generation: Int { network?.generation ?? 0 }
 
-    /// Route of the captive portal mode; nil while this mode is off.
     var portal: RouteTable.Match? { network?.portal?.match }
 
     /// Returns the route of `name`.
@@ -44,7 +41,6 @@ final class ActiveRoutes {
         return portal
     }
 
-    /// Routing domains of all links.
     var domains: Set<Name> { Set(network?.domains.map(\.domain) ?? []) }
 }
 
@@ -66,7 +62,6 @@ extension RouteTable.Match {
     /// False for a route with vendors and `fallback: none`: only the vendors are allowed to answer.
     fileprivate var isOpen: Bool { route.fallsBack || !hasVendors }
 
-    /// True if a routing domain of a link has precedence over this route.
     fileprivate func yields(to domain: Name) -> Bool {
         guard isOpen else { return false }
         return domain.labelCount > self.domain.labelCount

@@ -29,10 +29,8 @@ package struct Route: Sendable {
         /// Lower bound of positive TTLs in seconds; nil for the general bound.
         package var minimumTTL: UInt32?
 
-        /// Upper bound of positive TTLs in seconds; nil for the general bound.
         package var maximumTTL: UInt32?
 
-        /// False with `prefetch: off`.
         package var isPrefetched = true
 
         /// True if vendors' answers are shared with the fleet (`share: on`).
@@ -41,13 +39,10 @@ package struct Route: Sendable {
         /// Vendor parameters of the route; nil if the vendors' settings apply.
         package var parameters: RouteParameters?
 
-        /// If a vendor has not answered after this time, the next vendor or the upstreams also get
-        /// the query (`fallback-after`).
-        ///
-        /// If nil, the next source gets the query only after a failure of the vendor.
+        /// Time after which the next vendor or the upstreams also get the query (`fallback-after`);
+        /// if nil, they get the query only after a failure.
         package var fallbackAfter: Duration?
 
-        /// False if answers are not cached.
         package var isCached = true
 
         /// Address families to request from vendors; nil if the vendor's setting applies.
@@ -90,7 +85,7 @@ package struct RouteTable: Sendable {
     /// Route, and the pattern of this route that matches a name; the table has one object per
     /// pattern.
     ///
-    /// This is a class, because copies of a struct for each stage would slow down each cache miss.
+    /// A class, because copies of a struct would slow down each cache miss.
     package final class Match: Sendable {
         fileprivate let entry: Entry
 
@@ -101,8 +96,6 @@ package struct RouteTable: Sendable {
         var number: Int { entry.number }
 
         /// Number of the route's ``Sources``; routes with equal sources have the same number.
-        ///
-        /// The number is also the index in ``examples``.
         var sources: Int { entry.sources }
 
         fileprivate var exceptions: [DomainPattern] { entry.exceptions }
@@ -148,7 +141,6 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// Matches of the patterns that have the same domain, one for each kind of pattern.
     private struct Claims: Sendable {
         var exact: Match?
         var suffix: Match?
@@ -177,13 +169,10 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// One match for each route, in the order of the settings.
-    ///
-    /// These matches have the root as pattern.
+    /// One match for each route, in the order of the settings, with the root as pattern.
     private(set) var matches: [Match] = []
     private var claims: [Name: Claims] = [:]
 
-    /// Number of each distinct set of sources (``Match/sources``); many routes share a set.
     private var sources: [Sources: Int] = [:]
 
     /// One match for each distinct set of sources; the index is the number of the set.
@@ -224,8 +213,6 @@ package struct RouteTable: Sendable {
     }
 
     /// Returns the most specific route of `name` that does not exclude `name` with `except`.
-    ///
-    /// Nil if there is no such route.
     package func route(for name: Name) -> Match? { route(for: name) { _ in } }
 
     func route(for name: Name, _ passedOver: (Match) -> Void) -> Match? {
@@ -255,10 +242,8 @@ extension RouteTable {
         /// True if both tables map each name to the same route index.
         let claimsAreSame: Bool
 
-        /// Pairs of an old and a new route with the same index.
-        ///
-        /// If several pairs have equal old sources and equal new sources, only one of these pairs
-        /// is included.
+        /// Pairs of an old and a new route with the same index, one pair for each combination of
+        /// sources.
         let pairs: [(old: Match, new: Match)]
     }
 
@@ -287,9 +272,7 @@ extension RouteTable {
 // MARK: - Digest
 
 extension RouteTable {
-    /// Returns a digest of the map from names to sources, in linear time.
-    ///
-    /// Every process computes the same digest for equal maps.
+    /// Returns a digest of the map from names to sources, which is equal in every process.
     ///
     /// - Parameter sources: digests of the sets of sources; the index is ``Match/sources``.
     func digest(_ sources: [UInt64]) -> UInt64 {
@@ -299,8 +282,7 @@ extension RouteTable {
             for exception in match.exceptions { digest.add(exception) }
             return digest.value
         }
-        // Adds the digests, because a sum does not depend on the order of the dictionary, which
-        // differs between processes.
+        // A sum does not depend on the order of the dictionary, which differs between processes.
         return claims.reduce(into: 0) { sum, entry in
             let claims = entry.value
             for match in [claims.exact, claims.suffix, claims.below] {

@@ -13,8 +13,6 @@ final class AddressOrdering {
     private let prober: AddressProber
     private let clocks: Clocks
 
-    /// Creates the stage.
-    ///
     /// - Parameter rules: the names with addresses to order; if empty, all names with vendors.
     init(_ rules: [AnswerPolicy.ProbeRule], prober: AddressProber, clocks: Clocks) {
         self.rules = rules
@@ -41,8 +39,6 @@ final class AddressOrdering {
 
     private static let standardPort: UInt16 = 443
 
-    /// Orders the addresses by known connection times, and starts measurements to addresses without
-    /// a known time.
     private func order(_ resolution: inout Resolution, of question: Question, _ port: UInt16) {
         guard question.type.isAddress, resolution.sections.answerCount > 1,
             let message = resolution.sections.message(to: question)
@@ -54,7 +50,7 @@ final class AddressOrdering {
         if ordered != addresses {
             var answers = message.answers
             for (place, address) in zip(places, ordered) {
-                // Moves the whole record of the address, so that each address keeps its TTL.
+                // The whole record moves, so that each address keeps its TTL.
                 let old = places.first { message.answers[$0].data.address == address } ?? place
                 answers[place] = message.answers[old]
             }
@@ -64,8 +60,7 @@ final class AddressOrdering {
                     of: question,
                     authorities: message.authorities
                 ) ?? resolution
-            // The answer stays authentic, because signatures do not cover the order of the records
-            // (RFC 4034 §6.3).
+            // Signatures do not cover the order of the records (RFC 4034 §6.3).
             inOrder.isAuthentic = resolution.isAuthentic
             resolution = inOrder
         }

@@ -17,14 +17,12 @@ extension CacheSweep {
 
 extension Clocks {
     /// Suspends the task for 50 µs, so that other threads get the cache lock.
-    ///
-    /// A step of a sweep also takes about 50 µs.
     @ServiceLoop
     package func pause() async {
         do {
             try await sleep(now() + .microseconds(50))
         } catch {
-            // The task was cancelled, and therefore cannot sleep; the sweep continues.
+            // A cancelled task cannot sleep; the sweep continues.
             await Task.yield()
         }
     }

@@ -12,16 +12,13 @@ final class CacheWriter {
     private let snapshotWaiters: SnapshotWaiters
     private let clocks: Clocks
 
-    /// Count of network changes since the start.
     private(set) var networksLeft: UInt64 = 0
 
     /// Cache writer that has replaced this writer at a reload; nil before the reload.
     ///
-    /// The reference is weak, because a strong reference would keep the settings of all later
-    /// reloads in memory.
+    /// Weak, because a strong reference would keep the settings of all later reloads in memory.
     private weak var successor: CacheWriter?
 
-    /// Check of this writer's answers against the settings of `successor`; nil before the reload.
     private var succession: ReloadInvalidation?
 
     init(
@@ -38,12 +35,8 @@ final class CacheWriter {
         self.clocks = clocks
     }
 
-    /// Count of the route changes that the network or the captive portal mode caused.
-    ///
-    /// See `PendingQuery.generation`.
     var generation: Int { routes.generation }
 
-    /// True if the route of the name of `query` has changed since the start of `query`.
     private func isRouteFormer(_ query: PendingQuery) -> Bool {
         query.generation != generation
             && routes.route(for: query.query.question.name) !== query.match
@@ -53,9 +46,8 @@ final class CacheWriter {
     /// cached.
     func networkChanged() { networksLeft += 1 }
 
-    /// Replaces this writer with `cacheWriter` at a reload.
-    ///
-    /// After this call, this writer caches only answers that are valid under the new settings.
+    /// Replaces this writer at a reload; it then caches only answers that are valid under the new
+    /// settings.
     func retire(for cacheWriter: CacheWriter, _ succession: ReloadInvalidation) {
         successor = cacheWriter
         self.succession = succession
@@ -66,8 +58,7 @@ final class CacheWriter {
         let provenance = resolution.provenance
         var cacheWriter = self
         while let succession = cacheWriter.succession {
-            // If the successor no longer exists, the settings of the later reloads are unknown, so
-            // the answer counts as invalid.
+            // Without a successor, the settings of the later reloads are unknown.
             guard succession.keeps(question, provenance.source, provenance.origin),
                 let next = cacheWriter.successor
             else { return false }
@@ -83,8 +74,6 @@ final class CacheWriter {
         }
         if answer.resolution.isFailure {
             // Does not cache a failure if the network has changed since the start of the query.
-            // Does not cache a failure while a snapshot is loading, because the failure would hide
-            // the snapshot's answer.
             if query.networksLeft == networksLeft, snapshotWaiters.cachesFailures {
                 keep(answer.resolution, of: query)
             }
@@ -96,9 +85,6 @@ final class CacheWriter {
         }
     }
 
-    /// Caches one of the answers in the result of `query`, if the settings allow this.
-    ///
-    /// - Parameter sibling: the answered question; nil for the question of `query`.
     private func keep(
         _ resolution: Resolution,
         of query: PendingQuery,
@@ -106,8 +92,8 @@ final class CacheWriter {
     ) {
         let question = sibling ?? query.query.question
         let (match, trace) = (query.match, query.trace)
-        // YXDOMAIN is not cached: in the cache, it would count as a failure, and clients could get
-        // a stale answer instead.
+        // In the cache, YXDOMAIN would count as a failure, and clients could get a stale answer
+        // instead.
         guard resolution.lifetime > 0, resolution.rcode != .yxDomain,
             match?.route.options.isCached ?? true, isRight(resolution, question)
         else {
@@ -139,8 +125,8 @@ final class CacheWriter {
         if resolution.isFailure {
             answer.options = Explanation.fromCache.option + answer.options
         } else if !resolution.isSubstitute {
-            // A substitute (answer of a fallback or an unprotected source) must not be used for
-            // long, so the cache neither refreshes it nor serves it stale.
+            // A substitute must not be used for long, so the cache neither refreshes it nor serves
+            // it stale.
             if match?.route.servesStale ?? true {
                 answer.staleWindow = freshness.stale?.window ?? 0
             }

@@ -5,8 +5,7 @@ internal import Net
 ///
 /// A token bucket would allow up to twice the limit in one minute.
 struct CallWindow {
-    /// Ring buffer with the times of the latest calls, at most `limit`; the oldest time is at index
-    /// `oldest`.
+    /// Ring buffer with the times of the latest calls; the oldest time is at index `oldest`.
     private var times: [Instant] = []
     private var oldest = 0
     private let limit: Int
@@ -21,7 +20,6 @@ struct CallWindow {
         oldest = 0
     }
 
-    /// Counts a call and returns true; returns false if the limit is reached.
     mutating func take(_ now: Instant) -> Bool {
         guard limit > 0 else { return false }
         guard times.count == limit else {

@@ -7,8 +7,7 @@ internal import Net
 ///
 /// NXDOMAIN applies to all types of a name (RFC 8020 §2). If a name is registered only with a
 /// vendor, the upstream returns NXDOMAIN for TXT or HTTPS. A stub resolver would then discard the
-/// addresses that the vendor returned for this name. NODATA is correct even if the name does not
-/// exist.
+/// addresses that the vendor returned for this name.
 @ServiceLoop
 struct DenialFilter {
     let cache: AnswerCache
@@ -26,10 +25,8 @@ struct DenialFilter {
     /// If no vendor has answered, NXDOMAIN and NODATA are kept, but are cached only for
     /// ``unconfirmedLifetime``.
     ///
-    /// - Parameters:
-    ///   - match: the route of the name; if it has no vendors, the answer is not changed.
-    ///   - isVendorEmpty: true if a vendor has recently replied without an address of the
-    ///     requested family.
+    ///   - isVendorEmpty: true if a vendor has recently replied without an address of the requested
+    ///     family.
     ///   - hasVendorFailed: true if no vendor has answered.
     ///   - siblings: answers to other types of the name in the vendor's reply.
     func filtered(
@@ -65,15 +62,14 @@ struct DenialFilter {
         let isDenied = query.asksForAddress || isVendorEmpty || denied > 0
         guard hasAddresses || !isDenied else {
             guard !query.asksForAddress, !isVendorEmpty else { return resolution }
-            // The cached NXDOMAIN is the only reason why this answer is not replaced with NODATA.
-            // So this answer expires at the same time as the cached NXDOMAIN.
+            // This answer expires at the same time as the cached NXDOMAIN, its only reason.
             var denial = resolution
             denial.shorten(to: UInt32(clamping: denied), query.question)
             return denial
         }
         var noData = resolution
         noData.rcode = .noError
-        // Clears AD, because the upstream has validated NXDOMAIN, and not this NODATA.
+        // The upstream has validated NXDOMAIN, and not this NODATA.
         noData.isAuthentic = false
         return noData
     }
@@ -84,7 +80,7 @@ extension Resolution {
         rcode == .nxDomain || rcode == .noError && sections.answerCount == 0
     }
 
-    /// Limits the lifetime and the TTLs of this answer to `seconds`; the answer is for `question`.
+    /// Limits the lifetime and the TTLs of this answer for `question` to `seconds`.
     mutating func shorten(to seconds: UInt32, _ question: Question) {
         lifetime = min(lifetime, seconds)
         sections = sections.mappingTTLs(of: question) { min($0, seconds) }

@@ -4,9 +4,6 @@ internal import HTTPDNS
 internal import Net
 
 /// Names for which vendors recently replied without an address.
-///
-/// A further query for the same name and address family, for example with another DO flag, needs no
-/// call.
 struct EmptyReplies {
     private struct Reply {
         let source: Provenance
@@ -14,25 +11,19 @@ struct EmptyReplies {
 
         var families: Families
 
-        /// True if a limit prevented a call to an earlier vendor of the route, which may have an
-        /// address.
-        ///
-        /// If true, a further query skips only `vendor`; the earlier vendor may be called.
+        /// True if a limit prevented a call to an earlier vendor of the route; then a further query
+        /// skips only `vendor`.
         let isAfterLimit: Bool
     }
 
     private var replies = RecentNames<Reply>(limit: 4_096)
 
     /// Returns the source of a recent empty reply after which no vendor is called.
-    ///
-    /// Nil if there is no such reply.
     func source(_ question: Question, now: Instant) -> Provenance? {
         reply(question, now).flatMap { $0.isAfterLimit ? nil : $0.source }
     }
 
     /// Returns the source of a recent empty reply of `vendor` after which only `vendor` is skipped.
-    ///
-    /// Nil if there is no such reply.
     func source(_ question: Question, of vendor: String, now: Instant) -> Provenance? {
         reply(question, now).flatMap { $0.isAfterLimit && $0.vendor == vendor ? $0.source : nil }
     }

@@ -26,18 +26,13 @@ package struct FairLimits: Sendable {
     package let perClient: Int
 
     /// Number of entries that a client can keep in a full table.
-    ///
-    /// If a client has more entries than this number, a full table first evicts entries of this
-    /// client.
     package let share: Int
 
     /// Minimum age at which an entry can be replaced by a new entry of the same client.
-    ///
-    /// If answers for the client are slow, the minimum age is higher (`LossWindow.grace`).
     package let grace: Duration
 }
 
-/// Table with limits in total and per client, similar to unbound's jostle list.
+/// Table of entries with limits in total and per client, similar to unbound's jostle list.
 ///
 /// A *verified* client is a proven client, or the daemon itself.
 ///
@@ -75,7 +70,6 @@ struct FairTable<Entry: FairEntry> {
         var line = 0
     }
 
-    /// List of the entries of one client, and the limit of the client.
     private struct Line {
         var ends = Links()
         var count = 0
@@ -87,30 +81,26 @@ struct FairTable<Entry: FairEntry> {
     private var slots: [Slot] = []
     private var freeSlots: [Int] = []
 
-    /// Older and newer neighbour of each entry in the list of its client, by index in `slots`.
+    /// Neighbours of each entry in the list of its client, by index in `slots`.
     private var ofClient: [Links] = []
 
-    /// Older and newer neighbour of each entry in `verified` or `unverified`, by index in `slots`.
+    /// Neighbours of each entry in `verified` or `unverified`, by index in `slots`.
     private var ofAll: [Links] = []
 
     private var lines: [Line] = []
     private var freeLines: [Int] = []
 
-    /// Ends of two lists: all entries of verified clients, and all entries of unverified clients.
+    /// Ends of the lists of all entries of verified and of unverified clients.
     private var (verified, unverified) = (Links(), Links())
     private var unverifiedCount = 0
 
     /// Index of each client's list in `lines`.
     private var places: [ClientNetwork?: Int] = [:]
 
-    /// Index in `lines` of the list that was used last.
-    ///
-    /// Only this list may be empty.
+    /// Index in `lines` of the list that was used last; only this list may be empty.
     private var latest: Int?
 
     /// Indices in `lines` of the large lists: those with more than `limits.share` entries.
-    ///
-    /// There are at most `limits.all / limits.share` such lists.
     private var large: Set<Int> = []
 
     /// Reduced limits of clients that now have no entries in the table.
@@ -119,7 +109,6 @@ struct FairTable<Entry: FairEntry> {
     /// Client that used the table last; queries of the daemon itself do not change this variable.
     private var user: ClientNetwork?
 
-    /// Time of the latest change of `user` from one client to another.
     private var sharedAt: Instant?
 
     /// Time after a change of `user` in which the table counts as used by several clients.
@@ -148,7 +137,6 @@ struct FairTable<Entry: FairEntry> {
         return lines[line].count > limits.share ? .high : .normal
     }
 
-    /// Removes an entry; idempotent.
     mutating func remove(_ entry: Entry) {
         guard let place = entry.place else { return }
         entry.place = nil
@@ -174,7 +162,7 @@ struct FairTable<Entry: FairEntry> {
         )
     }
 
-    /// Moves an entry to the list of `entry.client`, after the caller has changed `entry.client`.
+    /// Moves an entry to the list of `entry.client`, which the caller has changed.
     mutating func move(_ entry: Entry) {
         guard let place = entry.place else { return }
         leave(place)
@@ -209,7 +197,6 @@ struct FairTable<Entry: FairEntry> {
         place.flatMap { slots[$0].entry }.map(Admission.replaces) ?? .refused
     }
 
-    /// Returns `replaces` with the client's oldest entry, or `refused` if this entry is too young.
     private func replacement(in line: Int, _ now: Instant) -> Admission {
         guard let place = lines[line].ends.oldest, let oldest = slots[place].entry,
             now - oldest.began >= lines[line].window.grace(limits)
@@ -238,8 +225,6 @@ struct FairTable<Entry: FairEntry> {
         return line
     }
 
-    /// Removes the empty list of a client; if the client's limit is reduced, stores the limit in
-    /// `reduced`.
     private mutating func forget(_ line: Int) {
         let (client, window) = (lines[line].client, lines[line].window)
         places[client] = nil
@@ -251,8 +236,6 @@ struct FairTable<Entry: FairEntry> {
 
     // MARK: - Lists
 
-    /// Adds the entry at index `place` of `slots` to the lists; returns the index of the client's
-    /// list.
     @discardableResult
     private mutating func enter(_ place: Int, client: ClientNetwork?) -> Int {
         let line = line(of: client)

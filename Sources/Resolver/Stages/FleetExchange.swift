@@ -9,13 +9,11 @@ package import Net
 package final class FleetExchange {
     package let fleet: Fleet
 
-    /// For each vendor name, the text of the settings that determine the vendor's answers; part of
-    /// the view (``view(of:_:)``).
+    /// For each vendor name, the text of the settings that determine the vendor's answers.
     private let views: [String: String]
 
-    /// Setting `group`.
-    ///
-    /// If nil, the views contain the network from which the vendor receives this machine's calls.
+    /// Setting `group`; if nil, the views contain the network from which the vendor receives this
+    /// machine's calls.
     private let group: String?
 
     private let policy: TTLPolicy
@@ -40,15 +38,14 @@ package final class FleetExchange {
     /// Returns the *view*: a text with all facts, except the queried name, that determine the
     /// vendor's answers.
     ///
-    /// Machines share answers only if their views are equal. The result is nil in two cases: the
-    /// route does not share answers, or `group` is not set and `vendor.exit` is unknown.
+    /// Machines share answers only if their views are equal. Nil if the route does not share
+    /// answers, or if `group` is not set and `vendor.exit` is unknown.
     func view(of vendor: VendorClient, _ match: RouteTable.Match) -> String? {
         guard match.route.options.isShared, let view = views[vendor.name],
             let exit = group.map({ "group \($0)" }) ?? vendor.exit.map({ "\($0)" })
         else { return nil }
         var facts = [view, match.route.options.parameters?.text ?? "", exit]
-        // A machine applies its own minimum TTL before it shares an answer. So machines with
-        // different minimum TTLs must not share answers, and need different views.
+        // A machine applies its own minimum TTL before it shares an answer.
         let minimum = policy.of(match).positive.lowerBound
         if minimum > 0 { facts.append("minimum-ttl \(minimum)") }
         return facts.joined(separator: "\n")
@@ -124,9 +121,7 @@ package final class FleetExchange {
         return value
     }
 
-    /// Converts a shared value to a vendor's reply.
-    ///
-    /// Removes unusable addresses, as from a reply that the vendor itself sent.
+    /// Converts a shared value to a vendor's reply, without unusable addresses.
     func reply(_ value: FleetValue, to name: Name) -> VendorReply? {
         guard
             let server = SocketAddress(octets: value.server.address, port: value.server.port)

@@ -3,10 +3,8 @@ internal import Net
 
 /// Limit on the number of one client's queries in a table.
 ///
-/// The limit shrinks while an upstream drops many queries of this client.
-///
-/// An upstream that limits the rate of this daemon drops queries of all the daemon's clients. So a
-/// client that sends too many queries causes failures for other clients.
+/// The limit shrinks while an upstream drops many queries of this client, because an upstream that
+/// limits the rate of this daemon drops queries of all clients.
 ///
 /// Each second, the limit is halved if three conditions are met: more than `FairLimits.share` / 2
 /// queries of the client were lost in this second, the client has more than `FairLimits.share`
@@ -18,10 +16,8 @@ struct LossWindow {
     private var size: Int
     private var lost = 0
 
-    /// Start of the current second; nil before the first result.
     private var since: Instant?
 
-    /// Moving average of the time from a query to its answer.
     private var usual = Duration.zero
 
     private static var period: Duration { .seconds(1) }
@@ -30,12 +26,9 @@ struct LossWindow {
 
     init(_ limits: FairLimits) { size = limits.perClient }
 
-    /// True if the limit was below its maximum when the latest result was counted.
     func isReduced(_ limits: FairLimits) -> Bool { size < limits.perClient }
 
     /// Returns the maximum number of the client's queries in the table.
-    ///
-    /// - Parameter limits: the limits that this window was created with.
     func size(at now: Instant, _ limits: FairLimits) -> Int {
         guard size < limits.perClient, let since else { return size }
         let periods = Int(min((now - since) / Self.period, Double(limits.perClient)))
@@ -45,19 +38,15 @@ struct LossWindow {
     /// Returns the minimum age at which an entry can be replaced by a new query of the same client.
     ///
     /// The minimum age is twice the average time until an answer (`usual`), so that a slow server
-    /// can still answer the oldest query. The lower bound is `limits.grace`. The upper bound is the
-    /// greater of ``longestGrace`` and `limits.grace`.
+    /// can still answer the oldest query.
     func grace(_ limits: FairLimits) -> Duration {
         min(max(limits.grace, usual * 2), max(limits.grace, Self.longestGrace))
     }
 
     /// Counts the result of one query.
     ///
-    /// - Parameters:
-    ///   - isLost: true if the query was lost.
-    ///   - age: time since the query began.
-    ///   - entries: number of entries of the client, including this entry.
-    ///   - isShared: true if other clients use the table.
+    /// - Parameter entries: number of entries of the client, including this entry.
+    /// - Parameter isShared: true if other clients use the table.
     mutating func note(
         isLost: Bool,
         age: Duration,

@@ -5,20 +5,18 @@ internal import Net
 /// Pending queries by question, as a hash table with lists.
 ///
 /// A dictionary would hash each query three times, and copy the query as a key. The lists and the
-/// limits are in one struct, so that one run-time exclusivity check is sufficient to change both.
+/// limits are in one struct, so that one run-time exclusivity check covers both.
 @ServiceLoop
 struct PendingTable {
-    /// First query of each list, linked by ``PendingQuery/next``.
-    ///
-    /// The number of lists is a power of two.
+    /// First query of each list, linked by ``PendingQuery/next``; the number of lists is a power of
+    /// two.
     private var lists = [PendingQuery?](repeating: nil, count: 64)
 
     private(set) var count = 0
 
-    /// Hash function of the cache; its secret seed prevents attacks with names of equal hash.
+    /// Hash function of the cache, with a secret seed against names of equal hash.
     private let hash: NameHash
 
-    /// The queries of this table, grouped by client, with the limits per client.
     var places: FairTable<PendingQuery>
 
     init(_ hash: NameHash, _ limits: FairLimits) {
@@ -30,9 +28,8 @@ struct PendingTable {
         hash(query.question.name.octets.rawSpan, type: query.question.type.rawValue)
     }
 
-    /// Returns the pending query that is equal to `query`; nil if there is none.
-    ///
-    /// Mutating, because Swift 6.3 copies a stored struct before it calls a nonmutating method.
+    /// Returns the pending query that is equal to `query`. Mutating, because Swift 6.3 copies a
+    /// stored struct before it calls a nonmutating method.
     ///
     /// - Parameter refused: value that ``PendingQuery/refused`` of the returned query must have.
     mutating func find(

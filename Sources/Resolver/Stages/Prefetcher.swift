@@ -7,9 +7,8 @@ package import Net
 /// Stage that refreshes cached answers before they expire, so that no client waits for a new
 /// answer.
 ///
-/// The first cache hit after the refresh age (`prefetch.at`) requests a refresh. The refreshes that
-/// may call vendors are limited per minute. A name with vendors is not refreshed while none of its
-/// vendors accepts calls.
+/// Refreshes that may call vendors are limited per minute. A name with vendors is not refreshed
+/// while none of its vendors accepts calls.
 @ServiceLoop
 package final class Prefetcher {
     private let rule: Freshness.Prefetch?
@@ -29,13 +28,10 @@ package final class Prefetcher {
     private var hottestAt: Instant?
     private var hottestTimer: (any Cancellable)?
 
-    /// Time of the next check of each name in `prefetch.names`.
-    ///
-    /// A name has no entry while its check runs.
+    /// Time of the next check of each name in `prefetch.names`; none while the check runs.
     private var due: [Name: Instant] = [:]
     private var isKeeping = false
 
-    /// Count of consecutive failed refreshes of each name in `prefetch.names`.
     private var failures: [Name: Int] = [:]
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.keepNames() }
 
@@ -62,8 +58,7 @@ package final class Prefetcher {
 
     /// Refreshes the cached answer to `query`, after a cache hit has requested the refresh.
     ///
-    /// - Parameter client: client that caused the cache hit; the limits of this client apply. Nil
-    ///   if there is no such client.
+    /// - Parameter client: client of the cache hit, with its limits; nil if there is none.
     package func refresh(_ query: Query, for client: ClientNetwork?) {
         guard rule != nil, isPrefetched(query.question.name) else { return }
         ServiceLoop.task { [self] in _ = await attempt(query, for: client) }
@@ -108,8 +103,7 @@ package final class Prefetcher {
         alarm.set(nil)
     }
 
-    /// Continues the work of `old` after a reload: takes over its failure counts, and its count of
-    /// calls in the last minute.
+    /// Takes over the work, the failure counts and the call counts of `old` after a reload.
     func takeOver(from old: Prefetcher) {
         window.takeOver(from: old.window)
         failures = old.failures
@@ -122,13 +116,12 @@ package final class Prefetcher {
 
     /// Clears the failure counts, and checks all names in `prefetch.names` after 1 s.
     ///
-    /// An immediate check could fail, because the new network may not be usable yet.
+    /// An immediate check could fail: the new network may not be usable yet.
     func networkChanged() {
         failures = [:]
         lookAtNames(clocks.now() + .seconds(1))
     }
 
-    /// Schedules a check of all names in `prefetch.names`, except names with a local answer.
     private func lookAtNames(_ instant: Instant) {
         guard isKeeping, let rule else { return }
         for name in rule.names where isPrefetched(name) {
@@ -149,17 +142,14 @@ package final class Prefetcher {
         alarm.set(due.values.min())
     }
 
-    /// Refreshes the addresses of a name in `prefetch.names` if due.
-    ///
-    /// A is queried before AAAA, because a vendor call for A may return both families.
+    /// Queries A before AAAA, because a vendor call for A may return both families.
     private func keep(_ name: Name) async {
         let shortest = Duration.seconds(ResolverLimits.shortestRefresh)
         var next = clocks.now() + ResolverLimits.longestRetry
         var hasFailed = false
         for type in [RecordType.a, .aaaa] {
             let query = Query(question: Question(name: name, type: type))
-            // Skips a name in the static hosts. The daemon checks the name again later, because the
-            // static hosts can change.
+            // The static hosts can change, so the daemon checks the name again later.
             guard !localAnswers.cover(query.question), isWanted(query) else { continue }
             if refreshTime(query) == nil, await attempt(query) == .failed { hasFailed = true }
             next = min(next, refreshTime(query) ?? clocks.now() + shortest)
@@ -186,8 +176,6 @@ package final class Prefetcher {
     }
 
     /// Returns the time at which the cached answer must be refreshed.
-    ///
-    /// Nil if the refresh is due now, or if the cache has no fresh answer.
     private func refreshTime(_ query: Query) -> Instant? {
         let now = clocks.now()
         guard let rule,
@@ -210,8 +198,8 @@ package final class Prefetcher {
     private enum Outcome {
         case done, failed
 
-        /// The refresh was not started, because an equal query or refresh is in flight, no vendor
-        /// accepts calls, or the limit per minute is reached.
+        /// Not started: equal query in flight, no vendor accepts calls, or limit per minute
+        /// reached.
         case refrained
     }
 
@@ -261,14 +249,11 @@ package final class Prefetcher {
 }
 
 package struct RefreshNumbers: Sendable, Equatable {
-    /// Started refreshes.
-    ///
-    /// At its end, each refresh is also counted in `done` or `failed`.
+    /// Started refreshes, which later also count in `done` or `failed`.
     package var started: UInt64 = 0
 
     package var done: UInt64 = 0
 
-    /// Refreshes that failed; the cached answer is unchanged.
     package var failed: UInt64 = 0
 
     /// Refreshes not started because of the limit per minute (`prefetch`).

@@ -4,8 +4,6 @@ internal import DNSWire
 internal import Net
 
 /// Serve-stale: gives a client a stale answer when a fresh answer takes too long (RFC 8767).
-///
-/// The resolution continues, and its result is cached.
 @ServiceLoop
 final class ServeStale {
     private let rule: Freshness.Stale?
@@ -20,20 +18,18 @@ final class ServeStale {
     struct LastResort {
         let resolution: Resolution
 
-        /// Longest time that the client waits for a better answer; nil if the client does not wait.
+        /// Longest time that the client waits for a better answer; nil for no wait.
         let delay: Duration?
 
         /// Returns `found` for NOERROR, NXDOMAIN and YXDOMAIN; otherwise, the cached answer.
         func unless(_ found: Resolution) -> Resolution {
-            // Other RCODEs, such as SERVFAIL, are errors of a server, and say nothing about the
-            // name (RFC 8767 §5, RFC 6672 §2.2).
+            // Other RCODEs are errors of a server, and say nothing about the name (RFC 8767 §5,
+            // RFC 6672 §2.2).
             [.noError, .nxDomain, .yxDomain].contains(found.rcode) ? found : resolution
         }
     }
 
     /// Returns the cached answer to a query, stale or fresh; nil if the cache has no such answer.
-    ///
-    /// - Parameter hash: the cache's hash of the question; nil if unknown.
     func lastResort(
         _ query: Query,
         hash: UInt64? = nil,
@@ -53,9 +49,6 @@ final class ServeStale {
         return LastResort(resolution: Resolution(stale), delay: delay)
     }
 
-    /// Returns the data of ``lastResort(_:hash:_:now:)`` for `explain`.
-    ///
-    /// `ttl` is the TTL in seconds that the client would get.
     func preview(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -81,14 +74,13 @@ final class ServeStale {
         isFresh: Bool,
         isHeld: Bool
     ) -> Duration? {
-        // The client does not wait if the entry is fresh. The client also does not wait while a
-        // failure is cached, because the query is not repeated in this time (RFC 9520 §3.2).
+        // While a failure is cached, the query is not repeated (RFC 9520 §3.2).
         isFresh || isHeld ? nil : rule.after
     }
 }
 
 extension Resolution {
-    /// Creates the resolution for a stale answer, with its extended error (RFC 8914 §4.4, §4.20).
+    /// Adds the extended error of a stale answer (RFC 8914 §4.4, §4.20).
     fileprivate init(_ stale: StaleAnswer) {
         var explanation: Explanation?
         if let seconds = stale.expiredFor {

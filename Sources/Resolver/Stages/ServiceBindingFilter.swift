@@ -6,10 +6,10 @@ internal import Upstream
 
 /// Filter that removes addresses from upstreams' answers if the settings do not allow them.
 ///
-/// The filter removes private addresses of public names (`rebinding`). If vendors or the static
-/// hosts resolve the target of an SVCB or HTTPS record, the filter replaces the record's address
-/// hints with the cached or static addresses of the target. Without such addresses, the filter
-/// removes the hints (RFC 9460 §7.3). The filter calls no vendor to get addresses for hints.
+/// If vendors or the static hosts resolve the target of an SVCB or HTTPS record, the filter
+/// replaces the record's address hints with the cached or static addresses of the target. Without
+/// such addresses, the filter removes the hints (RFC 9460 §7.3). The filter calls no vendor to get
+/// addresses for hints.
 @ServiceLoop
 final class ServiceBindingFilter {
     private let policy: AnswerPolicy
@@ -70,8 +70,7 @@ final class ServiceBindingFilter {
         case .block:
             return noData(query, match, .blocked, "this server blocks HTTPS and SVCB records", .any)
         case .align where query.dnssecOK:
-            // The client set DO, and gets NODATA: the hints cannot be replaced, because that would
-            // invalidate the record's signature.
+            // New hints would invalidate the record's signature.
             return noData(query, match, .synthesized, Self.misaligned, query.variant)
         case .align:
             return nil
@@ -129,13 +128,8 @@ final class ServiceBindingFilter {
 
     private static let rebound = "private address for a public name (DNS rebinding)"
 
-    /// Returns the hints for `target`.
-    ///
-    /// If the queried name has vendors, but `target` has none, the hints are removed, because
-    /// clients must not get addresses from an upstream for a name with vendors.
-    ///
-    /// - Parameter isSubstitute: set to true if the addresses are from a cached answer that is a
-    ///   substitute.
+    /// If the queried name has vendors, but `target` has none, there are no hints: clients must not
+    /// get addresses from an upstream for a name with vendors.
     private func hints(
         _ target: Name,
         _ query: Query,

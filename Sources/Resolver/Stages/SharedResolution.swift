@@ -16,14 +16,12 @@ final class SharedResolution {
     let addressGuard: ServiceBindingFilter
     private let denials: DenialFilter
 
-    /// Default upstreams; nil if there are none.
     private let standard: UpstreamGroup?
 
     /// Default upstreams, except upstreams that get their servers from the network or a file
     /// (`from`).
     ///
-    /// For names of routes with `fallback: none` and without own upstreams, these upstreams get
-    /// the queries that vendors do not resolve, for example MX queries.
+    /// For names of routes with `fallback: none` and without own upstreams.
     private let chosen: UpstreamGroup?
 
     private let dns64: DNS64
@@ -59,8 +57,6 @@ final class SharedResolution {
     }
 
     /// True if the route `match` has an encrypted upstream that is not down.
-    ///
-    /// While the result is true, the plain upstreams of the route are not queried.
     func encrypts(_ match: RouteTable.Match) -> Bool {
         group(match)?.hasProtectedServer ?? false
     }
@@ -112,7 +108,7 @@ final class SharedResolution {
             VendorFallback(query, match, self, policy, denials, asksUpstreams: asksUpstreams)
                 .begin()
         } else {
-            // The closure captures only `query`, and therefore needs no allocation.
+            // Captures only `query`, and therefore needs no allocation.
             let answered = Completion<Resolution> {
                 query.resolution?.upstreamsAnswered(query, $0)
             }
@@ -141,7 +137,6 @@ final class SharedResolution {
         upstreams.ask(query, through: group(query.match), now: now, completion)
     }
 
-    /// Adds addresses that DNS64 synthesizes, caches the answer, and ends the query.
     func end(_ query: PendingQuery, _ answer: ResolvedAnswer) {
         dns64.complete(answer, query, Completion { query.resolution?.finish(query, $0) })
     }
@@ -177,9 +172,7 @@ final class SharedResolution {
         query.end(answer)
     }
 
-    /// Caches an answer.
-    ///
-    /// Returns the answer for the clients if it differs from `answer`; otherwise nil.
+    /// Caches an answer; returns the answer for the clients if it differs from `answer`.
     private func cache(_ answer: ResolvedAnswer, _ query: PendingQuery) -> ResolvedAnswer? {
         guard addressOrdering != nil || localAnswers.mayChange(answer, query.query) else {
             cacheWriter.keep(answer, query)

@@ -3,11 +3,10 @@ internal import DNSWire
 internal import Net
 
 extension SingleFlight {
-    /// Moves all waiting clients except `query.payer` to a new query.
+    /// Moves all waiting clients except `query.payer`, a limit of which has prevented a vendor
+    /// call, to a new query.
     ///
-    /// The caller calls this function after a limit of `query.payer` has prevented a vendor call.
-    ///
-    /// Vendor calls of the new query count against the limits of the first moved client. From now
+    /// The limits of the first moved client apply to the vendor calls of the new query. From now
     /// on, only queries of `query.payer` join `query`.
     ///
     /// - Parameter start: moves only clients that began to wait after this time; nil moves all.
@@ -22,9 +21,8 @@ extension SingleFlight {
         resolveAgain(query, for: others)
     }
 
-    /// Sets `query.refused`, so that only queries of `payer` can join `query`.
-    ///
-    /// Returns false if the table already has an equal query with the same value of `refused`.
+    /// Sets `query.refused`; returns false if the table already has an equal query with the same
+    /// value.
     private func refuse(_ query: PendingQuery, _ payer: ClientNetwork) -> Bool {
         if query.refused != nil { return true }
         let (question, hash) = (query.query, query.hash)
@@ -39,8 +37,8 @@ extension SingleFlight {
     /// Starts a new query, equal to `query`, for the first of `waiters`; the other waiters join the
     /// new query.
     ///
-    /// The caller has removed `waiters` from `query`, so that they do not get its result. A client
-    /// that has reached a limit of ``pending`` gets SERVFAIL.
+    /// The caller has removed `waiters` from `query`. A client that has reached a limit of
+    /// ``pending`` gets SERVFAIL.
     func resolveAgain(_ query: PendingQuery, for waiters: [Waiter]) {
         let (question, hash) = (query.query, query.hash)
         let now = clocks.now()
@@ -51,12 +49,10 @@ extension SingleFlight {
             refused.insert($0.client)
             return false
         }
-        // Evicts clients only at the end of this function, because their completion handlers may
-        // start queries.
+        // Evicts last, because completion handlers may start queries.
         defer { evict(waiters.filter { refused.contains($0.client) }) }
         guard let first else { return }
-        // `makePlace` may have called the completion handler of another client, and this handler
-        // may have started an equal query.
+        // A completion handler that `makePlace` called may have started an equal query.
         let started = pending.find(question, hash)
         let next =
             started
@@ -72,9 +68,8 @@ extension SingleFlight {
         for waiter in waiters where !waiter.isOver && !refused.contains(waiter.client) {
             next.add(waiter)
         }
-        // Calls `begin` in a later iteration of the service loop. A direct call could cause
-        // recursion: a limit may also prevent the vendor call of `next`, and `begin` would then
-        // call this function.
+        // A direct call of `begin` could cause recursion: a limit may also prevent the vendor call
+        // of `next`, and `begin` would then call this function.
         if started == nil { ServiceLoop.task { [self] in begin(next) } }
     }
 }

@@ -6,21 +6,19 @@ internal import Upstream
 
 /// Query deduplication: a table of pending queries with their waiting clients and deadlines.
 ///
-/// A query is resolved once for all its clients. The resolution continues when clients stop
-/// waiting, unless ``FairTable`` evicts the query. After the time `limit`, this object cancels a
-/// query, so that a query that never ends cannot occupy an entry of the table permanently.
+/// The resolution continues when clients stop waiting, unless ``FairTable`` evicts the query. This
+/// object cancels a query after the time `limit`, so that no query occupies the table permanently.
 ///
-/// The limits of the client that started a query apply to the query. If ``FairTable`` evicts the
-/// query, this client gets SERVFAIL. If other clients also wait, the resolution continues, and the
-/// limits of one of these clients apply.
+/// The limits of the client that started a query apply to the query. If this client is evicted, it
+/// gets SERVFAIL; the resolution continues for other waiting clients, with the limits of one of
+/// them.
 ///
-/// Without deduplication, an attacker could cause many upstream queries in flight for one name. A
-/// forged reply would then more probably match one of these queries (RFC 5452 §5).
+/// Without deduplication, a forged reply would more probably match one of many upstream queries for
+/// one name (RFC 5452 §5).
 @ServiceLoop
 package final class SingleFlight {
     typealias Waiter = PendingQuery.Waiter
 
-    /// Reason that ends the wait of clients.
     enum Ending {
         case answered(Resolution)
         case late
@@ -34,30 +32,20 @@ package final class SingleFlight {
 
     var pending: PendingTable
 
-    /// Number of queries in `pending` with a non-nil `refused`.
     var separations = 0
 
-    /// Waiting clients of all queries, with the limits per client.
     var seats: FairTable<Waiter>
 
     private var evictions: UInt64 = 0
 
-    /// Lists of clients that get their known answer in later iterations of the service loop.
-    ///
-    /// If the array is not empty, one task is queued that calls `completeNext`; otherwise none.
+    /// Clients to complete in later iterations of the service loop; one `completeNext` task is
+    /// queued unless this is empty.
     private var unfinished: [(waiters: ArraySlice<Waiter>, ending: Ending)] = []
 
     private let alarm: Alarm
 
-    /// Creates an empty table.
-    ///
-    /// - Parameters:
-    ///   - hash: the hash function of the cache.
-    ///   - work: limits on the pending queries.
-    ///   - waiting: limits on the waiting clients.
-    ///   - limit: time after which a query is cancelled; longer than `ResolverLimits.work`, so that
-    ///     the resolver can first report the reason of a failure.
-    ///   - begin: function that resolves a query (``SharedResolution/begin(_:)``).
+    /// - Parameter limit: time after which a query is cancelled; longer than `ResolverLimits.work`,
+    ///   so that the resolver can first report the reason of a failure.
     init(
         _ statistics: ResolverStatistics,
         _ clocks: Clocks,
@@ -74,8 +62,7 @@ package final class SingleFlight {
         pending = PendingTable(hash, work)
         seats = FairTable(waiting)
         alarm = Alarm(clocks)
-        // The reference is not `weak`, because an object with weak references has a slower
-        // reference count.
+        // Not `weak`, because an object with weak references has a slower reference count.
         alarm.action = { [unowned self] in expire() }
     }
 
@@ -87,17 +74,15 @@ package final class SingleFlight {
 
     func isAsking(_ query: Query) -> Bool { began(query) != nil }
 
-    /// Adds the client to a pending query equal to `query`; if there is no such query, starts a
-    /// query.
+    /// Joins a pending query equal to `query`, or starts a query.
     ///
     /// If the query has no answer before `deadline`, the client gets SERVFAIL, and the query
     /// continues.
     ///
-    /// - Parameters:
-    ///   - hash: the cache's hash of the question; nil if unknown.
-    ///   - client: the client; its limits apply. Nil for the daemon itself.
-    ///   - payer: the client to which vendor calls are charged; if nil, `client`.
-    ///   - isAwaited: false if the client does not wait (for a refresh of a cached answer).
+    /// - Parameter hash: the cache's hash of the question; nil if unknown.
+    /// - Parameter client: the client with its limits; nil for the daemon itself.
+    /// - Parameter payer: the client to which vendor calls are charged; if nil, `client`.
+    /// - Parameter isAwaited: false for a refresh of a cached answer.
     /// - Returns: true if the client joined a query of another client.
     @discardableResult
     func ask(
@@ -122,8 +107,7 @@ package final class SingleFlight {
             completion(.refused)
             return false
         }
-        // The calls above may have evicted a client, and its completion handler may have started an
-        // equal query.
+        // A completion handler of an evicted client may have started an equal query.
         if evictions != before { joined = pendingQuery(query, hash, of: payer) }
         let isAwaited = isAwaited && client != nil
         let current =
@@ -201,7 +185,6 @@ package final class SingleFlight {
         if pending.remove(query, result), query.refused != nil { separations -= 1 }
     }
 
-    /// Returns the pending query, equal to `query`, that `payer` can join; nil if there is none.
     private func pendingQuery(
         _ query: Query,
         _ hash: UInt64,
@@ -214,13 +197,10 @@ package final class SingleFlight {
 
     // MARK: - Completing clients
 
-    /// Maximum number of waiters that get an answer in one iteration of the service loop.
-    ///
-    /// Thousands of waiters, possibly of one client, would otherwise block the service loop.
+    /// Maximum waiters that get an answer in one iteration of the service loop; thousands would
+    /// block it.
     static var completedTogether: Int { 64 }
 
-    /// Answers the first ``completedTogether`` waiters now, and the other waiters in later
-    /// iterations of the service loop.
     func complete(_ waiters: some RandomAccessCollection<Waiter>, _ ending: Ending) {
         completeFirst(of: waiters, ending)
         guard waiters.count > Self.completedTogether else { return }
@@ -228,10 +208,8 @@ package final class SingleFlight {
         if unfinished.count == 1 { ServiceLoop.task { [self] in completeNext() } }
     }
 
-    /// Answers up to ``completedTogether`` clients of the first list in `unfinished`.
-    ///
-    /// If this list has more clients, moves these clients to the end of `unfinished`, so that the
-    /// other lists do not wait for the end of a long list.
+    /// Answers clients of the first list; moves the rest to the end of `unfinished`, so that short
+    /// lists do not wait for the end of a long list.
     private func completeNext() {
         let (waiters, ending) = unfinished.removeFirst()
         let rest = waiters.dropFirst(Self.completedTogether)
@@ -271,7 +249,7 @@ package final class SingleFlight {
 
     // MARK: - Eviction
 
-    /// Evicts queries until `client` can start a query; returns false if a limit prevents this.
+    /// Evicts queries until `client` can start a query; false if a limit prevents this.
     func makePlace(for client: ClientNetwork?, _ now: Instant) -> Bool {
         while true {
             switch pending.places.admission(of: client, now: now) {
@@ -287,7 +265,6 @@ package final class SingleFlight {
         }
     }
 
-    /// Evicts waiting clients until `client` can wait; returns false if a limit prevents this.
     private func makeSeat(for client: ClientNetwork?, _ now: Instant) -> Bool {
         while true {
             switch seats.admission(of: client, now: now) {
@@ -300,9 +277,7 @@ package final class SingleFlight {
         }
     }
 
-    /// Answers the waiters of `query.client` with SERVFAIL.
-    ///
-    /// If no other client waits for `query`, ends `query`.
+    /// Answers the waiters of `query.client` with SERVFAIL; ends `query` if no other client waits.
     private func evict(_ query: PendingQuery) {
         let former = query.client
         let losers = query.waiters.filter { $0.client == former && !$0.isOver }
@@ -350,8 +325,7 @@ package final class SingleFlight {
             finish(query, query.isDropped(at: now) ? (isLost: true, now: now) : nil)
         }
         for waiter in late { seats.remove(waiter) }
-        // The next timer fires after `grain` at the earliest, so that one timer is sufficient for
-        // several deadlines.
+        // Within `grain`, one timer is sufficient for several deadlines.
         alarm.set(next.map { max($0, now + ResolverLimits.grain) })
         for query in endless { query.cancel() }
         complete(late, .late)

@@ -9,8 +9,6 @@ package import Net
 /// stale, the client gets this answer after the serve-stale delay, or earlier if the resolution
 /// fails. If the resolution fails and the snapshot has no answer, the client gets the failure at
 /// the end of the load, or at its deadline if the deadline is earlier.
-/// ``ResolverLimits/waiting`` limits these clients separately, because they wait longer than
-/// clients in ``SingleFlight``.
 @ServiceLoop
 package final class SnapshotWaiters {
     final class Waiting: FairEntry {
@@ -26,7 +24,6 @@ package final class SnapshotWaiters {
 
         var place: Int?
 
-        /// Answer from the snapshot, and the time at which the client gets the answer.
         fileprivate var restored: (answer: ServeStale.LastResort, due: Instant)?
 
         fileprivate var failure: Resolution?
@@ -51,7 +48,6 @@ package final class SnapshotWaiters {
             self.completion = consume completion
         }
 
-        /// Time at which the client gets `restored` or `failure`; nil if both are nil.
         fileprivate var due: Instant? { restored?.due ?? (failure == nil ? nil : deadline) }
 
         fileprivate func complete(_ resolution: Resolution) {
@@ -63,27 +59,24 @@ package final class SnapshotWaiters {
     private let clocks: Clocks
     private var table: FairTable<Waiting>
 
-    /// Waiting clients in order of arrival; clients with an answer are removed later.
+    /// Clients in order of arrival; clients with an answer are removed later.
     private var clients: [Waiting] = []
 
-    /// Clients that the current check of all clients has not reached yet; empty if no check runs.
+    /// Clients that the current check has not reached yet; empty if no check runs.
     private var unchecked: ArraySlice<Waiting> = []
 
     private var checksAgain = false
 
-    /// Start of loading; nil if no snapshot is being loaded.
     private var began: Instant?
 
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.check() }
 
-    /// Interval between two checks of the cache.
     static let interval: Duration = .milliseconds(250)
 
-    /// Minimum time until the next check; one check is sufficient for all deadlines within this
-    /// time.
+    /// Minimum time until the next check, for all deadlines within this time.
     static let grain: Duration = .milliseconds(20)
 
-    /// Maximum number of clients that one iteration of the service loop checks.
+    /// Maximum number of clients checked in one iteration of the service loop.
     static let checkedTogether = 64
 
     init(
@@ -100,7 +93,8 @@ package final class SnapshotWaiters {
 
     var isLoading: Bool { began != nil }
 
-    /// True if failures can be cached.
+    /// False during the time ``ResolverLimits/total`` after the start of a load, because a cached
+    /// failure would hide the snapshot's answer.
     ///
     /// False during the time ``ResolverLimits/total`` after the start of a load, because a cached
     /// failure would hide the snapshot's answer.
@@ -110,7 +104,7 @@ package final class SnapshotWaiters {
 
     package func begin() { began = clocks.now() }
 
-    /// Notes the end of the load, successful or not, and answers the clients that are due.
+    /// Notes the end of the load, also of a failed load, and answers the clients that are due.
     package func end() {
         began = nil
         check()
@@ -118,8 +112,6 @@ package final class SnapshotWaiters {
 
     /// Adds a client; if a limit prevents this, completes with SERVFAIL and returns nil.
     ///
-    /// - Parameters:
-    ///   - client: the client; its limits apply. Nil for a query of the daemon itself.
     ///   - firstBegan: start of the first query for the name.
     func add(
         _ query: Query,
@@ -155,7 +147,7 @@ package final class SnapshotWaiters {
         return waiting
     }
 
-    /// Receives the result of the resolution; ignores it if the client already has an answer.
+    /// Receives the result of the resolution.
     func resolved(_ waiting: Waiting, _ resolution: Resolution) {
         guard !waiting.isOver else { return }
         if let restored = waiting.restored {
@@ -179,8 +171,6 @@ package final class SnapshotWaiters {
         checkNext()
     }
 
-    /// Checks the next clients now, and the remaining clients in later iterations of the service
-    /// loop.
     private func checkNext() {
         let now = clocks.now()
         let next = unchecked.prefix(Self.checkedTogether)
@@ -198,10 +188,6 @@ package final class SnapshotWaiters {
         setAlarm()
     }
 
-    /// Answers a client when its answer is due.
-    ///
-    /// A restored answer is due at `restored.due`, or immediately if the resolution has failed.
-    /// Without a restored answer, this failure is due after the load, or at the client's deadline.
     private func check(_ waiting: Waiting, now: Instant) {
         guard !waiting.isOver else { return }
         if waiting.restored == nil,

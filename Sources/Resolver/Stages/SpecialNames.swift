@@ -11,8 +11,7 @@ package enum SpecialNames {
 
     /// Returns the local answer if the type is never forwarded; nil for other types.
     static func refusal(_ question: Question) -> Resolution? {
-        // Returns early for addresses, because most queries are for addresses, and the code below
-        // takes 130 instructions.
+        // Most queries are for addresses, and the code below takes 130 instructions.
         guard !question.type.isAddress else { return nil }
         switch question.type {
         case .any:
@@ -45,7 +44,6 @@ package enum SpecialNames {
 
     // MARK: - Names
 
-    /// Returns the local answer; nil if the name is not special, or a route overrides the answer.
     static func answer(_ question: Question, _ match: RouteTable.Match?) -> Resolution? {
         match?.claimsSpecialNames ?? false ? nil : answer(question)
     }
@@ -68,20 +66,18 @@ package enum SpecialNames {
             if question.type == .ptr, name == loopbackPointer || name == loopbackPointer6 {
                 return local(question, .ptr(.localhost))
             }
-            // `1.0.0.127.in-addr.arpa` exists, so the names above this name also exist, and get
-            // NODATA instead of NXDOMAIN (RFC 8020 §2).
+            // `1.0.0.127.in-addr.arpa` exists, so the names above it also exist (RFC 8020 §2).
             let leadsToPointer = name != zone && loopbackPointer.isEqualOrBelow(name)
             return leadsToPointer
                 ? denial(question, zone: zone, rcode: .noError) : emptyZone(question, zone: zone)
         }
         if name.isEqualOrBelow(resolverZone) {
-            // Not forwarded, because an upstream's records would designate the upstream instead of
-            // this server (RFC 9462 §6.4).
+            // An upstream's records would designate the upstream instead of this server
+            // (RFC 9462 §6.4).
             return denial(question, zone: resolverZone, rcode: .noError)
         }
         if name.labelCount == 1, question.type.isAddress || question.type.isServiceBinding {
-            // Names with one label are not forwarded, because they belong to hosts files and search
-            // lists.
+            // Names with one label belong to hosts files and search lists.
             return denial(question, zone: .root)
         }
         return nil
@@ -131,7 +127,7 @@ package enum SpecialNames {
         answers: [Record] = [],
         authorities: [Record] = []
     ) -> Resolution {
-        // The initializer cannot fail, because two small records fit into a message.
+        // Cannot fail, because two small records fit into a message.
         (try? Resolution(
             question,
             rcode: rcode,
@@ -154,9 +150,8 @@ package enum SpecialNames {
         Name(literal: "local"), Name(literal: "alt"),
     ]
 
-    /// Top-level labels of all special names that have at least two labels.
-    ///
-    /// All names with one label are special.
+    /// Top-level labels of all special names with at least two labels; all names with one label are
+    /// special.
     private static let topLabels = ([.localhost, arpa] + neverForwarded).map(\.topLabel)
 
     /// Reverse zones of addresses that are not used on the Internet.

@@ -5,9 +5,8 @@ internal import Net
 
 /// Answers from the static hosts: hosts files and the `hosts` settings.
 ///
-/// Static hosts override special names and routes, as `/etc/hosts` overrides DNS in libc. Queries
-/// for types that the table does not cover (such as MX) are forwarded. Exception: if the name is a
-/// special name or has one label, these queries get NODATA.
+/// Static hosts override special names and routes, as `/etc/hosts` overrides DNS in libc. Other
+/// types of a special name or of a name with one label get NODATA.
 @ServiceLoop
 final class StaticHosts {
     private let localAnswers: LocalAnswers
@@ -18,7 +17,6 @@ final class StaticHosts {
         provenance = Provenance(source: .local, origin: origins.number("hosts"))
     }
 
-    /// Returns the answer to `question`; nil if static hosts do not determine the answer.
     func answer(_ question: Question, _ match: RouteTable.Match?) -> Resolution? {
         guard localAnswers.mayBeStatic(question.name) else { return nil }
         let hosts = localAnswers.hosts
@@ -35,8 +33,7 @@ final class StaticHosts {
         guard hosts.contains(question.name), SpecialNames.refusal(question) == nil else {
             return nil
         }
-        // Without this NODATA, queries for special names would get NXDOMAIN, and queries for names
-        // with one label would be forwarded.
+        // Special names would otherwise get NXDOMAIN, and names with one label would be forwarded.
         let stays =
             question.name.labelCount == 1
             || SpecialNames.answer(question, match) != nil

@@ -14,15 +14,14 @@ package final class UpstreamStage {
 
     private(set) var numbers: [ObjectIdentifier: (server: any Forwarding, number: UInt16)] = [:]
 
-    /// Last used element of `numbers`; avoids lookups, because most answers are from one server.
+    /// Avoids lookups, because most answers are from one server.
     private var latest: (server: any Forwarding, number: UInt16)?
 
     /// Upstreams for the target of an alias.
     enum AliasGroup {
-        /// The target must not be queried.
         case none
 
-        /// The group to query; nil if no upstream is configured for the target.
+        /// Nil if no upstream is configured for the target.
         case group(UpstreamGroup?)
     }
 
@@ -42,8 +41,7 @@ package final class UpstreamStage {
 
     /// Queries `group`, and calls `completion` with the answer, or with SERVFAIL and an EDE.
     ///
-    /// The caller must call this function at most once for each query. The function may call
-    /// `completion` before it returns.
+    /// The caller must call this function at most once for each query.
     func ask(
         _ query: PendingQuery,
         through group: UpstreamGroup?,
@@ -65,7 +63,7 @@ package final class UpstreamStage {
     }
 
     private func begin(_ query: PendingQuery, through group: UpstreamGroup, now: Instant) {
-        // The closure captures only one object, and therefore needs no allocation.
+        // Captures only one object, and therefore needs no allocation.
         let answered = Completion<UpstreamGroup.Outcome> {
             query.resolution?.upstreams.received($0, query)
         }
@@ -97,10 +95,8 @@ package final class UpstreamStage {
         }
     }
 
-    /// Ends the query with an error.
-    ///
-    /// After an alias loop or too many aliases from another upstream, the client gets the error
-    /// `aliases` in place of `error`, unless a limit or a missing server caused `error`.
+    /// Ends the query with `error`, or with `aliases` after a bad CNAME chain from another
+    /// upstream, unless a limit or a missing server caused `error`.
     private func fail(_ query: PendingQuery, _ error: UpstreamError) {
         let isOfServer =
             switch error {
@@ -128,10 +124,6 @@ package final class UpstreamStage {
         }
     }
 
-    /// Completes the query with `resolution`.
-    ///
-    /// If a plain server answered in place of an encrypted server, the answer is cached only for a
-    /// short time.
     private func answer(_ pending: PendingQuery, _ resolution: consuming Resolution) {
         if pending.isSubstitute {
             resolution.becomeSubstitute(
@@ -165,21 +157,17 @@ package final class UpstreamStage {
 
     // MARK: - Aliases
 
-    /// Joined replies for the queried name and the alias targets, and the upstreams that sent them.
+    /// Joined replies for the queried name and the alias targets.
     private struct Answered {
         var message: Message
         let upstream: any Forwarding
 
-        /// Source of the answer; set when the first reply arrives.
-        ///
-        /// Not looked up after the last reply: ``forget(_:)`` may then have removed the upstream,
-        /// and the lookup would store the upstream again.
+        /// Not looked up after the last reply: ``forget(_:)`` may have removed the upstream, and
+        /// the lookup would store it again.
         let provenance: Provenance
 
-        /// Upstreams that sent the replies for alias targets.
         var others: [any Forwarding] = []
 
-        /// True if all upstreams that sent a part of the answer validate DNSSEC.
         var isBelieved: Bool
 
         init(
@@ -195,12 +183,11 @@ package final class UpstreamStage {
         }
     }
 
-    /// Completes the answer: if the reply ends with an alias, queries the target of the alias.
+    /// Completes the answer: queries the target of an alias at the end of the reply, each target
+    /// once.
     ///
-    /// Each target is queried once. If the reply for the target has neither records of the queried
-    /// type nor an SOA, it is NODATA (RFC 2308 §2.2).
-    ///
-    /// - Parameter queried: the target that was queried last; nil for none.
+    /// If the reply for the target has neither records of the queried type nor an SOA, it is NODATA
+    /// (RFC 2308 §2.2).
     private func complete(
         _ answered: Answered,
         _ pending: PendingQuery,
@@ -248,8 +235,7 @@ package final class UpstreamStage {
 
     /// Queries other upstreams after a CNAME chain that loops or is too long; only once per query.
     ///
-    /// So one query causes at most 2 × (1 + `UpstreamLimits.longestChain`) calls of `forward`. If
-    /// there is no other upstream, the query ends with `failure`.
+    /// So one query causes at most 2 × (1 + `UpstreamLimits.longestChain`) calls of `forward`.
     private func askOthers(
         _ pending: PendingQuery,
         than answered: Answered,
@@ -266,8 +252,7 @@ package final class UpstreamStage {
 
     /// CNAME chain of a reply while the target of its last alias is queried.
     ///
-    /// The query for the target can take seconds. So only the chain is stored, with at most
-    /// ``ResolverLimits/chainOctets`` octets, and not the whole reply.
+    /// Only the chain is stored, because the query can take seconds, and a reply can be large.
     private struct PendingAlias {
         private let records: AnswerSections
         private let isAuthentic: Bool
@@ -276,7 +261,6 @@ package final class UpstreamStage {
         private let others: [any Forwarding]
         private let isBelieved: Bool
 
-        /// Stores the chain of a reply; nil if the records exceed the limit.
         init?(_ answered: Answered, _ chain: AliasChain, _ query: Query) {
             let answers = answered.message.records(of: chain, for: query)
             guard let records = try? AnswerSections(question: query.question, answers: answers),
@@ -372,16 +356,15 @@ package final class UpstreamStage {
         }
     }
 
-    /// Returns the name of a server for `AnswerSourceRegistry`.
+    /// Name of a server for `AnswerSourceRegistry`.
     package nonisolated static func origin(of server: any Forwarding) -> String {
         "\(server.name)/\(server.url)"
     }
 }
 
 extension Resolution {
-    /// Creates a SERVFAIL for a name for which the network now has no server.
-    ///
-    /// The SERVFAIL is not cached, because the network usually has a server again after seconds.
+    /// SERVFAIL while the network has no server; not cached, because the network usually has a
+    /// server again after seconds.
     fileprivate static func absent(_ query: Query, _ text: String) -> Resolution {
         var failure = Resolution.failure(query, .networkError, text)
         failure.lifetime = 0

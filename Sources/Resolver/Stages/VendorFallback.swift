@@ -28,23 +28,17 @@ final class VendorFallback {
 
     private let vendorsLeft: VendorStage.RemainingVendors
 
-    /// Number of vendors that got the query and have not finished.
     private var vendorsAsked = 0
 
-    /// First answer of a vendor; if no vendor has an answer, the combined result of all vendors.
-    ///
-    /// Nil until then.
+    /// First answer of a vendor, or else the combined result of all vendors.
     private var vendorResult: VendorStage.Result?
 
-    /// Result of the vendors that finished without an answer, while another vendor may still
-    /// answer.
     private var partialResult: VendorStage.Result?
     private var upstreamAnswer: Resolution?
     private var hasAskedUpstreams = false
 
-    /// True if a limit of a client had prevented a vendor call when the early fallback started.
-    ///
-    /// The early answer is then not cached.
+    /// True if a limit of a client had prevented a vendor call when the early fallback started; the
+    /// early answer is then not cached.
     private var isEarlyOfClient = false
     private var isOver = false
     private var timer: (any Cancellable)?
@@ -68,16 +62,13 @@ final class VendorFallback {
 
     private var query: Query { pending.query }
 
-    /// Limit that prevented a vendor call.
-    ///
-    /// Nil if no limit prevented a call, or if the call could not have changed the result.
+    /// Limit that prevented a vendor call which could have changed the result.
     private var limit: VendorStage.Limit? {
         if case .empty? = vendorResult { vendorsLeft.callLimit } else { vendorsLeft.limit }
     }
 
-    /// True if a limit of `pending.payer` prevented a vendor call.
-    ///
-    /// The result is not cached, because the limits of other clients may permit the call.
+    /// True if a limit of `pending.payer` prevented a vendor call; the result is then not cached,
+    /// because the limits of other clients may permit the call.
     private var isOfClient: Bool { limit == .ofClient }
 
     /// True for a refresh: no client waits, and the cache has a fresh answer.
@@ -93,8 +84,7 @@ final class VendorFallback {
 
     func begin() {
         let start = denials.clocks.now()
-        // If the cache has an answer for the client, the query does not wait for the answer of
-        // another machine of the fleet.
+        // If the cache has an answer, the query does not wait for another machine of the fleet.
         let isCovered =
             resolution.vendors.fleet != nil && match.route.servesStale
             && denials.cache.lastResort(
@@ -151,13 +141,12 @@ final class VendorFallback {
                 }
             }
         }
-        // If the upstreams must not get the query, waits for the vendors that have got the query.
+        // Waits for the vendors that have got the query.
         guard !staysEncrypted else { return }
         pending.trace?.note("no vendor has answered yet: querying upstreams")
         isEarlyOfClient = isOfClient || resolution.vendors.waitsForShare(query.question, match)
         if isEarlyOfClient, let delay = match.route.options.fallbackAfter {
-            // Moves the clients that joined within the last `delay` to a new query, because their
-            // own shares of the vendor's calls may permit a call.
+            // The clients that joined within the last `delay` may have shares left for a call.
             pending.table?.separate(pending, since: denials.clocks.now() - delay)
         }
         askUpstreams()
@@ -181,9 +170,7 @@ final class VendorFallback {
         complete(ResolvedAnswer(early))
     }
 
-    /// Uses `result` if it is the first answer of a vendor.
-    ///
-    /// If `result` is no answer, waits for the other vendors.
+    /// Uses the first answer of a vendor; without an answer, waits for the other vendors.
     private func vendorFinished(_ result: VendorStage.Result) {
         vendorsAsked -= 1
         if case .answered? = vendorResult { return }
@@ -198,8 +185,7 @@ final class VendorFallback {
         timer?.cancel()
         timer = nil
         if case .answered(let answer) = result { return vendorAnswered(answer) }
-        // A limit of `payer` prevented a call. Moves the other clients to a new query, because
-        // their limits may permit a call.
+        // The limits of the other clients may permit a call.
         if isOfClient { pending.table?.separate(pending) }
         if !isOver { finishWithoutVendor(result) }
     }
@@ -216,9 +202,8 @@ final class VendorFallback {
         if isOver { resolution.replace(pending, answer) } else { complete(answer) }
     }
 
-    /// Reduces the lifetime of negative answers if a limit prevented a call to another vendor.
-    ///
-    /// The other vendor may have addresses of the name.
+    /// Reduces the lifetime of negative answers, because a vendor that a limit excluded may have
+    /// addresses.
     private func limitDenials(in answer: inout ResolvedAnswer) {
         guard let limit = vendorsLeft.callLimit else { return }
         func shorten(_ denial: inout Resolution, _ question: Question) {
@@ -228,8 +213,7 @@ final class VendorFallback {
             }
         }
         if answer.resolution.sections.answerCount == 0 {
-            // A limit of `payer` prevented the call. Moves the other clients to a new query,
-            // because their limits may permit the call.
+            // The limits of the other clients may permit the call.
             if limit == .ofClient { pending.table?.separate(pending) }
             shorten(&answer.resolution, query.question)
         }
@@ -239,8 +223,6 @@ final class VendorFallback {
         }
     }
 
-    /// Continues after the vendors have finished without an answer: queries the upstreams, or
-    /// completes the query.
     private func finishWithoutVendor(_ result: VendorStage.Result) {
         guard match.route.fallsBack else {
             guard case .empty(let provenance, let siblings) = result else {
@@ -273,8 +255,6 @@ final class VendorFallback {
         if upstreamAnswer != nil { combine() } else { askUpstreams() }
     }
 
-    /// Completes the query with the upstreams' answer, after the vendors have finished without an
-    /// answer.
     private func combine() {
         guard !isOver, let answer = upstreamAnswer, let result = vendorResult else {
             return
@@ -318,19 +298,17 @@ final class VendorFallback {
         )
     }
 
-    /// True if only encrypted sources may get the name, and no upstream is encrypted.
-    ///
-    /// If other clients' calls prevented a call to an encrypted vendor, only encrypted sources may
-    /// get the name. If no such source is left, the query fails with ``Resolution/isCrowded``.
+    /// True if other clients' calls prevented a call to an encrypted vendor, and no upstream is
+    /// encrypted: then only encrypted sources may get the name.
     private var staysEncrypted: Bool {
         vendorsLeft.isCrowded && !hasAskedUpstreams && !resolution.encrypts(match)
     }
 
     /// Completes the query with SERVFAIL.
     ///
-    /// - Parameter isCrowded: true if other clients' calls prevented a vendor call. Then a client
-    ///   without a proven address gets a truncated reply, so that it repeats the query over TCP.
-    ///   Over TCP, its address is proven, and some calls are reserved for proven clients.
+    /// - Parameter isCrowded: true if other clients' calls prevented a vendor call; a client
+    ///   without a proven address then gets a truncated reply, because some calls are reserved for
+    ///   proven clients.
     private func fail(
         _ text: String,
         isCrowded: Bool = false,
@@ -351,21 +329,18 @@ final class VendorFallback {
     private func complete(_ answer: ResolvedAnswer) {
         guard !isOver else { return }
         isOver = true
-        // Frees the upstream's answer early, because a vendor call in flight may retain this object
-        // for seconds.
+        // A vendor call in flight may retain this object for seconds.
         upstreamAnswer = nil
         resolution.end(pending, answer)
     }
 }
 
 extension VendorStage.Result {
-    /// Answers for the other address family, from a vendor that had no address of the requested
-    /// family.
     fileprivate var siblings: [(question: Question, resolution: Resolution)] {
         if case .empty(_, let siblings) = self { siblings } else { [] }
     }
 
-    /// Combines the results of two vendors without an answer; `empty` has precedence over `failed`.
+    /// Combines two results without an answer; `empty` has precedence over `failed`.
     fileprivate func merged(with other: VendorStage.Result) -> VendorStage.Result {
         if case .failed = self { other } else { self }
     }

@@ -5,23 +5,19 @@ internal import HTTPDNS
 /// Interpretation of a vendor's reply to a question.
 ///
 /// If the reply has no address, the name may exist in the DNS, but not be registered with the
-/// vendor. Then `resolution` is nil, and the resolver queries the fallback.
+/// vendor.
 struct VendorReplyPolicy {
-    /// Answer to the question, possibly NODATA or NXDOMAIN; nil if the resolver must query the
-    /// fallback.
+    /// Answer, possibly NODATA or NXDOMAIN; nil if the resolver must query the fallback.
     private(set) var resolution: Resolution?
 
     /// Answer for the other address family, if the reply has one.
     var siblings: [(question: Question, resolution: Resolution)] = []
 
-    /// Number of private addresses removed from the reply.
     private(set) var dropped: UInt64 = 0
 
     /// True if the vendor has no usable address of either family.
     private(set) var isNothing = false
 
-    /// Interprets the reply `answer` to `question`.
-    ///
     /// - Parameter age: seconds since another machine got the answer from the vendor; 0 for a reply
     ///   to this machine.
     init(
@@ -52,7 +48,7 @@ struct VendorReplyPolicy {
             if !set.addresses.isEmpty {
                 return .vendorAddresses(set, family, policy, provenance, age)
             }
-            // If the reply has only unusable addresses of the family, the answer is not NODATA.
+            // Unusable addresses do not mean NODATA.
             guard set.dropped == 0 else { return nil }
             let seconds = policy.clamp(other, to: policy.negative)
             return .noData(family, zone: match.domain, seconds: seconds, provenance: provenance)

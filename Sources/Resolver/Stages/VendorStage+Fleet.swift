@@ -7,9 +7,8 @@ internal import Net
 // MARK: - Answers of other machines
 
 extension VendorStage {
-    /// Asks the fleet for an answer of the first of `vendors`.
-    ///
-    /// If no other machine has shared such an answer, calls this vendor.
+    /// Asks the fleet for an answer of the first of `vendors`, and calls this vendor if there is
+    /// none.
     func askFleet(
         _ vendors: ArraySlice<VendorClient>,
         _ work: Work,
@@ -48,10 +47,7 @@ extension VendorStage {
         fleet.fleet.ask(question, answered)
     }
 
-    /// Returns the function that the caller calls after a vendor call; nil without a fleet.
-    ///
-    /// The function shares the vendor's reply with the fleet. If there is no reply to share, the
-    /// function ends the wait of the other machines.
+    /// Returns the function that shares the vendor's reply, or ends the wait of the other machines.
     private func ended(
         _ ticket: Fleet.Ticket?,
         _ question: Fleet.Question?,
@@ -63,8 +59,8 @@ extension VendorStage {
         return { reply in
             let value = reply.flatMap { fleet.value(of: $0, policy) }
             if let ticket { return fleet.fleet.end(ticket, value) }
-            // `ticket` is nil if, before the call, `vendor.exit` was unknown or the fleet failed.
-            // The reply is nevertheless shared if `vendor.exit` is known now.
+            // `vendor.exit` was unknown or the fleet failed before the call; the reply is shared if
+            // `vendor.exit` is known now.
             guard let value, let reply, !reply.wasMerged,
                 let question = question
                     ?? fleet.question(
@@ -79,9 +75,7 @@ extension VendorStage {
         }
     }
 
-    /// Stores an expired answer of another machine in the query.
-    ///
-    /// The query uses this answer if no server answers.
+    /// Stores an expired answer of another machine, which the query uses if no server answers.
     private func keep(
         _ value: FleetValue,
         _ vendor: VendorClient,
@@ -105,11 +99,8 @@ extension VendorStage {
         work.query.sharedStale = stale
     }
 
-    /// Converts an answer that another machine of the fleet pushed to this machine, because this
-    /// machine recently used the name.
-    ///
-    /// - Returns: the answer to cache, and its question; nil if the answer cannot be used, for
-    ///   example because no vendor of the route has `view`.
+    /// Converts an answer that another machine pushed, because this machine recently used the name;
+    /// nil if the answer cannot be used.
     func pushed(
         _ value: FleetValue,
         _ name: Name,

@@ -10,7 +10,6 @@ extension VendorStage {
     /// vendors.
     @ServiceLoop
     final class RemainingVendors {
-        /// Vendors that have not got the query yet, in order.
         var clients: ArraySlice<VendorClient>
 
         /// Limit that prevented a call; `ofClient` has precedence over `ofVendor`.
@@ -18,28 +17,24 @@ extension VendorStage {
 
         /// Limit on the queue or the calls in flight that prevented a call; nil for other limits.
         ///
-        /// If not nil, an empty reply of a later vendor is not cached, or only for a short time.
-        /// But if the budget or the limit on the call rate prevented a call, an empty reply is
-        /// cached as usual. Otherwise, each query for the name would cause a billed call to the
-        /// later vendor.
+        /// But if the budget or the limit on the call rate prevented a call, an empty reply of a
+        /// later vendor is cached. Otherwise, each query for the name would cause a billed call to
+        /// the later vendor.
         private(set) var callLimit: Limit?
 
         /// True if the reply is from an unprotected vendor, because a protected vendor could not be
         /// called.
-        ///
-        /// The client had reached its limit on the queue or on the calls in flight.
         private(set) var isLessProtected = false
 
         /// True if other clients' calls prevented a call to a protected vendor.
         ///
-        /// Then only protected sources may get the name. Otherwise, a client with many calls could
-        /// cause the names of other clients to be sent without encryption.
+        /// A client with many calls could otherwise cause the names of other clients to be sent
+        /// without encryption.
         private(set) var isCrowded = false
 
         /// True if other clients' calls prevented a call to at least one vendor.
         private(set) var lacksCall = false
 
-        /// True if a limit of the client prevented a call to a protected vendor.
         private var lacksProtected = false
 
         init(of match: RouteTable.Match) {
@@ -69,7 +64,6 @@ extension VendorStage {
         let match: RouteTable.Match
         let vendors: RemainingVendors
 
-        /// Deadline for the calls to all vendors.
         let end: Instant
 
         /// End of the wait for an answer of another machine; nil if the query does not wait.
@@ -78,8 +72,8 @@ extension VendorStage {
 
     /// Returns the next vendor to query while the earlier vendors are slow; nil if there is none.
     ///
-    /// - Parameter isProtected: true if the route has an encrypted upstream. Then an unencrypted
-    ///   vendor is not returned; the upstreams get the query instead.
+    /// - Parameter isProtected: true if the route has an encrypted upstream, which then gets the
+    ///   query before an unencrypted vendor.
     func nextVendor(_ vendors: RemainingVendors, isProtected: Bool) -> VendorClient? {
         guard let next = vendors.clients.first, next.facts.isProtected || !isProtected,
             next.isAvailable
@@ -99,8 +93,8 @@ extension VendorStage {
     /// Returns the time before which the early fallback must not start (``VendorFallback``); nil if
     /// it can start now.
     ///
-    /// Also removes the name from a vendor's queue if the name has waited too long in this queue.
-    /// Then the next vendor gets the query.
+    /// Also removes a name that has waited too long from a vendor's queue, so that the next vendor
+    /// gets the query.
     func waitEnd(
         _ question: Question,
         _ match: RouteTable.Match,

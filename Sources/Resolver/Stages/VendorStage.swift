@@ -7,8 +7,8 @@ package import Net
 
 /// Stage that queries the vendors of a route in order.
 ///
-/// Clients query A and AAAA almost simultaneously, and vendors bill each call. Therefore, the call
-/// for the first query requests both families if one call can return both.
+/// Clients query A and AAAA almost simultaneously, so the call for the first query requests both
+/// families if one call can return both.
 @ServiceLoop
 package final class VendorStage {
     let policy: TTLPolicy
@@ -16,24 +16,18 @@ package final class VendorStage {
     let clocks: Clocks
     private let prefixes: NAT64Prefixes
 
-    /// Exchange with the other machines of the fleet; nil without a fleet.
     package var fleet: FleetExchange?
 
     private var emptyReplies = EmptyReplies()
 
     /// For each name, the vendor that recently returned an address, and the TTL of the address in
-    /// seconds.
-    ///
-    /// Contains only vendors that can return both families. A later empty reply of such a vendor
-    /// for one family of the name means NODATA.
+    /// seconds; a later empty reply of this vendor for one family means NODATA.
     private var knownNames = RecentNames<(vendor: String, ttl: UInt32)>(limit: 4_096)
 
     private var numbersByServer: [Server: UInt16] = [:]
     private var latestServer: (server: Server, number: UInt16)?
 
-    /// Identifiers, in `origins`, of the sources of shared answers.
-    ///
-    /// The outer key is the vendor; the inner key is the machine that shared an answer.
+    /// Source numbers of shared answers, by vendor and machine.
     private var numbersByMachine: [String: [String: UInt16]] = [:]
 
     private struct Server: Hashable {
@@ -67,24 +61,19 @@ package final class VendorStage {
 
     /// Limit of this daemon that prevented a call.
     enum Limit {
-        /// A limit of the client that started the query; the limits of other clients may permit the
-        /// call.
+        /// A limit of the client that started the query.
         case ofClient
 
-        /// A limit on all calls to the vendor: on the call rate, the queue or the calls in flight.
+        /// A limit on the call rate, the queue or the calls in flight of the vendor.
         case ofVendor
     }
 
-    /// Queries one vendor after the other.
-    ///
-    /// The remaining time is divided equally between the vendors that have not been queried yet.
+    /// Queries one vendor after the other; they share the remaining time equally.
     ///
     /// A cancellation does not stop a call that was sent.
     ///
-    /// - Parameters:
-    ///   - vendors: vendors of the route that have not got the query yet.
-    ///   - isCovered: true if the cache has an answer, possibly a stale answer. Then the query does
-    ///     not wait for another machine.
+    /// - Parameter isCovered: true if the cache has an answer, possibly stale; the query then does
+    ///   not wait for another machine.
     func ask(
         _ query: PendingQuery,
         _ match: RouteTable.Match,
@@ -118,7 +107,6 @@ package final class VendorStage {
         }
     }
 
-    /// Queries the first remaining vendor; after a failure, queries the next vendor.
     private func ask(_ work: Work, _ completion: consuming Completion<Result>) {
         let (query, vendors) = (work.query, work.vendors.clients)
         guard let vendor = vendors.first, clocks.now() < work.end, !query.isCancelled
@@ -141,10 +129,7 @@ package final class VendorStage {
         call(vendors, work, completion)
     }
 
-    /// Calls the first of `vendors`.
-    ///
-    /// - Parameter ended: function that is called before `completion`, with the vendor's reply, or
-    ///   with nil after a failure.
+    /// - Parameter ended: called before `completion`, with nil after a failure.
     func call(
         _ vendors: ArraySlice<VendorClient>,
         _ work: Work,
@@ -152,7 +137,6 @@ package final class VendorStage {
         _ completion: consuming Completion<Result>
     ) {
         let (query, match, now) = (work.query, work.match, clocks.now())
-        // The query may have been cancelled while it waited for an answer of the fleet.
         guard let vendor = vendors.first, now < work.end, !query.isCancelled else {
             ended?(nil)
             return completion(.failed)
@@ -184,15 +168,12 @@ package final class VendorStage {
             cancellation: query,
             found
         )
-        // Also queues the name for the clients that have joined the query, because their shares of
-        // the vendor's calls may permit this call.
+        // The shares of the clients that have joined the query may permit this call.
         for waiter in query.waiters where waiter.payer != query.payer && !waiter.isOver {
             if let client = waiter.payer { join(query.query, match, of: client) }
         }
     }
 
-    /// True if the resolver skips the first of `vendors`, because this vendor does not respond, and
-    /// another source exists.
     private func passesOver(
         _ vendors: ArraySlice<VendorClient>,
         _ match: RouteTable.Match
@@ -216,7 +197,7 @@ package final class VendorStage {
         }
     }
 
-    /// Returns the vendor server that recently had no address for the name; nil if none.
+    /// Returns the vendor server that recently had no address for the name.
     func emptyVendor(_ query: Query) -> String? {
         emptyReplies.source(query.question, now: clocks.now()).map { origins.name($0.origin) }
     }
@@ -236,10 +217,9 @@ package final class VendorStage {
         knownNames.removeAll()
     }
 
-    /// Marks an upstream's answer as the answer of a vendor's fallback.
+    /// Marks an upstream's answer as the fallback of a vendor that has replied without an address.
     ///
-    /// The vendor has replied without an address. Cache hits on the marked answer count as avoided
-    /// calls to this vendor.
+    /// Cache hits on the answer count as avoided calls to this vendor.
     func note(_ resolution: inout Resolution, after empty: Provenance) {
         guard let vendor = origins.vendor(empty.origin) else { return }
         resolution.provenance.origin = origins.number(
@@ -250,7 +230,6 @@ package final class VendorStage {
 
     // MARK: - Meaning of replies
 
-    /// Records that `vendor` has replied, and converts the reply to the result of the stage.
     func result(
         _ reply: VendorReply,
         of vendor: VendorClient,
@@ -270,12 +249,8 @@ package final class VendorStage {
 
     /// Converts a vendor's reply to the result of the stage.
     ///
-    /// The answer for the other family, if the reply has one, is a sibling.
-    ///
-    /// - Parameters:
-    ///   - limit: limit that prevented a call to an earlier vendor; nil for none.
-    ///   - shared: machine that shared the reply, and the age of the reply in seconds; nil if the
-    ///     reply came directly from the vendor.
+    /// - Parameter limit: limit that prevented a call to an earlier vendor; nil for none.
+    /// - Parameter shared: machine that shared the reply, and the age of the reply in seconds.
     func result(
         _ reply: VendorReply,
         of vendor: VendorClient,
@@ -301,8 +276,7 @@ package final class VendorStage {
             provenance,
             age: shared?.age ?? 0
         )
-        // If several queries share a call, only the query that started the call counts dropped
-        // addresses and returns siblings.
+        // Only the query that started a shared call counts dropped addresses and returns siblings.
         if reply.wasMerged {
             judgement.siblings = []
         } else {
@@ -331,8 +305,6 @@ package final class VendorStage {
         return .answered(ResolvedAnswer(resolution, siblings: judgement.siblings))
     }
 
-    /// Records the vendor and the TTL of an answer with addresses in `knownNames`, if one call to
-    /// the vendor can return both families.
     private func note(_ answer: VendorAnswer, of vendor: VendorClient, _ name: Name) {
         guard vendor.facts.pairsFamilies,
             let set = answer.v4?.addresses.isEmpty == false ? answer.v4 : answer.v6,
@@ -342,8 +314,7 @@ package final class VendorStage {
         knownNames.insert((vendor.name, set.ttl), of: name, until: until)
     }
 
-    /// Returns NODATA if only one family was requested, and the vendor recently had an address of
-    /// the name; otherwise nil.
+    /// NODATA if only one family was requested, and the vendor recently had an address of the name.
     private func noData(
         _ question: Question,
         _ reply: VendorReply,
@@ -364,10 +335,8 @@ package final class VendorStage {
         )
     }
 
-    /// Returns the source number of answers that `machine` shares.
-    ///
-    /// Numbers are never reused. Therefore, after ``FleetLimits/machines`` machines, all further
-    /// machines share one number.
+    /// Source number of answers that `machine` shares; after ``FleetLimits/machines`` machines, all
+    /// further machines share one number.
     private func origin(ofMachine machine: String, _ vendor: VendorClient) -> UInt16 {
         if let known = numbersByMachine[vendor.name]?[machine] { return known }
         let isFull = numbersByMachine[vendor.name]?.count ?? 0 >= FleetLimits.machines
@@ -379,7 +348,6 @@ package final class VendorStage {
 
     private func origin(_ address: SocketAddress, of vendor: VendorClient) -> UInt16 {
         let server = Server(vendor: vendor.name, address: address)
-        // Compares with the latest server first, because this is faster than a lookup by hash.
         if let latestServer, latestServer.server == server { return latestServer.number }
         let number =
             numbersByServer[server]
@@ -391,6 +359,5 @@ package final class VendorStage {
 }
 
 extension Question {
-    /// Address families to request from a vendor.
     var families: Families { type == .a ? .v4 : .v6 }
 }

@@ -3,8 +3,6 @@
 /// Counters of a ``VendorStage``.
 package struct VendorStageNumbers: Sendable, Equatable {
     /// Queries, by vendor, that needed no call, because a recent call returned no address.
-    ///
-    /// For example, the call for the A query also requested AAAA, and returned no address at all.
     package var pairedByVendor: [String: UInt64] = [:]
 
     package var paired: UInt64 { pairedByVendor.values.reduce(0, +) }

@@ -7,9 +7,7 @@ internal import DNSWire
 extension DNS64 {
     /// Returns the local answer for `ipv4only.arpa` and its reverse names (RFC 8880 §7).
     ///
-    /// Returns nil in three cases: for other names, without a prefix, and if a route overrides
-    /// these names. Programs discover the prefix with the AAAA records of `ipv4only.arpa`
-    /// (RFC 7050).
+    /// Nil for other names, without a prefix, and if a route overrides these names.
     func ownAnswer(_ question: Question, _ match: RouteTable.Match?) -> Resolution? {
         guard question.recordClass == .in, match?.claimsSpecialNames != true, let prefix else {
             return nil

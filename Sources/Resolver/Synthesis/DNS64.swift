@@ -4,8 +4,6 @@ internal import DNSWire
 internal import Net
 
 /// Synthesis of AAAA records from A records on networks with NAT64 and without IPv4 (RFC 6147).
-///
-/// Synthesized answers are cached like other answers.
 @ServiceLoop
 final class DNS64 {
     private let scope: AnswerPolicy.Synthesis
@@ -31,7 +29,6 @@ final class DNS64 {
     /// Prefix in use; nil if no address is synthesized.
     var prefix: NAT64Prefix? { scope == .off ? nil : nat64?.prefix }
 
-    /// Repeats the test connections of ``NAT64`` if due; called at the start of each resolution.
     func noteQuery() { nat64?.noteQuery() }
 
     /// Returns the prefix if the settings allow synthesis for `query`; otherwise nil.
@@ -44,10 +41,10 @@ final class DNS64 {
 
     // MARK: - Resolving
 
-    /// Returns the route for `query`: `match`, or nil (the default upstreams) for `ipv4only.arpa`.
+    /// Returns the route for `query`: `match`, or nil (the default upstreams) for `ipv4only.arpa`
+    /// without its own route.
     ///
-    /// Only the network's resolver answers `ipv4only.arpa` correctly (RFC 8880 §7.1). Exception: if
-    /// the route of `match` is not for `.`, this function returns `match` also for this name.
+    /// Only the network's resolver answers `ipv4only.arpa` correctly (RFC 8880 §7.1).
     func match(_ query: Query, _ match: RouteTable.Match?) -> RouteTable.Match? {
         guard let match, !match.claimsSpecialNames else { return match }
         return query.question.name.isEqualOrBelow(.ipv4only) ? nil : match
@@ -126,7 +123,7 @@ final class DNS64 {
 
     /// Replaces the AAAA NODATA of a vendor's reply with AAAA records from the reply's A records.
     ///
-    /// So a later AAAA query needs no vendor call. Clients that set DO still get NODATA.
+    /// Clients that set DO still get NODATA.
     private func replaceSibling(
         of found: inout ResolvedAnswer,
         _ query: Query,
@@ -182,9 +179,7 @@ extension DNS64 {
         return prefix.extract(address).map { Name(reverseOf: .v4($0)) }
     }
 
-    /// True for PTR queries for synthesized addresses.
-    ///
-    /// ``SpecialNames`` does not apply to these queries.
+    /// True for PTR queries for synthesized addresses, to which ``SpecialNames`` does not apply.
     func translates(_ question: Question) -> Bool { pointerTarget(of: question) != nil }
 
     /// Answers with a CNAME to the IPv4 reverse name (`target`), and the PTR records of this name.
@@ -198,8 +193,6 @@ extension DNS64 {
         let inner = Query(question: question, checkingDisabled: query.checkingDisabled)
         let client = pending.client
         let alias = completion.after { [self] (answer: Resolution, completion) in
-            // If a limit of `client` caused the failure, and `client` was evicted from `pending`,
-            // repeats the PTR query with the limits of the next client of `pending`.
             if answer.isLimited, pending.client != client {
                 return pointer(pending, target, completion)
             }
@@ -238,8 +231,8 @@ extension DNS64 {
 extension ResolvedAnswer {
     /// Replaces an answer without AAAA records by AAAA records synthesized from A records.
     ///
-    /// If the name has no A records, the answer does not change. If the A query failed, the failure
-    /// of the A query replaces a NODATA answer (RFC 6147 §5.1.6).
+    /// If the A query failed, the failure of the A query replaces a NODATA answer
+    /// (RFC 6147 §5.1.6).
     @ServiceLoop
     fileprivate mutating func synthesize(
         from addresses: Resolution,

@@ -30,9 +30,7 @@ package final class NAT64 {
     package var finding: Finding? { current }
     private var current: Finding?
 
-    /// Address families that work.
-    ///
-    /// ``StackProbe`` checks the families with the routing table and with test connections.
+    /// Address families that work, according to ``StackProbe``.
     package private(set) var stack = NetworkStack.none {
         didSet { detected.current = stack }
     }
@@ -55,13 +53,11 @@ package final class NAT64 {
     private let detected: DetectedStack
     private let clocks: Clocks
 
-    /// Task that opens test connections; nil if no test runs.
     private var testing: Task<Void, Never>?
 
     /// Time after which the next query starts a new test; nil if no new test is needed.
     private var testDue: Instant?
 
-    /// Signal that cancels the discovery in flight.
     private var signal: CancellationSignal?
     private var timer: (any Cancellable)?
     private var failures = 0
@@ -70,13 +66,11 @@ package final class NAT64 {
     /// was found.
     private var isUnconfirmed = false
 
-    /// Prefix of a router advertisement.
     private struct Announced {
         let prefix: NAT64Prefix
         let link: String
         let until: Instant
 
-        /// Time at which the latest advertisement of the prefix arrived.
         let at: Instant
     }
 
@@ -87,12 +81,9 @@ package final class NAT64 {
     /// Time until which a discovered prefix does not replace a different current prefix.
     private var nextChange: Instant?
 
-    /// Time of the latest change of `announced`.
     private var announcedSince: Instant?
 
     /// Creates the object without a prefix; ``networkChanged()`` starts the detection.
-    ///
-    /// - Parameter detected: object in which the families that work are stored.
     package init(
         _ mode: Mode,
         clocks: Clocks,
@@ -121,8 +112,7 @@ package final class NAT64 {
     package func networkChanged() {
         stop()
         isUnconfirmed = true
-        // Discards an old advertisement. A recent advertisement is kept, because it belongs to the
-        // new network.
+        // A recent advertisement belongs to the new network.
         if let known = announced, clocks.now() - known.at > ResolverLimits.announcement {
             announced = nil
         }
@@ -130,7 +120,6 @@ package final class NAT64 {
         test()
     }
 
-    /// Stores the address families that work, and starts a discovery of the prefix if needed.
     private func adopt(_ families: NetworkStack) {
         failures = 0
         stack = families
@@ -199,8 +188,6 @@ extension NAT64 {
         useAnnounced()
     }
 
-    /// Uses the prefix of a router advertisement until its lifetime ends; if there is no such
-    /// prefix, begins a discovery.
     private func useAnnounced() {
         let now = clocks.now()
         guard let known = announced, known.until > now else {
@@ -219,7 +206,6 @@ extension NAT64 {
 // MARK: - Families
 
 extension NAT64 {
-    /// Opens test connections over both address families, if both have a route.
     private func test() {
         testDue = nil
         guard testing == nil, probe.byRoutes == .dual else { return }
@@ -232,8 +218,8 @@ extension NAT64 {
     }
 
     private func tested(_ families: NetworkStack) {
-        // The first query after this time repeats the test. A timer would send packets even if no
-        // client sends queries.
+        // No timer repeats the test, because a timer would send packets even if no client sends
+        // queries.
         testDue = families == .dual ? nil : clocks.now() + ResolverLimits.stackTest
         guard families != stack else { return }
         stopDiscovery()
@@ -242,8 +228,6 @@ extension NAT64 {
     }
 
     /// Repeats the test connections if `testDue` has passed.
-    ///
-    /// `testDue` is set after a test in which a family did not work.
     func noteQuery() {
         guard let testDue, clocks.now() >= testDue else { return }
         test()
@@ -255,7 +239,6 @@ extension NAT64 {
 extension NAT64 {
     private static let question = Question(name: .ipv4only, type: .aaaa)
 
-    /// Results of the servers that this discovery has queried so far.
     private struct Results {
         /// Shortest TTL, in seconds, of the SOA in a negative answer; nil without such an answer.
         var absence: UInt32?
@@ -301,8 +284,8 @@ extension NAT64 {
     private func found(_ prefix: NAT64Prefix, _ server: any Forwarding, _ ttl: UInt32) {
         signal = nil
         failures = 0
-        // Keeps the current prefix for some time, because servers can return different prefixes,
-        // and each change of the prefix removes cached answers.
+        // Servers can return different prefixes, and each change of the prefix removes cached
+        // answers.
         let now = clocks.now()
         if prefix != current?.prefix {
             if let earliest = nextChange, now < earliest {
@@ -314,8 +297,6 @@ extension NAT64 {
         schedule(ResolverLimits.prefixLifetime.clamp(ttl))
     }
 
-    /// Ends a discovery without a prefix.
-    ///
     /// If a server failed, the current prefix stays in use, because the failed server might have
     /// returned this prefix. Exception: after a change of the network, no prefix is used.
     private func end(_ results: Results) {

@@ -5,9 +5,7 @@ internal import Net
 package import Upstream
 
 extension Resolver {
-    /// Resolves an A query of DNS64 itself, with cache and deduplication.
-    ///
-    /// Vendor calls are charged to the client `outer.payer`.
+    /// Resolves an A query of DNS64 itself; vendor calls are charged to `outer.payer`.
     func resolveAddresses(
         _ query: Query,
         for outer: PendingQuery,
@@ -40,15 +38,11 @@ extension Resolver {
 
     /// Returns a sweep that removes the cached answers that depend on the NAT64 prefix.
     ///
-    /// AAAA records and address hints (RFC 9460) may embed a private address under the new prefix.
-    /// If a vendor returned the addresses, the sweep removes them only if one of them embeds a
-    /// private address, because the vendor may bill the call that replaces them.
+    /// A vendor's addresses are removed only if one of them embeds a private address under the new
+    /// prefix, because the vendor may bill the call that replaces them.
     ///
-    /// - Parameters:
-    ///   - prefix: the new prefix; nil if there is none.
-    ///   - savesCalls: true to also keep synthesized and negative answers of vendors, because their
-    ///     removal would cause vendor calls.
-    /// - Returns: the sweep; the caller must run the sweep to its end.
+    /// - Parameter savesCalls: true to also keep synthesized and negative answers of vendors.
+    /// - Returns: the sweep; the caller must run it to its end.
     package func prefixChanged(to prefix: NAT64Prefix?, savesCalls: Bool) -> CacheSweep {
         CacheSweep(removingByContent: cache, now: clocks.now()) {
             [origins] type, number, isNegative, sections in
