@@ -40,8 +40,6 @@ package final class Resolver {
     private let serveStale: ServeStale
     private let policy: TTLPolicy
 
-    /// Creates and connects the stages.
-    ///
     /// - Parameter standard: the default upstreams, for names without a route and for routes
     ///   without upstreams.
     package init(
@@ -351,10 +349,10 @@ extension Resolver {
 extension Resolver {
     /// Replaces the resolver `old` within one iteration of the service loop.
     ///
-    /// Queries in flight in `old` continue, and answers that are valid under the new settings are
-    /// cached.
+    /// Queries in flight in `old` continue; their answers are cached if they are valid under the
+    /// new settings.
     ///
-    ///   - sameVendors: names of the vendors that give the same answers as before.
+    /// - Parameter sameVendors: names of the vendors that give the same answers as before.
     /// - Returns: the sweep that removes invalid answers; nil if all answers are valid. The caller
     ///   runs the sweep to its end, and only then reports the new settings as active.
     package func takeOver(

@@ -67,8 +67,6 @@ package final class AnswerSourceRegistry: Sendable {
     }
 
     /// Returns the additional number that an upstream has as the fallback of `vendor`.
-    ///
-    /// - Parameter number: any number of the upstream.
     func number(_ number: UInt16, after vendor: String) -> UInt16 {
         self.number(name(number), vendor: vendor)
     }
@@ -79,7 +77,6 @@ package final class AnswerSourceRegistry: Sendable {
         return self.number(of: origin)
     }
 
-    /// True if DNS64 synthesized the answers with this number.
     package func isSynthesized(_ number: UInt16) -> Bool {
         origin(number)?.isSynthesized ?? false
     }
@@ -128,7 +125,6 @@ package final class AnswerSourceRegistry: Sendable {
         table.withLock { table in table.believed = names }
     }
 
-    /// True if the source with this label is trusted to validate DNSSEC.
     package func isBelieved(labelled label: String) -> Bool {
         let name = label.firstIndex(of: "\t").map { label[label.index(after: $0)...] } ?? label[...]
         return table.withLock { $0.believed.contains(String(name)) }
@@ -176,7 +172,6 @@ package final class AnswerSourceRegistry: Sendable {
         return origin.isSynthesized ? "\t" + label : label
     }
 
-    /// Returns the number that the source with this label has in this process.
     package func number(labelled label: String) -> UInt16 {
         guard label != Self.unknownLabel else { return Self.unknown }
         guard label.first != "\t" else {

@@ -80,7 +80,6 @@ struct AnswerValidity: Sendable {
     /// True if the `dns64` names or the NAT64 prefix of the settings have changed.
     var synthesisChanged = false
 
-    /// True if the vendor parameters of the old routes are unknown.
     var parametersUnknown = false
 
     /// True if an answer to `question` is invalid even if the sources of the name are unchanged.

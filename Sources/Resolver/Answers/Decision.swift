@@ -10,7 +10,6 @@ package import Upstream
 package struct Decision: Sendable {
     package let query: Query
 
-    /// Route of the name, with the pattern that matches the name; nil without a route.
     package var match: RouteTable.Match?
 
     /// Routes more specific than `match` that exclude the name with `except`.
@@ -20,14 +19,13 @@ package struct Decision: Sendable {
 
     package var own: (stage: OwnStage, answer: Resolution)?
 
-    /// Cached answer that the client gets without a better answer after `delay`, or immediately if
-    /// `delay` is nil; `ttl` is in seconds.
+    /// Cached answer that the client gets after `delay` without a better answer, or immediately if
+    /// `delay` is nil.
     package var lastResort: (entry: CacheEntry, ttl: UInt32, delay: Duration?)?
 
-    /// True if an equal query is in flight.
     package var isAsked = false
 
-    /// NAT64 prefix that DNS64 uses for this query; nil if DNS64 does not apply to the query.
+    /// NAT64 prefix that DNS64 uses for this query.
     package var prefix: NAT64Prefix?
 
     package var plan = ResolutionPlan()
@@ -59,7 +57,6 @@ package struct Decision: Sendable {
         /// called.
         package var emptyVendor: String?
 
-        /// Expected use of the fleet for this query; nil without a fleet.
         package var fleet: FleetExchange.Outlook?
 
         /// True if upstreams are queried, immediately or after the vendors.

@@ -33,7 +33,6 @@ package struct HostsTable: Sendable, Equatable {
 
     package init() {}
 
-    /// Creates a copy of `other`; the caller then adds the lines of hosts files to the copy.
     package init(extending other: HostsTable) {
         self = other
         leftOut = 0
@@ -102,7 +101,6 @@ extension IPAddress {
 extension HostsTable {
     package var count: Int { addresses.count }
 
-    /// Limit that the table has reached.
     package var reachedLimit: String? {
         if addresses.count >= Self.mostNames { return "\(Self.mostNames) names" }
         return entries >= Self.mostEntries ? "\(Self.mostEntries) addresses" : nil

@@ -3,7 +3,6 @@ internal import DNSCache
 internal import DNSWire
 
 extension Query {
-    /// DO and CD bits of the query.
     var variant: AnswerVariant {
         AnswerVariant(dnssecOK: dnssecOK, checkingDisabled: checkingDisabled)
     }

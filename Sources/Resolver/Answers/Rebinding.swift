@@ -7,7 +7,6 @@ package import DNSWire
 package struct Rebinding: Sendable, Equatable {
     package var protects = false
 
-    /// Patterns of names for which private addresses are allowed.
     package var exceptions: [DomainPattern] = []
 
     /// True if private addresses must be removed from answers for `name`.

@@ -18,7 +18,6 @@ final class ReloadInvalidation {
         let answers: AnswerPolicy
     }
 
-    /// `RouteTable.Match.sources` of a name under the old and under the new settings.
     private struct Pair: Hashable {
         let old: Int?
         let new: Int?
@@ -29,10 +28,9 @@ final class ReloadInvalidation {
     private let comparison: RouteTable.Comparison?
     private let validity: AnswerValidity
 
-    /// Results of `ways(_:_:)`: the old and the new sources, or nil if they are equal.
+    /// Results of `ways(_:_:)`.
     private var ways: [Pair: (old: NameSources, new: NameSources)?] = [:]
 
-    /// Creates the object for a reload that replaces `old` with `new`.
     init(
         from old: Plan,
         to new: Plan,

@@ -12,7 +12,6 @@ package struct Resolution: Sendable {
     /// Seconds for which the answer can be cached; 0 if it must not be cached.
     package var lifetime: UInt32
 
-    /// DO and CD bits for which the answer is valid.
     package var variant: AnswerVariant
 
     package var explanation: Explanation?
@@ -38,7 +37,6 @@ package struct Resolution: Sendable {
     /// query has a high load.
     var lacksRepetition = false
 
-    /// True if no server answered in time.
     var isUnanswered = false
 
     /// True for an answer of a fallback or of an unprotected source, cached only for a short time.

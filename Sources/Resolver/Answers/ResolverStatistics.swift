@@ -28,7 +28,6 @@ package final class ResolverStatistics {
     /// Queries that got the result of an equal query in flight.
     package internal(set) var merged: UInt64 = 0
 
-    /// The count `merged` for each source number.
     package internal(set) var mergedByOrigin: [UInt16: UInt64] = [:]
 
     package nonisolated init() {}

@@ -17,7 +17,6 @@ package struct SnapshotValidity: Sendable {
     /// Routing domains of links; restored answers for names in these domains are invalid.
     let routingDomains: Set<Name>
 
-    /// Sources of names without a route.
     let standard: NameSources
 
     /// Sources of names with a route; the index is `RouteTable.Match.sources`.
@@ -34,7 +33,6 @@ package struct SnapshotValidity: Sendable {
 
     // MARK: - Digests
 
-    /// Digests of the current settings.
     package var digests: [String: UInt64] {
         var digests = vendors.map { (Self.vendorKey($0.key), SettingsDigest.of($0.value)) }
         digests.append((Self.routesKey, routesDigest))

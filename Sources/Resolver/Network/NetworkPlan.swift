@@ -195,7 +195,6 @@ struct NetworkPlan: Sendable, Hashable {
         return Array(surplus)
     }
 
-    /// Ends the expired holds.
     mutating func expire(now: Instant) -> Outcome {
         var outcome = Outcome()
         func isDue(_ end: Instant?) -> Bool { end.map { $0 <= now } ?? false }

@@ -46,7 +46,6 @@ package final class AddressProber {
 
     private var networksLeft: UInt64 = 0
 
-    /// Count of names that were not measured, because the queue was full.
     private(set) var dropped: UInt64 = 0
 
     init(_ probe: @escaping Probe, cache: AnswerCache, clocks: Clocks) {
@@ -74,7 +73,6 @@ package final class AddressProber {
         }
     }
 
-    /// Discards all results and the measurements in flight, because the network has changed.
     func networkChanged() {
         networksLeft += 1
         ranking.removeAll()

@@ -71,7 +71,6 @@ package struct AddressRanking {
         return result.latency.map { Int($0 / Self.step) } ?? .max
     }
 
-    /// Removes expired results; if the table is still full, removes the older half.
     private mutating func makeRoom(_ now: Instant) {
         results = results.filter { now < $0.value.until }
         guard results.count >= Self.limit else { return }

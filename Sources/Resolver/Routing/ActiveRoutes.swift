@@ -18,7 +18,6 @@ final class ActiveRoutes {
         self.network = network
     }
 
-    /// Count of the route changes that the network or the captive portal mode caused.
     var generation: Int { network?.generation ?? 0 }
 
     var portal: RouteTable.Match? { network?.portal?.match }

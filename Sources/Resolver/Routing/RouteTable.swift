@@ -33,7 +33,6 @@ package struct Route: Sendable {
 
         package var isPrefetched = true
 
-        /// True if vendors' answers are shared with the fleet (`share: on`).
         package var isShared = true
 
         /// Vendor parameters of the route; nil if the vendors' settings apply.

@@ -46,8 +46,8 @@ final class CacheWriter {
     /// cached.
     func networkChanged() { networksLeft += 1 }
 
-    /// Replaces this writer at a reload; it then caches only answers that are valid under the new
-    /// settings.
+    /// Replaces this writer at a reload. This writer then caches only answers that are valid under
+    /// the new settings.
     func retire(for cacheWriter: CacheWriter, _ succession: ReloadInvalidation) {
         successor = cacheWriter
         self.succession = succession
@@ -73,7 +73,6 @@ final class CacheWriter {
             return
         }
         if answer.resolution.isFailure {
-            // Does not cache a failure if the network has changed since the start of the query.
             if query.networksLeft == networksLeft, snapshotWaiters.cachesFailures {
                 keep(answer.resolution, of: query)
             }

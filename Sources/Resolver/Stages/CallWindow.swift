@@ -5,7 +5,6 @@ internal import Net
 ///
 /// A token bucket would allow up to twice the limit in one minute.
 struct CallWindow {
-    /// Ring buffer with the times of the latest calls; the oldest time is at index `oldest`.
     private var times: [Instant] = []
     private var oldest = 0
     private let limit: Int

@@ -22,13 +22,11 @@ struct DenialFilter {
     /// such an address, NXDOMAIN is kept in three cases: for A and AAAA queries, if `isVendorEmpty`
     /// is true, and if the cache has an NXDOMAIN for A or AAAA.
     ///
-    /// If no vendor has answered, NXDOMAIN and NODATA are kept, but are cached only for
-    /// ``unconfirmedLifetime``.
-    ///
-    ///   - isVendorEmpty: true if a vendor has recently replied without an address of the requested
-    ///     family.
-    ///   - hasVendorFailed: true if no vendor has answered.
-    ///   - siblings: answers to other types of the name in the vendor's reply.
+    /// - Parameter isVendorEmpty: true if a vendor has recently replied without an address of the
+    ///   requested family.
+    /// - Parameter hasVendorFailed: true if no vendor has answered; then NXDOMAIN and NODATA are
+    ///   kept, but cached only for ``unconfirmedLifetime``.
+    /// - Parameter siblings: answers to other types of the name in the vendor's reply.
     func filtered(
         _ resolution: Resolution,
         _ query: Query,
@@ -62,7 +60,7 @@ struct DenialFilter {
         let isDenied = query.asksForAddress || isVendorEmpty || denied > 0
         guard hasAddresses || !isDenied else {
             guard !query.asksForAddress, !isVendorEmpty else { return resolution }
-            // This answer expires at the same time as the cached NXDOMAIN, its only reason.
+            // Only the cached NXDOMAIN prevents NODATA, so this answer expires at the same time.
             var denial = resolution
             denial.shorten(to: UInt32(clamping: denied), query.question)
             return denial
@@ -80,13 +78,11 @@ extension Resolution {
         rcode == .nxDomain || rcode == .noError && sections.answerCount == 0
     }
 
-    /// Limits the lifetime and the TTLs of this answer for `question` to `seconds`.
     mutating func shorten(to seconds: UInt32, _ question: Question) {
         lifetime = min(lifetime, seconds)
         sections = sections.mappingTTLs(of: question) { min($0, seconds) }
     }
 
-    /// Marks this answer as a substitute, and limits its lifetime to `seconds`.
     mutating func becomeSubstitute(for seconds: UInt32, _ question: Question) {
         isSubstitute = true
         shorten(to: seconds, question)

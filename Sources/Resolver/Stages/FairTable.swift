@@ -19,7 +19,6 @@ extension FairEntry {
 }
 
 package struct FairLimits: Sendable {
-    /// Maximum entries of the table.
     package let all: Int
 
     /// Maximum entries of one client; a further entry replaces the oldest entry of the client.
@@ -94,7 +93,6 @@ struct FairTable<Entry: FairEntry> {
     private var (verified, unverified) = (Links(), Links())
     private var unverifiedCount = 0
 
-    /// Index of each client's list in `lines`.
     private var places: [ClientNetwork?: Int] = [:]
 
     /// Index in `lines` of the list that was used last; only this list may be empty.

@@ -103,8 +103,6 @@ package final class FleetExchange {
 
     /// Returns the part of a vendor's reply that this machine shares, with TTLs bounded by
     /// `policy`.
-    ///
-    /// Nil if the reply is not shared.
     func value(of reply: VendorReply, _ policy: TTLPolicy) -> FleetValue? {
         let answer = reply.answer
         // An answer with only unusable addresses is not shared, because other machines would

@@ -28,7 +28,6 @@ struct LossWindow {
 
     func isReduced(_ limits: FairLimits) -> Bool { size < limits.perClient }
 
-    /// Returns the maximum number of the client's queries in the table.
     func size(at now: Instant, _ limits: FairLimits) -> Int {
         guard size < limits.perClient, let since else { return size }
         let periods = Int(min((now - since) / Self.period, Double(limits.perClient)))

@@ -61,7 +61,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
 
     var place: Int?
 
-    /// Clients; some of them may already have an answer.
+    /// Waiting clients; some of them may already have an answer.
     private(set) var waiters = ShortArray<Waiter>()
     private var tidiedAt = 64
 
@@ -114,7 +114,6 @@ final class PendingQuery: CancellationSignal, FairEntry {
         }
     }
 
-    /// - Parameter payer: the client to which vendor calls are charged.
     /// - Parameter isAwaited: true if a client will wait for the answer; nil stands for
     ///   `client != nil`.
     init(

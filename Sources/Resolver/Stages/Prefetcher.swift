@@ -175,7 +175,6 @@ package final class Prefetcher {
         return vendor.isWorthRefreshing(query.question.name, .v6, route.options.families)
     }
 
-    /// Returns the time at which the cached answer must be refreshed.
     private func refreshTime(_ query: Query) -> Instant? {
         let now = clocks.now()
         guard let rule,
@@ -198,8 +197,8 @@ package final class Prefetcher {
     private enum Outcome {
         case done, failed
 
-        /// Not started: equal query in flight, no vendor accepts calls, or limit per minute
-        /// reached.
+        /// The refresh was not started: an equal query is in flight, no vendor accepts calls, or
+        /// the limit per minute is reached.
         case refrained
     }
 
@@ -249,7 +248,6 @@ package final class Prefetcher {
 }
 
 package struct RefreshNumbers: Sendable, Equatable {
-    /// Started refreshes, which later also count in `done` or `failed`.
     package var started: UInt64 = 0
 
     package var done: UInt64 = 0

@@ -18,10 +18,8 @@ final class SharedResolution {
 
     private let standard: UpstreamGroup?
 
-    /// Default upstreams, except upstreams that get their servers from the network or a file
-    /// (`from`).
-    ///
-    /// For names of routes with `fallback: none` and without own upstreams.
+    /// Default upstreams for routes with `fallback: none`: without upstreams that get their servers
+    /// from the network or a file (`from`).
     private let chosen: UpstreamGroup?
 
     private let dns64: DNS64

@@ -3,8 +3,8 @@ internal import DNSWire
 internal import Net
 
 extension SingleFlight {
-    /// Moves all waiting clients except `query.payer`, a limit of which has prevented a vendor
-    /// call, to a new query.
+    /// Moves all waiting clients except `query.payer` to a new query, after a limit of
+    /// `query.payer` has prevented a vendor call.
     ///
     /// The limits of the first moved client apply to the vendor calls of the new query. From now
     /// on, only queries of `query.payer` join `query`.

@@ -13,8 +13,8 @@ internal import Upstream
 /// gets SERVFAIL; the resolution continues for other waiting clients, with the limits of one of
 /// them.
 ///
-/// Without deduplication, a forged reply would more probably match one of many upstream queries for
-/// one name (RFC 5452 §5).
+/// Without deduplication, an attacker could cause many upstream queries for one name, and a forged
+/// reply would more probably match one of them (RFC 5452 §5).
 @ServiceLoop
 package final class SingleFlight {
     typealias Waiter = PendingQuery.Waiter
@@ -38,8 +38,8 @@ package final class SingleFlight {
 
     private var evictions: UInt64 = 0
 
-    /// Clients to complete in later iterations of the service loop; one `completeNext` task is
-    /// queued unless this is empty.
+    /// Clients to complete in later iterations of the service loop; while this is not empty, one
+    /// task that calls `completeNext` is queued.
     private var unfinished: [(waiters: ArraySlice<Waiter>, ending: Ending)] = []
 
     private let alarm: Alarm
@@ -299,7 +299,6 @@ package final class SingleFlight {
 
     // MARK: - Deadlines
 
-    /// Completes clients after their deadline, and cancels queries older than `limit`.
     private func expire() {
         let now = clocks.now()
         var late: [Waiter] = []

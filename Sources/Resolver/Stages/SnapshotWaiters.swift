@@ -95,9 +95,6 @@ package final class SnapshotWaiters {
 
     /// False during the time ``ResolverLimits/total`` after the start of a load, because a cached
     /// failure would hide the snapshot's answer.
-    ///
-    /// False during the time ``ResolverLimits/total`` after the start of a load, because a cached
-    /// failure would hide the snapshot's answer.
     var cachesFailures: Bool {
         began.map { clocks.now() >= $0 + ResolverLimits.total } ?? true
     }
@@ -112,7 +109,7 @@ package final class SnapshotWaiters {
 
     /// Adds a client; if a limit prevents this, completes with SERVFAIL and returns nil.
     ///
-    ///   - firstBegan: start of the first query for the name.
+    /// - Parameter firstBegan: start of the first query for the name.
     func add(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -147,7 +144,6 @@ package final class SnapshotWaiters {
         return waiting
     }
 
-    /// Receives the result of the resolution.
     func resolved(_ waiting: Waiting, _ resolution: Resolution) {
         guard !waiting.isOver else { return }
         if let restored = waiting.restored {

@@ -5,8 +5,9 @@ internal import Net
 
 /// Answers from the static hosts: hosts files and the `hosts` settings.
 ///
-/// Static hosts override special names and routes, as `/etc/hosts` overrides DNS in libc. Other
-/// types of a special name or of a name with one label get NODATA.
+/// Static hosts override special names and routes, as `/etc/hosts` overrides DNS in libc. Queries
+/// for types that the table does not cover (such as MX) are forwarded, except for special names and
+/// names with one label, which get NODATA.
 @ServiceLoop
 final class StaticHosts {
     private let localAnswers: LocalAnswers

@@ -62,7 +62,7 @@ final class VendorFallback {
 
     private var query: Query { pending.query }
 
-    /// Limit that prevented a vendor call which could have changed the result.
+    /// Limit that prevented a vendor call; nil if the call could not have changed the result.
     private var limit: VendorStage.Limit? {
         if case .empty? = vendorResult { vendorsLeft.callLimit } else { vendorsLeft.limit }
     }
@@ -141,7 +141,6 @@ final class VendorFallback {
                 }
             }
         }
-        // Waits for the vendors that have got the query.
         guard !staysEncrypted else { return }
         pending.trace?.note("no vendor has answered yet: querying upstreams")
         isEarlyOfClient = isOfClient || resolution.vendors.waitsForShare(query.question, match)
@@ -213,7 +212,6 @@ final class VendorFallback {
             }
         }
         if answer.resolution.sections.answerCount == 0 {
-            // The limits of the other clients may permit the call.
             if limit == .ofClient { pending.table?.separate(pending) }
             shorten(&answer.resolution, query.question)
         }
@@ -298,17 +296,17 @@ final class VendorFallback {
         )
     }
 
-    /// True if other clients' calls prevented a call to an encrypted vendor, and no upstream is
-    /// encrypted: then only encrypted sources may get the name.
+    /// True if only encrypted sources may get the name, because other clients' calls prevented a
+    /// call to an encrypted vendor, and no upstream is encrypted.
     private var staysEncrypted: Bool {
         vendorsLeft.isCrowded && !hasAskedUpstreams && !resolution.encrypts(match)
     }
 
     /// Completes the query with SERVFAIL.
     ///
-    /// - Parameter isCrowded: true if other clients' calls prevented a vendor call; a client
-    ///   without a proven address then gets a truncated reply, because some calls are reserved for
-    ///   proven clients.
+    /// - Parameter isCrowded: true if other clients' calls prevented a vendor call. A client
+    ///   without a proven address then gets a truncated reply, so that the client repeats the query
+    ///   over TCP.
     private func fail(
         _ text: String,
         isCrowded: Bool = false,

@@ -17,9 +17,8 @@ extension VendorStage {
 
         /// Limit on the queue or the calls in flight that prevented a call; nil for other limits.
         ///
-        /// But if the budget or the limit on the call rate prevented a call, an empty reply of a
-        /// later vendor is cached. Otherwise, each query for the name would cause a billed call to
-        /// the later vendor.
+        /// An empty reply of a later vendor is cached after another limit, such as the budget:
+        /// otherwise, each query for the name would cause a billed call to the later vendor.
         private(set) var callLimit: Limit?
 
         /// True if the reply is from an unprotected vendor, because a protected vendor could not be

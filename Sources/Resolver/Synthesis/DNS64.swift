@@ -26,7 +26,6 @@ final class DNS64 {
         self.clocks = clocks
     }
 
-    /// Prefix in use; nil if no address is synthesized.
     var prefix: NAT64Prefix? { scope == .off ? nil : nat64?.prefix }
 
     func noteQuery() { nat64?.noteQuery() }

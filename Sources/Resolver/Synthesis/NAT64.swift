@@ -227,7 +227,6 @@ extension NAT64 {
         adopt(families)
     }
 
-    /// Repeats the test connections if `testDue` has passed.
     func noteQuery() {
         guard let testDue, clocks.now() >= testDue else { return }
         test()
