@@ -4,7 +4,6 @@ internal import DNSWire
 internal import Net
 
 extension Resolver {
-    /// Returns the filter that selects the answers of a snapshot that the current settings allow.
     package func snapshotValidity(vendors: [String: String]) -> SnapshotValidity {
         SnapshotValidity(
             routes: routes,

@@ -23,7 +23,6 @@ package final class Resolver {
 
     package let snapshotWaiters: SnapshotWaiters
 
-    /// Measures connection times of addresses; nil without `order: fastest`.
     private let prober: AddressProber?
 
     let cache: AnswerCache
@@ -168,7 +167,6 @@ package final class Resolver {
             let lastResort = serveStale.lastResort(query, hash: hash, match, now: now)
         {
             guard let delay = lastResort.delay else { return completion(lastResort.resolution) }
-            // The delay of serve-stale begins with the first query for this question.
             let end = min(deadline, (singleFlight.began(query) ?? now) + delay)
             let fallback = completion.after { (found: Resolution, completion) in
                 completion(lastResort.unless(found))
@@ -259,10 +257,10 @@ package final class Resolver {
         return (.suppressing, FamilySuppression.answer(question, match, policy))
     }
 
-    /// Returns the cached answer for a name that keeps its route in captive portal mode.
+    /// Returns the cached answer for a name that keeps its route in captive portal mode, in which
+    /// workers bypass the cache.
     ///
-    /// Workers bypass the cache in this mode. Without this function, each query for a name of a
-    /// route with `fallback: none` would cause a billed call.
+    /// Otherwise, each query for a name of a route with `fallback: none` would cause a billed call.
     private func bypassed(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -283,9 +281,7 @@ package final class Resolver {
         return cache.entry(answering: query.question, variant: query.variant, now: clocks.now())
     }
 
-    /// Returns the steps that a worker and `resolve` would take for `query`.
-    ///
-    /// No query is sent, and no cache hit is counted.
+    /// Returns the steps that a worker and `resolve` would take for `query`; sends nothing.
     package func preview(_ query: Query) -> Decision {
         let now = clocks.now()
         var decision = Decision(query: query)
@@ -360,7 +356,7 @@ extension Resolver {
         hosts: HostsTable,
         sameVendors: Set<String>
     ) -> CacheSweep? {
-        // Frees `comparison`, which would keep the secrets of the old vendor clients in memory.
+        // `comparison` would keep the secrets of the old vendor clients in memory.
         defer { comparison = nil }
         localAnswers.hosts = hosts
         let succession = ReloadInvalidation(
@@ -378,8 +374,6 @@ extension Resolver {
                 || !localAnswers.suppressed.isSubset(of: old.localAnswers.suppressed)
                 || !succession.isUneventful
         else { return nil }
-        // This sweep checks the entries that are in the cache now; `CacheWriter.isRight` checks
-        // later entries.
         return CacheSweep(removingFrom: cache, now: clocks.now()) { name, type, source, server in
             !succession.keeps(Question(name: name, type: type), source, server)
         }

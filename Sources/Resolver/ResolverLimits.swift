@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package enum ResolverLimits {
-    /// Maximum time that a client waits for an answer or SERVFAIL.
-    ///
-    /// Stub resolvers give up after 5 s (resolv.conf(5)).
+    /// Maximum time that a client waits; stub resolvers give up after 5 s (resolv.conf(5)).
     package static let total: Duration = .milliseconds(4_900)
 
-    /// Time limit of a resolution; all clients with the same question share one resolution.
+    /// Time limit of a resolution.
     ///
     /// Less than `total`, so that clients get SERVFAIL with the reason of the failure before their
     /// deadline.
     package static let work: Duration = .milliseconds(4_800)
 
-    /// Time limit for the calls of a query to all its vendors; upstreams get the rest of `work`.
+    /// Time limit for the calls of a query to all its vendors.
     static let vendors: Duration = .seconds(3)
 
-    /// Minimum interval between checks of the clients' deadlines.
     static let grain: Duration = .milliseconds(5)
 
     /// Seconds for which a failure is cached.
@@ -34,11 +31,9 @@ package enum ResolverLimits {
     /// Time after a change of the advertised NAT64 prefix in which another prefix is ignored.
     static let announcementPause: Duration = .seconds(10)
 
-    /// Time from the load of a snapshot to the refresh of its stale entries.
     static let refreshAfterStart: Duration = .seconds(60)
 
-    /// Longest interval after which the daemon repeats a failed refresh of a name in
-    /// `prefetch.names`.
+    /// Longest interval between repetitions of a failed refresh.
     static let longestRetry: Duration = .seconds(300)
 
     /// Maximum TTL, in seconds, of an upstream's answer if a vendor may still answer, or if a limit
@@ -60,21 +55,18 @@ package enum ResolverLimits {
     /// Minimum time between two series of test connections while IPv4 or IPv6 does not work.
     static let stackTest: Duration = .seconds(60)
 
-    /// Time limit for the reply of one server to the query for the NAT64 prefix.
     static let prefixQuery: Duration = .seconds(2)
 
     /// Bounds, in seconds, of the interval between queries for the NAT64 prefix.
     static let prefixLifetime: ClosedRange<UInt32> = 60...600
 
-    /// Time after a link went down in which no server is queried for names in its routing domains.
+    /// Time after a link went down in which its routing domains are held.
     package static let domainHold: Duration = .seconds(5)
 
     /// Maximum number of held domains; domains of VPNs do not count.
     package static let heldDomains = 1_024
 
-    /// Maximum octets, in wire form, of a CNAME chain that is stored while its target is queried.
-    ///
-    /// All chains in flight together need at most 8 MiB.
+    /// Maximum octets of a stored CNAME chain; all chains in flight together need at most 8 MiB.
     static let chainOctets = 2_048
 
     /// TTL in seconds of locally synthesized answers.
@@ -83,7 +75,7 @@ package enum ResolverLimits {
     /// TTL in seconds of answers from static hosts; short, because hosts can change.
     static let hostsLifetime: UInt32 = 10
 
-    /// Limits of the queries in flight; equal queries of several clients count once.
+    /// Limits of the queries in flight; equal queries count once.
     package static let inFlight = FairLimits(
         all: 4_096,
         perClient: 3_072,
@@ -91,9 +83,8 @@ package enum ResolverLimits {
         grace: .seconds(1)
     )
 
-    /// Limits of the client queries that wait for an answer.
-    ///
-    /// After a restart, 10,000 queries can be in the socket buffers (4 MiB).
+    /// Limits of the waiting client queries; after a restart, 10,000 queries can be in the socket
+    /// buffers (4 MiB).
     package static let waiting = FairLimits(
         all: 16_384,
         perClient: 12_288,

@@ -12,7 +12,6 @@ struct AddressFilter {
         case ours([IPAddress], seconds: UInt32)
     }
 
-    /// True if the filter removes private addresses.
     var guards: Bool
 
     /// Address types of the hints that are removed from SVCB and HTTPS records.
@@ -25,9 +24,7 @@ struct AddressFilter {
 
     private var bindings = 0
 
-    /// Maximum number of SVCB and HTTPS records in an answer; the filter removes further records.
-    ///
-    /// A reply of 64 KiB can have 2,700 such records.
+    /// Maximum number of SVCB and HTTPS records in an answer; a reply of 64 KiB can have 2,700.
     private static let mostBindings = 64
 
     fileprivate static let mostHints = 16

@@ -10,7 +10,6 @@ package struct AnswerPolicy: Sendable {
 
         case forward
 
-        /// Answers HTTPS and SVCB queries with NODATA.
         case block
     }
 
@@ -26,7 +25,6 @@ package struct AnswerPolicy: Sendable {
 
     /// Names that get synthesized addresses (`dns64`).
     package enum Synthesis: Sendable {
-        /// Names with a route to vendors.
         case vendors
         case all
         case off
@@ -36,8 +34,7 @@ package struct AnswerPolicy: Sendable {
 
     /// NAT64 prefix of the option `nat64`.
     ///
-    /// Private IPv4 addresses under this prefix are found even if this machine does not use NAT64,
-    /// because the clients may use NAT64.
+    /// Also used without NAT64 on this machine, because the clients may use NAT64.
     package var nat64: NAT64Prefix?
 
     package var rebinding = Rebinding()

@@ -3,18 +3,16 @@ internal import Locks
 
 /// Registry that gives each answer source (vendor server, upstream) a unique number; thread-safe.
 ///
-/// Numbers are never reused.
-///
-/// An upstream that is the fallback of a vendor has an additional number for this vendor. A cache
-/// hit on an answer with the additional number counts as an avoided call to the vendor.
+/// Numbers are never reused. An upstream that is the fallback of a vendor has an additional number
+/// for this vendor. A cache hit on an answer with this number counts as an avoided call to the
+/// vendor.
 package final class AnswerSourceRegistry: Sendable {
-    /// Number of this daemon, the source of local answers.
     package static let itself: UInt16 = 0
 
-    /// Number that all new sources share when no other number is left.
+    /// Number that all new sources share when no other number is left, because a hostile network
+    /// has repeatedly announced new DNS servers.
     ///
-    /// A hostile network can use up the numbers by repeatedly announcing new DNS servers.
-    /// Therefore, answers with this number count as unprotected answers of the network's servers.
+    /// Answers with this number count as unprotected answers of the network's servers.
     package static let unknown = UInt16.max
 
     private struct Origin: Hashable {
@@ -81,7 +79,7 @@ package final class AnswerSourceRegistry: Sendable {
         origin(number)?.isSynthesized ?? false
     }
 
-    /// True for a source `VENDOR/fleet/MACHINE`: another machine shared an answer of the vendor.
+    /// True for a source `VENDOR/fleet/MACHINE`.
     package func isOfFleet(_ number: UInt16) -> Bool {
         guard let origin = origin(number), let vendor = origin.vendor else { return false }
         return origin.name == vendor + "/fleet" || origin.name.hasPrefix(vendor + "/fleet/")
@@ -89,7 +87,6 @@ package final class AnswerSourceRegistry: Sendable {
 
     package func name(_ number: UInt16) -> String { origin(number)?.name ?? "unknown" }
 
-    /// Returns the numbers of all servers of a vendor or an upstream.
     package func numbers(of source: String) -> Set<UInt16> {
         table.withLock { table in
             let known = table.origins.indices.filter { index in
@@ -119,8 +116,6 @@ package final class AnswerSourceRegistry: Sendable {
     // MARK: - DNSSEC trust
 
     /// Trusts only these sources to validate DNSSEC.
-    ///
-    /// This also applies to the restored answers of a snapshot.
     package func believe(only names: Set<String>) {
         table.withLock { table in table.believed = names }
     }
@@ -136,9 +131,8 @@ package final class AnswerSourceRegistry: Sendable {
         table.withLock { $0.learnedUpstreams = upstreams }
     }
 
-    /// True for a server of an upstream that gets its servers from the network or a file.
-    ///
-    /// Also true for ``unknown``.
+    /// True for ``unknown`` and for a server of an upstream that gets its servers from the network
+    /// or a file.
     func isLearned(_ number: UInt16) -> Bool {
         guard number != Self.unknown else { return true }
         let upstream = name(number).prefix { $0 != "/" }

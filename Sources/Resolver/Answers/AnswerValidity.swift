@@ -5,7 +5,7 @@ internal import HTTPDNS
 internal import Net
 internal import Upstream
 
-/// Answer sources that the settings define for the names of a route, or for names without a route.
+/// Answer sources that the settings define for a name.
 struct NameSources: Equatable {
     let vendors: [String]
     let fallsBack: Bool
@@ -16,8 +16,7 @@ struct NameSources: Equatable {
     /// True if the route has its own upstreams, which may return private addresses.
     let hasOwnUpstreams: Bool
 
-    /// Upstream servers by their name in `AnswerSourceRegistry`; the value is true if the server is
-    /// trusted to validate DNSSEC.
+    /// Upstream servers by name; the value is true if the server is trusted to validate DNSSEC.
     let servers: [String: Bool]
 
     @ServiceLoop
@@ -53,9 +52,6 @@ struct NameSources: Equatable {
     /// Returns a copy with `vendor` as the only vendor.
     ///
     /// The copy stands for the sources under the old settings: a snapshot stores only this vendor.
-    ///
-    /// - Parameter vendor: the vendor that gave the answer, or that had no address before a
-    ///   fallback; nil if unknown.
     func former(asking vendor: String?) -> NameSources {
         NameSources(self, vendors: vendor.map { [$0] } ?? [])
     }
@@ -68,7 +64,6 @@ struct NameSources: Equatable {
 struct AnswerValidity: Sendable {
     let origins: AnswerSourceRegistry
 
-    /// Names of the vendors that give the same answers under the old and the new settings.
     let sameVendors: Set<String>
 
     /// Returns true for questions with a local answer under the new settings (such as `hosts`).
@@ -77,7 +72,6 @@ struct AnswerValidity: Sendable {
     let bindingsChanged: Bool
     let rebindingChanged: Bool
 
-    /// True if the `dns64` names or the NAT64 prefix of the settings have changed.
     var synthesisChanged = false
 
     var parametersUnknown = false
@@ -98,7 +92,6 @@ struct AnswerValidity: Sendable {
         old == new && new.vendors.allSatisfy(sameVendors.contains)
     }
 
-    /// True if an answer is valid although the sources of its name have changed.
     func keeps(
         _ question: Question,
         _ source: AnswerSource,
@@ -106,8 +99,7 @@ struct AnswerValidity: Sendable {
         _ old: NameSources,
         _ new: NameSources
     ) -> Bool {
-        // A cached SVCB or HTTPS record is invalid, because the cache does not store from which
-        // vendor the addresses in its hints came.
+        // The cache does not store from which vendor the addresses in the hints came.
         guard !question.type.isServiceBinding else { return false }
         let isVendors = question.type.isAddress && question.name.isHostname
         switch source {

@@ -6,13 +6,12 @@ package import Upstream
 
 /// Steps that the resolver would take for a query, for `explain`.
 ///
-/// The client gets the first available answer in the order `hit`, `own`, `plan`, `lastResort`.
+/// The client gets the first available of `hit`, `own`, `plan` and `lastResort`.
 package struct Decision: Sendable {
     package let query: Query
 
     package var match: RouteTable.Match?
 
-    /// Routes more specific than `match` that exclude the name with `except`.
     package var passedOver: [RouteTable.Match] = []
 
     package var hit: CacheEntry?
@@ -20,7 +19,7 @@ package struct Decision: Sendable {
     package var own: (stage: OwnStage, answer: Resolution)?
 
     /// Cached answer that the client gets after `delay` without a better answer, or immediately if
-    /// `delay` is nil.
+    /// `delay` is nil; `ttl` is in seconds.
     package var lastResort: (entry: CacheEntry, ttl: UInt32, delay: Duration?)?
 
     package var isAsked = false
@@ -45,7 +44,6 @@ package struct Decision: Sendable {
 
     /// Sources that would be queried, in order.
     package struct ResolutionPlan: Sendable {
-        /// Local answer; if set, no source is queried.
         package var refusal: Resolution?
 
         /// Vendors of the route; empty if vendors do not resolve this query.
@@ -59,12 +57,11 @@ package struct Decision: Sendable {
 
         package var fleet: FleetExchange.Outlook?
 
-        /// True if upstreams are queried, immediately or after the vendors.
         package var asksUpstreams = false
 
         package var upstreams: [UpstreamGroup.Standing] = []
 
-        /// Reason why the group of upstreams has no server, for example because a link is down.
+        /// Reason why the group of upstreams has no server.
         package var absence: UpstreamError?
 
         package var alignsHints = false
@@ -75,11 +72,10 @@ package struct Decision: Sendable {
 
         package let state: VendorStatistics.State
 
-        /// True if the resolver skips the vendor: the vendor does not respond, and the route has
-        /// another source.
+        /// True if the resolver skips the vendor, which does not respond.
         package let isPassedOver: Bool
 
-        /// True if the resolver skips this vendor, but starts a probe of the vendor.
+        /// True if the resolver probes the skipped vendor.
         package let isTried: Bool
 
         package var isAsked: Bool { state == .open && !isPassedOver }
@@ -95,7 +91,6 @@ package struct Decision: Sendable {
         return plan.vendors.prefix { !$0.isAsked }.filter(\.isTried).map(\.client)
     }
 
-    /// True if the query would now cause a vendor call or a query to an upstream.
     package var asks: Bool {
         if hit != nil || own != nil || plan.refusal != nil || isAsked { return false }
         guard let lastResort else { return true }

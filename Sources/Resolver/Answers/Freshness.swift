@@ -27,10 +27,10 @@ package struct Freshness: Sendable, Equatable {
         /// Minimum age, in percent of an answer's lifetime, at which a cache hit causes a refresh.
         package var at: UInt32 = 75
 
-        /// Maximum vendor calls per minute for refreshes; upstream queries are not limited.
+        /// Maximum vendor calls per minute for refreshes.
         package var budgetPerMinute = 60
 
-        /// Names; the daemon refreshes their cached addresses even if no client queries the names.
+        /// Names with cached addresses that are refreshed without client queries.
         package var names: [Name] = []
 
         package init() {}

@@ -18,17 +18,14 @@ package struct HostsTable: Sendable, Equatable {
     /// First name of each address, for PTR answers; no key is an IPv4-mapped IPv6 address.
     private var pointers: [IPAddress: Name] = [:]
 
-    /// Names that the settings define; hosts files cannot add addresses to these names.
+    /// Names to which hosts files cannot add addresses.
     private var fixed: Set<Name> = []
 
     /// Set of the lengths of all names, modulo 64: one bit for each length.
-    ///
-    /// A name of another length needs no lookup.
     private(set) var lengths: UInt64 = 0
 
     private var entries = 0
 
-    /// Number of names and addresses that were ignored because of a limit.
     package private(set) var leftOut = 0
 
     package init() {}
@@ -38,7 +35,7 @@ package struct HostsTable: Sendable, Equatable {
         leftOut = 0
     }
 
-    /// Creates a table with the entries of the settings, which override hosts files.
+    /// Creates a table of the settings, which override hosts files.
     package init(records: [(name: Name, addresses: [IPAddress])]) {
         for record in records {
             for address in record.addresses { add(address, names: [record.name]) }
@@ -84,10 +81,8 @@ extension HostsTable {
 }
 
 extension IPAddress {
-    /// True if PTR queries for the address get a name from the table.
-    ///
-    /// False for 0.0.0.0, 127.0.0.1, `::` and `::1`, because block lists map all their names to
-    /// these addresses.
+    /// False for 0.0.0.0, 127.0.0.1, `::` and `::1`: block lists map all their names to these
+    /// addresses.
     fileprivate var hasPointer: Bool {
         switch unmapped {
         case .v4(let address): !address.isUnspecified && address.value != 0x7F00_0001

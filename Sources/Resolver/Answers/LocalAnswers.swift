@@ -5,8 +5,7 @@ internal import Net
 /// Answers from static hosts and settings; no source is queried for them, and they are not cached.
 ///
 /// No cache entry may contradict these answers, because workers answer from the cache without the
-/// resolver. This rule also applies to entries of a snapshot, and to results of queries that were
-/// in flight when the hosts changed.
+/// resolver.
 @ServiceLoop
 final class LocalAnswers {
     var hosts = HostsTable() {
@@ -23,19 +22,17 @@ final class LocalAnswers {
         self.suppressed = suppressed
     }
 
-    /// True if ``guardCache(against:_:)`` may change `finding`.
     func mayChange(_ finding: ResolvedAnswer, _ query: Query) -> Bool {
         !finding.siblings.isEmpty || finding.resolution.rcode == .nxDomain
             || cover(query.question)
     }
 
-    /// True if `suppressed` or the static hosts determine the answer to `question`.
     func cover(_ question: Question) -> Bool {
         suppressed.contains(question.type)
             || mayBeStatic(question.name) && hosts.covers(question)
     }
 
-    /// False if `hosts` cannot contain `name`, because no name in `hosts` has the same length.
+    /// False if no name in `hosts` has the length of `name`.
     func mayBeStatic(_ name: Name) -> Bool { lengths & HostsTable.bit(of: name) != 0 }
 
     /// Prevents the caching of results that contradict the static hosts or `suppressed`.

@@ -7,8 +7,7 @@ internal import Upstream
 
 /// Check of each cached answer after a reload: finds invalid answers with ``AnswerValidity``.
 ///
-/// The caller removes invalid answers; to mark them stale is not sufficient, because clients can
-/// get stale answers.
+/// The caller removes invalid answers; to mark them stale is not sufficient.
 @ServiceLoop
 final class ReloadInvalidation {
     /// Settings of a resolver that determine its answers.
@@ -28,7 +27,6 @@ final class ReloadInvalidation {
     private let comparison: RouteTable.Comparison?
     private let validity: AnswerValidity
 
-    /// Results of `ways(_:_:)`.
     private var ways: [Pair: (old: NameSources, new: NameSources)?] = [:]
 
     init(
@@ -62,7 +60,6 @@ final class ReloadInvalidation {
             && comparison.pairs.allSatisfy { same($0.old, $0.new) }
     }
 
-    /// True if a cached answer is valid under the new settings.
     func keeps(_ question: Question, _ source: AnswerSource, _ number: UInt16) -> Bool {
         guard !validity.excludes(question, source) else { return false }
         let before = old.routes.route(for: question.name)

@@ -13,8 +13,7 @@ extension Resolution {
         )
         sections = answer.sections
         isAuthentic = answer.isAuthentic
-        // A cached substitute has no stale window and no refresh time (`CacheWriter`). Some other
-        // cached answers also have neither, but a wrong value has no effect for them.
+        // A cached substitute has no stale window and no refresh time (`CacheWriter`).
         isSubstitute = answer.staleWindow == 0 && answer.refreshAfter == 0
     }
 

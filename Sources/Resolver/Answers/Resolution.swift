@@ -21,20 +21,20 @@ package struct Resolution: Sendable {
     /// AD flag: true if a trusted upstream validated all records (RFC 4035 §3.2.3).
     package var isAuthentic = false
 
-    /// True if the query was not accepted, because its client had reached a limit.
+    /// True if the query was not accepted because of a limit of its client.
     package private(set) var isRefused = false
 
-    /// True if a limit of the client prevented the answer; other clients can get an answer.
+    /// True if a limit of the client prevented the answer.
     package private(set) var isLimited = false
 
     /// True if a limit prevented the answer, but a proven client can get an answer.
     package var isCrowded = false
 
-    /// True if the limit that `isCrowded` reports was used up by queries of the client itself.
+    /// True if queries of the client itself used up the limit that `isCrowded` reports.
     var isClientCrowded = false
 
-    /// True for a failure of an upstream that was not repeated, because the client that began the
-    /// query has a high load.
+    /// True for a failure of an upstream that was not repeated, because of a high load of the
+    /// client.
     var lacksRepetition = false
 
     var isUnanswered = false
@@ -42,7 +42,6 @@ package struct Resolution: Sendable {
     /// True for an answer of a fallback or of an unprotected source, cached only for a short time.
     var isSubstitute = false
 
-    /// Creates an answer with these records and unchanged TTLs.
     init(
         _ question: Question,
         rcode: RCode = .noError,
@@ -94,7 +93,7 @@ package struct Resolution: Sendable {
         self.provenance = provenance
     }
 
-    /// SERVFAIL for a client after a newer query evicted the client's query; not cached.
+    /// SERVFAIL after a newer query evicted the query; not cached.
     static let evicted: Resolution = {
         var evicted = Resolution(
             rcode: .servFail,
@@ -105,14 +104,13 @@ package struct Resolution: Sendable {
         return evicted
     }()
 
-    /// SERVFAIL for a client after its deadline; not cached.
+    /// SERVFAIL after the client's deadline; not cached.
     static let late = Resolution(
         rcode: .servFail,
         explanation: Explanation(code: .noReachableAuthority, text: "no answer in time"),
         provenance: .local
     )
 
-    /// SERVFAIL for a query that was not accepted, because its client reached a limit; not cached.
     static let refused: Resolution = {
         var refused = evicted
         refused.isRefused = true
@@ -143,7 +141,6 @@ package struct Explanation: Sendable, Equatable {
 package struct Provenance: Sendable, Equatable {
     package var source: AnswerSource
 
-    /// Identifier of the source in `AnswerSourceRegistry`.
     package var origin: UInt16
 
     /// True if the client got the result of an equal query of another client.
@@ -151,10 +148,8 @@ package struct Provenance: Sendable, Equatable {
 
     package var isStale = false
 
-    /// True if another machine of the fleet shared the vendor's answer.
     package var isShared = false
 
-    /// Reason why an upstream answered for a name with vendors.
     package var fallback: Fallback?
 
     package enum Fallback: UInt8, CaseIterable, Sendable {
@@ -164,7 +159,7 @@ package struct Provenance: Sendable, Equatable {
         /// No vendor answered in time, or no vendor could be called.
         case failed
 
-        /// No vendor had answered when the time `fallback-after` ended.
+        /// No vendor had answered within `fallback-after`.
         case early
     }
 

@@ -9,7 +9,7 @@ package final class ResolverStatistics {
 
     package nonisolated let vendorLatency = LatencyHistogram()
 
-    /// Times from a query until an upstream answered, including failed attempts before the answer.
+    /// Times until an upstream answered, including failed attempts.
     package nonisolated let upstreamLatency = LatencyHistogram()
 
     package internal(set) var vendors = VendorStageNumbers()
@@ -22,10 +22,9 @@ package final class ResolverStatistics {
     /// Queries that an upstream answered before the vendors (`fallback-after`).
     package internal(set) var earlyFallbacks: UInt64 = 0
 
-    /// Client queries that got an answer from another machine of the fleet.
+    /// Client queries that another machine of the fleet answered.
     package internal(set) var shared: UInt64 = 0
 
-    /// Queries that got the result of an equal query in flight.
     package internal(set) var merged: UInt64 = 0
 
     package internal(set) var mergedByOrigin: [UInt16: UInt64] = [:]

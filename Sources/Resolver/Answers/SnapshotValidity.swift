@@ -9,8 +9,8 @@ internal import HTTPDNS
 /// except answers that depend on the network, and answers for which a local answer now exists.
 /// Otherwise, `AnswerValidity` checks each answer.
 ///
-/// A snapshot does not contain the old routes. Therefore, after a change of routes or upstreams, an
-/// answer is invalid if the new settings query another source before its source.
+/// After a change of routes or upstreams, an answer is invalid if the new settings query another
+/// source before its source, because a snapshot does not contain the old routes.
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 
@@ -24,7 +24,6 @@ package struct SnapshotValidity: Sendable {
 
     let answers: AnswerPolicy
 
-    /// For each vendor name, the text of the settings that determine the vendor's answers.
     let vendors: [String: String]
 
     let origins: AnswerSourceRegistry

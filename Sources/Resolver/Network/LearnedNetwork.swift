@@ -9,7 +9,7 @@ package import Upstream
 /// The object lives as long as the daemon.
 @ServiceLoop
 package final class LearnedNetwork {
-    /// Routing domain of a link, for messages and status replies.
+    /// Routing domain of a link.
     package struct Domain: Sendable {
         package let domain: Name
         package let link: String
@@ -35,7 +35,6 @@ package final class LearnedNetwork {
         /// Names of sources in `AnswerSourceRegistry`.
         package var sources: Set<String> = []
 
-        /// True if the servers for names outside all routing domains have changed.
         package var hasOtherServers = false
 
         package var isEmpty: Bool { domains.isEmpty && sources.isEmpty && !hasOtherServers }
@@ -49,10 +48,9 @@ package final class LearnedNetwork {
         }
     }
 
-    /// Called after each change of the network; `text` is for the log.
+    /// Called after each change; `text` is for the log.
     package var onChange: (@ServiceLoop (Change, _ text: String) -> Void)?
 
-    /// Called with a log message for each ignored routing domain.
     package var report: (@ServiceLoop (String) -> Void)?
 
     package var onWithdrawal: (@ServiceLoop ([any Forwarding]) -> Void)?
@@ -145,8 +143,7 @@ package final class LearnedNetwork {
         self.health = health
         self.make = make
         guard !isSame else { return }
-        // Ends the captive portal mode, because the route of this mode uses the upstream that is
-        // replaced.
+        // The route of the captive portal mode uses the upstream that is replaced.
         endPortal()
         let former = Array(forwarders.values)
         forwarders = [:]
@@ -294,7 +291,6 @@ extension UpstreamStage {
 }
 
 extension LinkResolvers.Server {
-    /// URL of the server, in the form of the settings, such as `udp://192.0.2.53`.
     package var url: String {
         let host = address.isIPv6 ? "[\(address.host)]" : address.host
         let port = address.port == (tlsName == nil ? 53 : 853) ? "" : ":\(address.port)"

@@ -16,7 +16,7 @@ struct NetworkPlan: Sendable, Hashable {
         var link: String
         var source: LinkResolvers.Source
 
-        /// Servers of the link; during a hold, the servers that the link had before the hold.
+        /// Servers of the link; during a hold, the former servers.
         var servers: [Server]
 
         var isTunnel = false
@@ -32,7 +32,7 @@ struct NetworkPlan: Sendable, Hashable {
         /// Servers that were removed from all links ``ResolverLimits/domainHold`` ago.
         var servers: [Server] = []
 
-        /// Routing domains that are ignored: invalid names, the root, and names in `localhost`.
+        /// Invalid names, the root, and names in `localhost`.
         var rejected: [String] = []
     }
 
@@ -56,11 +56,10 @@ struct NetworkPlan: Sendable, Hashable {
     /// End of the hold of all names outside the routing domains.
     private var heldUntil: Instant?
 
-    /// Servers that become ``servers`` and ``spares`` when the hold ends at `heldUntil`.
+    /// Servers after the hold that ends at `heldUntil`.
     private var laterServers: [Server] = []
     private var laterSpares: [Server] = []
 
-    /// Reason why ``servers`` is empty, for error messages.
     var absence: String? {
         guard servers.isEmpty, let taker else { return nil }
         return heldUntil == nil
@@ -72,8 +71,8 @@ struct NetworkPlan: Sendable, Hashable {
 
     /// Time at which the cached answers of a removed server become invalid.
     ///
-    /// The keys (`Server.unbound`) contain no interface index, because the index of a VPN's
-    /// interface changes each time the VPN starts.
+    /// The keys (`Server.unbound`) contain no interface index, because the index changes each time
+    /// a VPN starts.
     private var former: [Server: Instant] = [:]
 
     var allServers: Set<Server> { mainServers.union(spares) }
@@ -82,8 +81,7 @@ struct NetworkPlan: Sendable, Hashable {
         Set(servers + routes.filter { $0.heldUntil == nil }.flatMap(\.servers))
     }
 
-    /// Time at which ``expire(now:)`` must be called; nil if no name is held and no server has been
-    /// removed.
+    /// Time of the next call of ``expire(now:)``; nil for none.
     var wake: Instant? {
         (([heldUntil] + routes.map(\.heldUntil)).compactMap(\.self) + former.values).min()
     }
@@ -105,7 +103,6 @@ struct NetworkPlan: Sendable, Hashable {
                     outcome.rejected.append(text)
                     continue
                 }
-                // If a VPN and another link have the domain, the VPN gets the domain.
                 let isPreferred = wanted[domain].map { other in
                     link.isTunnel != other.isTunnel
                         ? link.isTunnel
@@ -133,8 +130,7 @@ struct NetworkPlan: Sendable, Hashable {
                 successors[old.domain] = new
                 return held
             }
-            // If a link comes up again with other servers, the cached answers become invalid,
-            // because they may be from another network.
+            // A link that comes up again with other servers may be in another network.
             let isMoved = new.servers.map(\.unbound) != old.servers.map(\.unbound)
             if new.link != old.link || old.heldUntil != nil && isMoved {
                 outcome.domains.append(old.domain)
@@ -158,16 +154,13 @@ struct NetworkPlan: Sendable, Hashable {
     private mutating func selectServers(_ links: [LinkResolvers], now: Instant) {
         let tunnels = links.filter { $0.takesAll && $0.isTunnel }
         let takers = tunnels.isEmpty ? links.filter(\.takesAll) : tunnels
-        // While a VPN is up, the daemon uses only the servers of the VPN. Otherwise, a faster
-        // server of the physical network could get the queries.
+        // While a VPN is up, a faster server of the physical network must not get the queries.
         let defaults = links.filter(\.isDefault)
         let vpns = defaults.filter { $0.isTunnel && !$0.servers.isEmpty }
         let ordinary = takers.isEmpty ? (vpns.isEmpty ? defaults : vpns) : takers
         let all = ordinary.flatMap(\.servers).uniqued()
-        // A split-tunnel VPN is not meant for all names: for some names, the VPN's server may
-        // return an error, such as REFUSED. If the VPN's server does not reply, the daemon does not
-        // query `spares`: the physical network could drop packets of the VPN on purpose, to get
-        // these queries.
+        // If the VPN's server does not reply, the daemon does not query `spares`: the physical
+        // network could drop packets of the VPN on purpose, to get these queries.
         let isSplit = takers.isEmpty && !vpns.isEmpty && !vpns.contains(where: \.isFullTunnel)
         let others = isSplit ? defaults.filter { !$0.isTunnel }.flatMap(\.servers).uniqued() : []
         let rest = others.filter { !all.contains($0) }

@@ -3,12 +3,12 @@ internal import DNSWire
 package import Net
 internal import Upstream
 
-/// Captive portal mode: the resolver of the network answers clients, so that the user can log in to
-/// the portal.
+/// Captive portal mode: the resolver of the network answers, so that the user can log in to the
+/// portal.
 ///
-/// The mode is a route for all names except static hosts, special names, names in routing domains
-/// of links, and names of routes with `fallback: none`. Answers of this route have a short TTL, and
-/// are neither stored in the cache nor taken from it.
+/// The mode is a route for all names except static hosts, special names, names in routing domains,
+/// and names of routes with `fallback: none`. Its answers are neither stored in the cache nor taken
+/// from it.
 struct PortalMode {
     let end: Instant
     let match: RouteTable.Match

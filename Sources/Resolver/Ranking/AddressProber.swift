@@ -3,10 +3,9 @@ internal import DNSCache
 internal import DNSWire
 package import Net
 
-/// Prober that measures TCP connection times, and orders cached addresses by these times.
+/// Prober that measures TCP connection times, and orders cached addresses by them.
 ///
-/// No answer waits for a measurement. If the queue of names is full, the addresses of a further
-/// name are not measured, and keep their order.
+/// No answer waits for a measurement.
 @ServiceLoop
 package final class AddressProber {
     /// Opens a connection to an address; returns true if it succeeds before `deadline`.
@@ -27,7 +26,6 @@ package final class AddressProber {
 
     static let addressLimit = 8
 
-    /// Timeout of a connection attempt; a slower server counts as unreachable.
     static let timeout: Duration = .seconds(1)
 
     /// Pause after the measurements of a name, multiplied by the number of measured addresses.

@@ -43,7 +43,7 @@ package struct AddressRanking {
         results[target].map { now < $0.until } ?? false
     }
 
-    /// Returns the addresses, ordered by connection time.
+    /// Orders the addresses by connection time.
     ///
     /// Reachable addresses come first, then addresses without a result, then unreachable addresses.
     /// Addresses with the same connection time, in steps of ``step``, keep their order.

@@ -4,9 +4,8 @@ internal import Net
 
 /// Selector of the route of a name, from the routes in the settings and the links' routing domains.
 ///
-/// The most specific pattern wins. If a pattern of the settings and a routing domain are equal, the
-/// pattern of the settings wins. A routing domain never overrides a route with vendors and
-/// `fallback: none`.
+/// If a pattern of the settings and a routing domain are equal, the pattern of the settings wins. A
+/// routing domain never overrides a route with vendors and `fallback: none`.
 @ServiceLoop
 final class ActiveRoutes {
     nonisolated let table: RouteTable
@@ -44,8 +43,8 @@ final class ActiveRoutes {
 }
 
 extension RouteTable {
-    /// True if one of `domains` contains `name`, and no route of the settings has precedence over
-    /// this domain.
+    /// True if a domain in `domains` contains `name`, and has precedence over the route of the
+    /// name.
     func areTaken(_ domains: Set<Name>, _ name: Name) -> Bool {
         guard !domains.isEmpty else { return false }
         var ancestor: Name? = name

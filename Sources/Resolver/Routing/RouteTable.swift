@@ -5,19 +5,17 @@ package import Upstream
 
 /// Answer sources and options for a set of names.
 package struct Route: Sendable {
-    /// Position in the settings (`file:line`); a description if the network caused the route.
+    /// Position in the settings (`file:line`), or a description.
     package var place: String
 
-    /// Vendors for A and AAAA queries, in the order in which they are called; may be empty.
+    /// Vendors for A and AAAA queries, in the order of calls.
     package var vendors: [VendorClient]
 
-    /// Upstreams for the queries that no vendor answers; nil for the default group.
+    /// Upstreams for other queries and as fallback; nil for the default group.
     package var upstreams: UpstreamGroup?
 
-    /// True if upstreams are queried when vendors have no answer (`fallback: upstream`).
     package var fallsBack: Bool
 
-    /// True if vendors' answers with private addresses are allowed (`private-answers: allow`).
     package var allowsPrivateAnswers: Bool
 
     package var servesStale: Bool
@@ -35,16 +33,14 @@ package struct Route: Sendable {
 
         package var isShared = true
 
-        /// Vendor parameters of the route; nil if the vendors' settings apply.
         package var parameters: RouteParameters?
 
-        /// Time after which the next vendor or the upstreams also get the query (`fallback-after`);
-        /// if nil, they get the query only after a failure.
+        /// Time after which the next source also gets the query (`fallback-after`); nil for only
+        /// after a failure.
         package var fallbackAfter: Duration?
 
         package var isCached = true
 
-        /// Address families to request from vendors; nil if the vendor's setting applies.
         package var families: FamilyChoice?
 
         package init() {}
@@ -81,8 +77,7 @@ extension DomainPattern {
 
 /// Map from names to routes; the most specific pattern wins.
 package struct RouteTable: Sendable {
-    /// Route, and the pattern of this route that matches a name; the table has one object per
-    /// pattern.
+    /// Route, and the pattern of this route that matches a name.
     ///
     /// A class, because copies of a struct would slow down each cache miss.
     package final class Match: Sendable {
@@ -94,7 +89,7 @@ package struct RouteTable: Sendable {
 
         var number: Int { entry.number }
 
-        /// Number of the route's ``Sources``; routes with equal sources have the same number.
+        /// Number of the route's ``Sources``.
         var sources: Int { entry.sources }
 
         fileprivate var exceptions: [DomainPattern] { entry.exceptions }
@@ -104,13 +99,12 @@ package struct RouteTable: Sendable {
             self.pattern = pattern
         }
 
-        /// Creates the match of a route that is in no table.
         init(_ route: Route, for domain: Name) {
             entry = Entry(route, number: -1, sources: -1, except: [])
             pattern = .suffix(domain)
         }
 
-        /// Domain of the pattern; also the zone in the SOA of synthetic negative answers.
+        /// Domain of the pattern, and zone in the SOA of synthetic denials.
         package var domain: Name { pattern.domain }
 
         var hasVendors: Bool { !route.vendors.isEmpty }
@@ -174,7 +168,7 @@ package struct RouteTable: Sendable {
 
     private var sources: [Sources: Int] = [:]
 
-    /// One match for each distinct set of sources; the index is the number of the set.
+    /// One match for each distinct set of sources, by its number.
     private(set) var examples: [Match] = []
 
     package init() {}

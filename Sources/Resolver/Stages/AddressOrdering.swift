@@ -5,8 +5,7 @@ internal import Net
 
 /// Stage that puts the fastest address first (`order: fastest`).
 ///
-/// The first answer for a name does not wait for measurements, and has the order of the source's
-/// reply.
+/// The first answer for a name does not wait for measurements.
 @ServiceLoop
 final class AddressOrdering {
     private let rules: [AnswerPolicy.ProbeRule]

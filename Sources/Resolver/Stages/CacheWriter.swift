@@ -14,8 +14,6 @@ final class CacheWriter {
 
     private(set) var networksLeft: UInt64 = 0
 
-    /// Cache writer that has replaced this writer at a reload; nil before the reload.
-    ///
     /// Weak, because a strong reference would keep the settings of all later reloads in memory.
     private weak var successor: CacheWriter?
 
@@ -42,18 +40,17 @@ final class CacheWriter {
             && routes.route(for: query.query.question.name) !== query.match
     }
 
-    /// Notes a change of the network: if a query that is now in flight fails, the failure is not
-    /// cached.
+    /// After this call, failures of queries in flight are not cached.
     func networkChanged() { networksLeft += 1 }
 
-    /// Replaces this writer at a reload. This writer then caches only answers that are valid under
-    /// the new settings.
+    /// Replaces this writer at a reload.
+    ///
+    /// This writer then caches only answers that are valid under the new settings.
     func retire(for cacheWriter: CacheWriter, _ succession: ReloadInvalidation) {
         successor = cacheWriter
         self.succession = succession
     }
 
-    /// True if an answer is valid under the settings of all later reloads.
     private func isRight(_ resolution: Resolution, _ question: Question) -> Bool {
         let provenance = resolution.provenance
         var cacheWriter = self
@@ -124,8 +121,7 @@ final class CacheWriter {
         if resolution.isFailure {
             answer.options = Explanation.fromCache.option + answer.options
         } else if !resolution.isSubstitute {
-            // A substitute must not be used for long, so the cache neither refreshes it nor serves
-            // it stale.
+            // A substitute must not be used for long.
             if match?.route.servesStale ?? true {
                 answer.staleWindow = freshness.stale?.window ?? 0
             }

@@ -5,9 +5,8 @@ internal import Net
 
 /// Filter that replaces an upstream's NXDOMAIN with NODATA for names with a route to vendors.
 ///
-/// NXDOMAIN applies to all types of a name (RFC 8020 §2). If a name is registered only with a
-/// vendor, the upstream returns NXDOMAIN for TXT or HTTPS. A stub resolver would then discard the
-/// addresses that the vendor returned for this name.
+/// NXDOMAIN applies to all types of a name (RFC 8020 §2): after an NXDOMAIN for TXT or HTTPS from
+/// an upstream, a stub resolver would discard the vendor's addresses of the name.
 @ServiceLoop
 struct DenialFilter {
     let cache: AnswerCache

@@ -18,12 +18,13 @@ struct EmptyReplies {
 
     private var replies = RecentNames<Reply>(limit: 4_096)
 
-    /// Returns the source of a recent empty reply after which no vendor is called.
+    /// Returns the source of a recent empty reply, after which no vendor is called.
     func source(_ question: Question, now: Instant) -> Provenance? {
         reply(question, now).flatMap { $0.isAfterLimit ? nil : $0.source }
     }
 
-    /// Returns the source of a recent empty reply of `vendor` after which only `vendor` is skipped.
+    /// Returns the source of a recent empty reply of `vendor`, after which only `vendor` is
+    /// skipped.
     func source(_ question: Question, of vendor: String, now: Instant) -> Provenance? {
         reply(question, now).flatMap { $0.isAfterLimit && $0.vendor == vendor ? $0.source : nil }
     }

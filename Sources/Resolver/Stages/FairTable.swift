@@ -10,7 +10,6 @@ protocol FairEntry: AnyObject {
 
     var began: Instant { get }
 
-    /// Index of the entry in the table; nil if the entry is not in the table.
     var place: Int? { get set }
 }
 
@@ -21,13 +20,13 @@ extension FairEntry {
 package struct FairLimits: Sendable {
     package let all: Int
 
-    /// Maximum entries of one client; a further entry replaces the oldest entry of the client.
+    /// Maximum entries of one client.
     package let perClient: Int
 
-    /// Number of entries that a client can keep in a full table.
+    /// Entries that a client can keep in a full table.
     package let share: Int
 
-    /// Minimum age at which an entry can be replaced by a new entry of the same client.
+    /// Minimum age of an entry that an entry of the same client replaces.
     package let grace: Duration
 }
 
@@ -35,20 +34,16 @@ package struct FairLimits: Sendable {
 ///
 /// A *verified* client is a proven client, or the daemon itself.
 ///
-/// When the table is full, a new entry evicts another entry. If a client has more than
-/// `FairLimits.share` entries, the table evicts the oldest entry of the client with the most
-/// entries. Otherwise, the table evicts the oldest entry of all verified clients.
+/// In a full table, a new entry evicts the oldest entry of the client with the most entries, if
+/// this client has more than `FairLimits.share` entries. Otherwise, it evicts the oldest entry of
+/// all verified clients.
 ///
-/// While unverified clients have at least half of the table, the table evicts only entries of
-/// unverified clients, by the same rules. Therefore a flood from forged addresses, which uses many
-/// addresses with few entries each, evicts no queries of this machine or of TCP clients.
+/// While unverified clients have at least half of the table, it evicts only their entries, so that
+/// a flood from many forged addresses evicts no queries of this machine or of TCP clients.
 ///
-/// If a client has reached its own limit, a new entry of this client replaces its oldest entry. In
-/// a full table, a new entry of the client with the most entries also replaces the oldest entry of
-/// this client. In both cases, if the oldest entry is younger than `LossWindow.grace`, the table
-/// rejects the new entry.
-///
-/// The limit of a client shrinks while many queries of the client are lost (``LossWindow``).
+/// A client that has reached its own limit, or has the most entries in a full table, replaces its
+/// own oldest entry. If this entry is younger than `LossWindow.grace`, the table rejects the new
+/// entry. The limit of a client shrinks while many of its queries are lost.
 @ServiceLoop
 struct FairTable<Entry: FairEntry> {
     private let limits: FairLimits
@@ -83,13 +78,11 @@ struct FairTable<Entry: FairEntry> {
     /// Neighbours of each entry in the list of its client, by index in `slots`.
     private var ofClient: [Links] = []
 
-    /// Neighbours of each entry in `verified` or `unverified`, by index in `slots`.
     private var ofAll: [Links] = []
 
     private var lines: [Line] = []
     private var freeLines: [Int] = []
 
-    /// Ends of the lists of all entries of verified and of unverified clients.
     private var (verified, unverified) = (Links(), Links())
     private var unverifiedCount = 0
 
@@ -98,27 +91,24 @@ struct FairTable<Entry: FairEntry> {
     /// Index in `lines` of the list that was used last; only this list may be empty.
     private var latest: Int?
 
-    /// Indices in `lines` of the large lists: those with more than `limits.share` entries.
+    /// Indices in `lines` of the lists with more than `limits.share` entries.
     private var large: Set<Int> = []
 
-    /// Reduced limits of clients that now have no entries in the table.
+    /// Reduced limits of clients that now have no entries.
     private var reduced: [ClientNetwork?: LossWindow] = [:]
 
-    /// Client that used the table last; queries of the daemon itself do not change this variable.
+    /// Client that used the table last, except the daemon itself.
     private var user: ClientNetwork?
 
     private var sharedAt: Instant?
 
-    /// Time after a change of `user` in which the table counts as used by several clients.
     private static var sharedTime: Duration { .seconds(600) }
 
     private static var mostReduced: Int { 256 }
 
     init(_ limits: FairLimits) { self.limits = limits }
 
-    /// Adds an entry, for which ``admission(of:now:)`` has returned `accepted`.
-    ///
-    /// - Returns: the load of the entry's client.
+    /// Adds an entry that ``admission(of:now:)`` has accepted; returns the load of the client.
     @discardableResult
     mutating func add(_ entry: Entry) -> ClientLoad {
         let place = freeSlots.popLast() ?? slots.count
@@ -144,9 +134,8 @@ struct FairTable<Entry: FairEntry> {
         freeSlots.append(place)
     }
 
-    /// Counts the result of a client's query in the client's ``LossWindow``.
-    ///
-    /// Ignores entries that are no longer in the table, and queries of the daemon itself.
+    /// Counts the result of a client's query in the client's ``LossWindow``; ignores entries that
+    /// are no longer in the table.
     mutating func note(_ entry: Entry, isLost: Bool, now: Instant) {
         guard let place = entry.place, entry.client != nil else { return }
         let line = slots[place].line
@@ -265,7 +254,6 @@ struct FairTable<Entry: FairEntry> {
     }
 }
 
-/// Ends of a list, or neighbours of an element, as indices in `FairTable.slots`.
 private struct Links {
     private(set) var oldest: Int?
     private(set) var newest: Int?

@@ -3,7 +3,7 @@ internal import DNSWire
 
 /// NODATA for a suppressed address family (`a: suppress`, `aaaa: suppress`).
 ///
-/// The answer is not NXDOMAIN, because the name may exist.
+/// Not NXDOMAIN, because the name may exist.
 enum FamilySuppression {
     static func answer(
         _ question: Question,

@@ -4,12 +4,11 @@ package import Fleet
 internal import HTTPDNS
 package import Net
 
-/// Exchange of vendors' answers with the other machines of the fleet, for one set of settings.
+/// Exchange of vendors' answers with the other machines of the fleet.
 @ServiceLoop
 package final class FleetExchange {
     package let fleet: Fleet
 
-    /// For each vendor name, the text of the settings that determine the vendor's answers.
     private let views: [String: String]
 
     /// Setting `group`; if nil, the views contain the network from which the vendor receives this
@@ -51,11 +50,9 @@ package final class FleetExchange {
         return facts.joined(separator: "\n")
     }
 
-    /// Returns the question that this machine sends to the fleet; nil if the fleet is not used for
-    /// the query.
+    /// Returns the question to the fleet; nil if the fleet is not used for the query.
     ///
-    /// - Parameter patience: maximum time to wait for the answer of another machine; nil if no
-    ///   client waits.
+    /// - Parameter patience: maximum time to wait for another machine; nil if no client waits.
     func question(
         _ query: Query,
         _ vendor: VendorClient,
@@ -101,12 +98,11 @@ package final class FleetExchange {
 
     // MARK: - Values
 
-    /// Returns the part of a vendor's reply that this machine shares, with TTLs bounded by
-    /// `policy`.
+    /// Returns the part of a vendor's reply that this machine shares.
     func value(of reply: VendorReply, _ policy: TTLPolicy) -> FleetValue? {
         let answer = reply.answer
-        // An answer with only unusable addresses is not shared, because other machines would
-        // conclude that the name has no address.
+        // If an answer with only unusable addresses were shared, other machines would conclude that
+        // the name has no address.
         guard !answer.isEmpty || answer.dropped == 0 else { return nil }
         func addresses(_ set: AddressSet?) -> FleetValue.Addresses? {
             set.map { .init($0.addresses, ttl: policy.clamp($0.ttl, to: policy.positive)) }

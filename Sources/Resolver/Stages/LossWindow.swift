@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Limit on the number of one client's queries in a table.
+/// Limit on the number of one client's queries in a table, which shrinks while an upstream drops
+/// many queries of the client.
 ///
-/// The limit shrinks while an upstream drops many queries of this client, because an upstream that
-/// limits the rate of this daemon drops queries of all clients.
+/// The reason: an upstream that limits the rate of this daemon drops queries of all clients.
 ///
-/// Each second, the limit is halved if three conditions are met: more than `FairLimits.share` / 2
-/// queries of the client were lost in this second, the client has more than `FairLimits.share`
-/// entries, and other clients use the table. Otherwise, the limit grows by `FairLimits.share`.
+/// Each second, the limit is halved if more than `FairLimits.share` / 2 queries of the client were
+/// lost, the client has more than `FairLimits.share` entries, and other clients use the table.
+/// Otherwise, the limit grows by `FairLimits.share`.
 ///
-/// A query counts as lost if two conditions are met: the upstreams of the query drop queries
-/// (`UpstreamGroup.dropsQueries(now:)`), and did not answer the first copy of this query.
+/// A query is lost if its upstreams drop queries (`UpstreamGroup.dropsQueries(now:)`), and did not
+/// answer the first copy.
 struct LossWindow {
     private var size: Int
     private var lost = 0
@@ -34,18 +34,12 @@ struct LossWindow {
         return min(limits.perClient, size + max(0, periods) * limits.share)
     }
 
-    /// Returns the minimum age at which an entry can be replaced by a new query of the same client.
-    ///
-    /// The minimum age is twice the average time until an answer (`usual`), so that a slow server
-    /// can still answer the oldest query.
+    /// Returns twice the average time until an answer, within bounds, so that a slow server can
+    /// still answer the oldest query.
     func grace(_ limits: FairLimits) -> Duration {
         min(max(limits.grace, usual * 2), max(limits.grace, Self.longestGrace))
     }
 
-    /// Counts the result of one query.
-    ///
-    /// - Parameter entries: number of entries of the client, including this entry.
-    /// - Parameter isShared: true if other clients use the table.
     mutating func note(
         isLost: Bool,
         age: Duration,
@@ -59,7 +53,7 @@ struct LossWindow {
         if isLost {
             lost += 1
         } else {
-            // The shift by 3 divides by 8. The operator `/` would take 400 instructions.
+            // The operator `/` would take 400 instructions.
             usual += Duration(attoseconds: (age - usual).attoseconds >> 3)
         }
         guard now - start >= Self.period else { return }

@@ -28,12 +28,12 @@ final class PendingQuery: CancellationSignal, FairEntry {
 
     var load: ClientLoad
 
-    /// Client with the limits that apply to the query; nil for a query of the daemon itself.
+    /// Client with the limits that apply to the query; nil for the daemon itself.
     ///
     /// After an eviction of this client, another waiting client takes its place.
     var client: ClientNetwork?
 
-    /// Expired answer from another machine of the fleet; the clients get it if no server answers.
+    /// Expired answer from another machine, for use if no server answers.
     var sharedStale: Resolution?
 
     var resolution: SharedResolution?
@@ -42,17 +42,15 @@ final class PendingQuery: CancellationSignal, FairEntry {
 
     var group: UpstreamGroup?
 
-    /// Group of upstreams for the queried name; the targets of aliases can have other groups.
+    /// Group of upstreams for the queried name.
     var firstGroup: UpstreamGroup?
 
-    /// Servers that do not get the query again, because they returned a loop of aliases or too many
-    /// aliases.
+    /// Servers that returned a loop of aliases or too many aliases.
     var avoided: [any Forwarding] = []
 
     /// True if the upstream answered a repetition of the query, and not the first copy.
     var wasRepeated = false
 
-    /// True if a plain upstream answered instead of an encrypted upstream.
     var isSubstitute = false
 
     var networksLeft: UInt64 = 0
@@ -71,7 +69,6 @@ final class PendingQuery: CancellationSignal, FairEntry {
 
     private(set) var upstreamsAsked = Instant(nanoseconds: 0)
 
-    /// Client to which vendor calls are charged.
     var payer: ClientNetwork? { account as? ClientNetwork }
 
     final class Waiter: FairEntry {
@@ -79,7 +76,6 @@ final class PendingQuery: CancellationSignal, FairEntry {
 
         let payer: ClientNetwork?
 
-        /// False for a refresh of a cached answer.
         let isAwaited: Bool
 
         let began: Instant
@@ -145,13 +141,12 @@ final class PendingQuery: CancellationSignal, FairEntry {
 
     /// True if this query is repeated less often because of the high load of its client.
     ///
-    /// False for a query that vendors resolve: a failure of such a query is not cached, so each
-    /// further query for the name would cause a vendor call.
+    /// False for a query that vendors resolve: its failure would not be cached, and each further
+    /// query would cause a vendor call.
     var lacksRepetitions: Bool { load != .normal && match?.asksVendors(query) != true }
 
-    /// Adds a waiting client.
-    ///
-    /// Also removes answered clients each time the number of clients has doubled.
+    /// Adds a waiting client; also removes answered clients each time the number of clients has
+    /// doubled.
     func add(_ waiter: Waiter) {
         var waiters = takeWaiters()
         if waiters.count >= tidiedAt {
@@ -168,8 +163,7 @@ final class PendingQuery: CancellationSignal, FairEntry {
         swap(&self.waiters, &waiters)
     }
 
-    /// Removes and returns all waiting clients; unlike an assignment, `swap` needs no run-time
-    /// exclusivity check.
+    /// Uses `swap`, because an assignment needs a run-time exclusivity check.
     func takeWaiters() -> ShortArray<Waiter> {
         var waiters = ShortArray<Waiter>()
         swap(&self.waiters, &waiters)
@@ -182,7 +176,6 @@ final class PendingQuery: CancellationSignal, FairEntry {
         upstreamsAsked = now
     }
 
-    /// Removes addresses and hints that the settings do not allow, and reports the answer.
     func upstreamsAnswered(_ answer: Resolution) {
         guard let completion = upstreams.take() else { return }
         if let shaped = resolution?.addressGuard.shaped(answer, query, match) {

@@ -4,12 +4,10 @@ internal import Net
 
 /// Pending queries by question, as a hash table with lists.
 ///
-/// A dictionary would hash each query three times, and copy the query as a key. The lists and the
-/// limits are in one struct, so that one run-time exclusivity check covers both.
+/// The lists and the limits are in one struct, so that one run-time exclusivity check covers both.
 @ServiceLoop
 struct PendingTable {
-    /// First query of each list, linked by ``PendingQuery/next``; the number of lists is a power of
-    /// two.
+    /// First query of each list; the number of lists is a power of two.
     private var lists = [PendingQuery?](repeating: nil, count: 64)
 
     private(set) var count = 0
@@ -28,10 +26,11 @@ struct PendingTable {
         hash(query.question.name.octets.rawSpan, type: query.question.type.rawValue)
     }
 
-    /// Returns the pending query that is equal to `query`. Mutating, because Swift 6.3 copies a
-    /// stored struct before it calls a nonmutating method.
+    /// Returns the pending query that is equal to `query`.
     ///
-    /// - Parameter refused: value that ``PendingQuery/refused`` of the returned query must have.
+    /// Mutating, because Swift 6.3 copies a stored struct before it calls a nonmutating method.
+    ///
+    /// - Parameter refused: value of ``PendingQuery/refused`` to find.
     mutating func find(
         _ query: Query,
         _ hash: UInt64,

@@ -4,11 +4,9 @@ package import DNSWire
 internal import HTTPDNS
 package import Net
 
-/// Stage that refreshes cached answers before they expire, so that no client waits for a new
-/// answer.
+/// Stage that refreshes cached answers before they expire.
 ///
-/// Refreshes that may call vendors are limited per minute. A name with vendors is not refreshed
-/// while none of its vendors accepts calls.
+/// Refreshes that may call vendors are limited per minute, and wait until a vendor accepts calls.
 @ServiceLoop
 package final class Prefetcher {
     private let rule: Freshness.Prefetch?
@@ -23,7 +21,6 @@ package final class Prefetcher {
 
     private var underWay: Set<Subject> = []
 
-    /// Questions of the stale snapshot entries to refresh, most used first.
     private var hottest: [Question] = []
     private var hottestAt: Instant?
     private var hottestTimer: (any Cancellable)?
@@ -64,11 +61,10 @@ package final class Prefetcher {
         ServiceLoop.task { [self] in _ = await attempt(query, for: client) }
     }
 
-    /// Refreshes the most used stale entries of a snapshot, at most as many as the limit per minute
-    /// permits.
+    /// Refreshes the most used stale entries of a snapshot, within the limit per minute.
     ///
-    /// Begins after the time ``ResolverLimits/refreshAfterStart``, so that a daemon that crashes
-    /// repeatedly does not repeat billed calls at each start.
+    /// Waits for ``ResolverLimits/refreshAfterStart``, so that a daemon that crashes repeatedly
+    /// does not repeat billed calls at each start.
     package func refresh(hottest entries: [HotEntry]) {
         let stale = entries.lazy.filter { !$0.isFresh }.map(\.question)
         refresh(Array(stale), at: clocks.now() + ResolverLimits.refreshAfterStart)
@@ -103,7 +99,6 @@ package final class Prefetcher {
         alarm.set(nil)
     }
 
-    /// Takes over the work, the failure counts and the call counts of `old` after a reload.
     func takeOver(from old: Prefetcher) {
         window.takeOver(from: old.window)
         failures = old.failures
@@ -114,9 +109,8 @@ package final class Prefetcher {
         start()
     }
 
-    /// Clears the failure counts, and checks all names in `prefetch.names` after 1 s.
-    ///
-    /// An immediate check could fail: the new network may not be usable yet.
+    /// Checks all names in `prefetch.names` after 1 s, because the new network may not be usable
+    /// yet.
     func networkChanged() {
         failures = [:]
         lookAtNames(clocks.now() + .seconds(1))
@@ -254,9 +248,8 @@ package struct RefreshNumbers: Sendable, Equatable {
 
     package var failed: UInt64 = 0
 
-    /// Refreshes not started because of the limit per minute (`prefetch`).
     package var overBudget: UInt64 = 0
 
-    /// Refreshes not started because no vendor of the name accepted calls.
+    /// Refreshes not started because no vendor accepted calls.
     package var held: UInt64 = 0
 }

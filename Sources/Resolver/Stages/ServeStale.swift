@@ -18,18 +18,16 @@ final class ServeStale {
     struct LastResort {
         let resolution: Resolution
 
-        /// Longest time that the client waits for a better answer; nil for no wait.
         let delay: Duration?
 
         /// Returns `found` for NOERROR, NXDOMAIN and YXDOMAIN; otherwise, the cached answer.
         func unless(_ found: Resolution) -> Resolution {
-            // Other RCODEs are errors of a server, and say nothing about the name (RFC 8767 §5,
-            // RFC 6672 §2.2).
+            // Other RCODEs say nothing about the name (RFC 8767 §5, RFC 6672 §2.2).
             [.noError, .nxDomain, .yxDomain].contains(found.rcode) ? found : resolution
         }
     }
 
-    /// Returns the cached answer to a query, stale or fresh; nil if the cache has no such answer.
+    /// Returns the cached answer to a query, stale or fresh.
     func lastResort(
         _ query: Query,
         hash: UInt64? = nil,

@@ -4,12 +4,11 @@ internal import DNSWire
 internal import Net
 internal import Upstream
 
-/// Filter that removes addresses from upstreams' answers if the settings do not allow them.
+/// Filter that removes addresses and address hints of upstreams that the settings do not allow.
 ///
-/// If vendors or the static hosts resolve the target of an SVCB or HTTPS record, the filter
-/// replaces the record's address hints with the cached or static addresses of the target. Without
-/// such addresses, the filter removes the hints (RFC 9460 §7.3). The filter calls no vendor to get
-/// addresses for hints.
+/// If vendors or the static hosts resolve the target of an SVCB or HTTPS record, cached or static
+/// addresses of the target replace the hints; without them, the record gets no hints
+/// (RFC 9460 §7.3). The filter calls no vendor.
 @ServiceLoop
 final class ServiceBindingFilter {
     private let policy: AnswerPolicy
@@ -38,7 +37,6 @@ final class ServiceBindingFilter {
         self.prefixes = prefixes
     }
 
-    /// Returns the plan for a query that only upstreams resolve; sends nothing.
     func preview(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -58,8 +56,7 @@ final class ServiceBindingFilter {
 
     // MARK: - Local answers
 
-    /// Returns the local answer to an SVCB or HTTPS query for a name with vendors; nil if the query
-    /// must be forwarded.
+    /// Returns the local answer to an SVCB or HTTPS query for a name with vendors.
     func refusal(_ query: Query, _ match: RouteTable.Match?) -> Resolution? {
         guard query.question.type.isServiceBinding, let match, match.hasVendors else {
             return nil
@@ -81,7 +78,7 @@ final class ServiceBindingFilter {
 
     // MARK: - Filtering replies
 
-    /// Returns the answer that the settings allow; nil if `resolution` needs no change.
+    /// Returns the changed answer; nil if `resolution` needs no change.
     func shaped(
         _ resolution: Resolution,
         _ query: Query,
@@ -128,8 +125,8 @@ final class ServiceBindingFilter {
 
     private static let rebound = "private address for a public name (DNS rebinding)"
 
-    /// If the queried name has vendors, but `target` has none, there are no hints: clients must not
-    /// get addresses from an upstream for a name with vendors.
+    /// If the queried name has vendors, but `target` has none, there are no hints, because they
+    /// would be an upstream's.
     private func hints(
         _ target: Name,
         _ query: Query,

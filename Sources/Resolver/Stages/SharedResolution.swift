@@ -5,9 +5,6 @@ internal import Net
 internal import Upstream
 
 /// Stage that resolves a query once for all waiting clients, and caches the result.
-///
-/// The vendors of the route resolve A and AAAA queries for hostnames. All other queries go to
-/// upstreams.
 @ServiceLoop
 final class SharedResolution {
     private let policy: TTLPolicy
@@ -64,7 +61,7 @@ final class SharedResolution {
         return route.upstreams ?? (route.fallsBack ? standard : chosen)
     }
 
-    /// Returns the sources that `begin` would query, in order; sends nothing.
+    /// Returns the sources that `begin` would query; sends nothing.
     func preview(_ query: Query, _ match: RouteTable.Match?) -> Decision.ResolutionPlan {
         let match = dns64.match(query, match)
         let group = group(match)
@@ -121,7 +118,6 @@ final class SharedResolution {
         end(query, ResolvedAnswer(filtered))
     }
 
-    /// Queries the upstreams, and removes addresses and hints that the settings forbid.
     func askUpstreams(
         _ query: PendingQuery,
         now: Instant,
@@ -149,7 +145,6 @@ final class SharedResolution {
         if let changed { query.end(changed) } else { query.end(answer) }
     }
 
-    /// Replaces an upstream's early answer in the cache with the vendor's later answer.
     func replace(_ query: PendingQuery, _ answer: ResolvedAnswer) {
         let completion = Completion<ResolvedAnswer> { _ = query.resolution?.cache($0, query) }
         dns64.complete(answer, query, completion)

@@ -6,10 +6,10 @@ extension SingleFlight {
     /// Moves all waiting clients except `query.payer` to a new query, after a limit of
     /// `query.payer` has prevented a vendor call.
     ///
-    /// The limits of the first moved client apply to the vendor calls of the new query. From now
-    /// on, only queries of `query.payer` join `query`.
+    /// The limits of the first moved client apply to the new query; only queries of `query.payer`
+    /// join `query` from now on.
     ///
-    /// - Parameter start: moves only clients that began to wait after this time; nil moves all.
+    /// - Parameter start: moves only clients that began to wait after this time.
     func separate(_ query: PendingQuery, since start: Instant? = nil) {
         guard let payer = query.payer, refuse(query, payer) else { return }
         func isMoved(_ waiter: Waiter) -> Bool {
@@ -21,8 +21,6 @@ extension SingleFlight {
         resolveAgain(query, for: others)
     }
 
-    /// Sets `query.refused`; returns false if the table already has an equal query with the same
-    /// value.
     private func refuse(_ query: PendingQuery, _ payer: ClientNetwork) -> Bool {
         if query.refused != nil { return true }
         let (question, hash) = (query.query, query.hash)
@@ -34,11 +32,10 @@ extension SingleFlight {
         return true
     }
 
-    /// Starts a new query, equal to `query`, for the first of `waiters`; the other waiters join the
-    /// new query.
+    /// Starts a new query, equal to `query`, for `waiters`, which the caller has removed from
+    /// `query`.
     ///
-    /// The caller has removed `waiters` from `query`. A client that has reached a limit of
-    /// ``pending`` gets SERVFAIL.
+    /// A client that has reached a limit of ``pending`` gets SERVFAIL.
     func resolveAgain(_ query: PendingQuery, for waiters: [Waiter]) {
         let (question, hash) = (query.query, query.hash)
         let now = clocks.now()
@@ -68,8 +65,7 @@ extension SingleFlight {
         for waiter in waiters where !waiter.isOver && !refused.contains(waiter.client) {
             next.add(waiter)
         }
-        // A direct call of `begin` could cause recursion: a limit may also prevent the vendor call
-        // of `next`, and `begin` would then call this function.
+        // A direct call could cause recursion: a limit may also prevent the vendor call of `next`.
         if started == nil { ServiceLoop.task { [self] in begin(next) } }
     }
 }
@@ -77,8 +73,8 @@ extension SingleFlight {
 extension PendingQuery {
     /// Removes and returns the waiting clients, except `client`, if their own queries can succeed.
     ///
-    /// - Parameter includesUnproven: false if the clients without a proven address have together
-    ///   reached a limit, so that their queries cannot succeed.
+    /// - Parameter includesUnproven: false if clients without a proven address have reached a
+    ///   common limit.
     func takeOtherWaiters(includesUnproven: Bool) -> [Waiter] {
         func isTaken(_ waiter: Waiter) -> Bool {
             let isProven = waiter.client?.isProven ?? true

@@ -6,12 +6,10 @@ internal import Upstream
 
 /// Query deduplication: a table of pending queries with their waiting clients and deadlines.
 ///
-/// The resolution continues when clients stop waiting, unless ``FairTable`` evicts the query. This
-/// object cancels a query after the time `limit`, so that no query occupies the table permanently.
+/// Each query ends at the latest after the time `limit`.
 ///
-/// The limits of the client that started a query apply to the query. If this client is evicted, it
-/// gets SERVFAIL; the resolution continues for other waiting clients, with the limits of one of
-/// them.
+/// The limits of the client that started a query apply to the query, and after its eviction, the
+/// limits of another waiting client.
 ///
 /// Without deduplication, an attacker could cause many upstream queries for one name, and a forged
 /// reply would more probably match one of them (RFC 5452 §5).
@@ -19,6 +17,7 @@ internal import Upstream
 package final class SingleFlight {
     typealias Waiter = PendingQuery.Waiter
 
+    /// Reason that ends the wait of clients.
     enum Ending {
         case answered(Resolution)
         case late
@@ -32,20 +31,21 @@ package final class SingleFlight {
 
     var pending: PendingTable
 
+    /// Number of queries in `pending` with a non-nil `refused`.
     var separations = 0
 
+    /// Waiting clients of all queries.
     var seats: FairTable<Waiter>
 
     private var evictions: UInt64 = 0
 
-    /// Clients to complete in later iterations of the service loop; while this is not empty, one
-    /// task that calls `completeNext` is queued.
+    /// Clients to complete in later iterations; while this is not empty, one task that calls
+    /// `completeNext` is queued.
     private var unfinished: [(waiters: ArraySlice<Waiter>, ending: Ending)] = []
 
     private let alarm: Alarm
 
-    /// - Parameter limit: time after which a query is cancelled; longer than `ResolverLimits.work`,
-    ///   so that the resolver can first report the reason of a failure.
+    /// - Parameter limit: time after which a query is cancelled; longer than `ResolverLimits.work`.
     init(
         _ statistics: ResolverStatistics,
         _ clocks: Clocks,
@@ -79,8 +79,6 @@ package final class SingleFlight {
     /// If the query has no answer before `deadline`, the client gets SERVFAIL, and the query
     /// continues.
     ///
-    /// - Parameter hash: the cache's hash of the question; nil if unknown.
-    /// - Parameter client: the client with its limits; nil for the daemon itself.
     /// - Parameter payer: the client to which vendor calls are charged; if nil, `client`.
     /// - Parameter isAwaited: false for a refresh of a cached answer.
     /// - Returns: true if the client joined a query of another client.
@@ -134,7 +132,6 @@ package final class SingleFlight {
         return joined != nil
     }
 
-    /// Adds a query to the table, without resolving it.
     func start(
         _ query: Query,
         _ hash: UInt64,
@@ -197,8 +194,8 @@ package final class SingleFlight {
 
     // MARK: - Completing clients
 
-    /// Maximum waiters that get an answer in one iteration of the service loop; thousands would
-    /// block it.
+    /// Maximum number of waiters that get an answer in one iteration of the service loop; thousands
+    /// would block it.
     static var completedTogether: Int { 64 }
 
     func complete(_ waiters: some RandomAccessCollection<Waiter>, _ ending: Ending) {
@@ -208,8 +205,7 @@ package final class SingleFlight {
         if unfinished.count == 1 { ServiceLoop.task { [self] in completeNext() } }
     }
 
-    /// Answers clients of the first list; moves the rest to the end of `unfinished`, so that short
-    /// lists do not wait for the end of a long list.
+    /// Moves the rest of the first list to the end, so that short lists do not wait for it.
     private func completeNext() {
         let (waiters, ending) = unfinished.removeFirst()
         let rest = waiters.dropFirst(Self.completedTogether)
@@ -277,7 +273,8 @@ package final class SingleFlight {
         }
     }
 
-    /// Answers the waiters of `query.client` with SERVFAIL; ends `query` if no other client waits.
+    /// Answers the waiters of `query.client` with SERVFAIL, and ends `query` if no other client
+    /// waits.
     private func evict(_ query: PendingQuery) {
         let former = query.client
         let losers = query.waiters.filter { $0.client == former && !$0.isOver }
@@ -324,7 +321,6 @@ package final class SingleFlight {
             finish(query, query.isDropped(at: now) ? (isLost: true, now: now) : nil)
         }
         for waiter in late { seats.remove(waiter) }
-        // Within `grain`, one timer is sufficient for several deadlines.
         alarm.set(next.map { max($0, now + ResolverLimits.grain) })
         for query in endless { query.cancel() }
         complete(late, .late)

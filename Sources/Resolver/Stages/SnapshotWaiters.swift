@@ -5,10 +5,9 @@ package import Net
 
 /// Clients that wait while the daemon loads the snapshot into the cache.
 ///
-/// If the loaded answer is fresh, the client gets this answer immediately. If the loaded answer is
-/// stale, the client gets this answer after the serve-stale delay, or earlier if the resolution
-/// fails. If the resolution fails and the snapshot has no answer, the client gets the failure at
-/// the end of the load, or at its deadline if the deadline is earlier.
+/// A client gets a fresh answer immediately, and a stale answer after the serve-stale delay or a
+/// failure of the resolution. Without an answer, the client gets the failure at the end of the load
+/// or at its deadline.
 @ServiceLoop
 package final class SnapshotWaiters {
     final class Waiting: FairEntry {
@@ -18,7 +17,7 @@ package final class SnapshotWaiters {
 
         let began: Instant
 
-        /// Time of the first query for the name; the serve-stale delay begins at this time.
+        /// Start of the serve-stale delay: the first query for the name.
         fileprivate let firstBegan: Instant
         fileprivate let deadline: Instant
 
@@ -59,7 +58,6 @@ package final class SnapshotWaiters {
     private let clocks: Clocks
     private var table: FairTable<Waiting>
 
-    /// Clients in order of arrival; clients with an answer are removed later.
     private var clients: [Waiting] = []
 
     /// Clients that the current check has not reached yet; empty if no check runs.
@@ -73,10 +71,9 @@ package final class SnapshotWaiters {
 
     static let interval: Duration = .milliseconds(250)
 
-    /// Minimum time until the next check, for all deadlines within this time.
+    /// Minimum time between checks.
     static let grain: Duration = .milliseconds(20)
 
-    /// Maximum number of clients checked in one iteration of the service loop.
     static let checkedTogether = 64
 
     init(
@@ -101,15 +98,12 @@ package final class SnapshotWaiters {
 
     package func begin() { began = clocks.now() }
 
-    /// Notes the end of the load, also of a failed load, and answers the clients that are due.
     package func end() {
         began = nil
         check()
     }
 
     /// Adds a client; if a limit prevents this, completes with SERVFAIL and returns nil.
-    ///
-    /// - Parameter firstBegan: start of the first query for the name.
     func add(
         _ query: Query,
         _ match: RouteTable.Match?,

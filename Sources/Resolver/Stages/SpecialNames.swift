@@ -3,13 +3,13 @@ internal import DNSWire
 
 /// Names and types that the daemon answers locally, and never forwards.
 ///
-/// A route for a special name overrides the local answer, because networks can have their own
-/// `home.arpa`. A route for `.` does not override the local answers, because the vendors of this
-/// route must not get names below `localhost` or `onion`.
+/// A route for a special name has precedence, because networks can have their own `home.arpa`. A
+/// route for `.` has no precedence, because its vendors must not get names below `localhost` or
+/// `onion`.
 package enum SpecialNames {
     // MARK: - Types
 
-    /// Returns the local answer if the type is never forwarded; nil for other types.
+    /// Returns the local answer if the type is never forwarded.
     static func refusal(_ question: Question) -> Resolution? {
         // Most queries are for addresses, and the code below takes 130 instructions.
         guard !question.type.isAddress else { return nil }
@@ -150,8 +150,7 @@ package enum SpecialNames {
         Name(literal: "local"), Name(literal: "alt"),
     ]
 
-    /// Top-level labels of all special names with at least two labels; all names with one label are
-    /// special.
+    /// Names with one label have no entry, because all of them are special.
     private static let topLabels = ([.localhost, arpa] + neverForwarded).map(\.topLabel)
 
     /// Reverse zones of addresses that are not used on the Internet.

@@ -6,8 +6,7 @@ internal import Net
 /// Answers from the static hosts: hosts files and the `hosts` settings.
 ///
 /// Static hosts override special names and routes, as `/etc/hosts` overrides DNS in libc. Queries
-/// for types that the table does not cover (such as MX) are forwarded, except for special names and
-/// names with one label, which get NODATA.
+/// for other types are forwarded, but get NODATA for special names and names with one label.
 @ServiceLoop
 final class StaticHosts {
     private let localAnswers: LocalAnswers
@@ -34,7 +33,7 @@ final class StaticHosts {
         guard hosts.contains(question.name), SpecialNames.refusal(question) == nil else {
             return nil
         }
-        // Special names would otherwise get NXDOMAIN, and names with one label would be forwarded.
+        // Otherwise, special names would get NXDOMAIN, and names with one label would be forwarded.
         let stays =
             question.name.labelCount == 1
             || SpecialNames.answer(question, match) != nil

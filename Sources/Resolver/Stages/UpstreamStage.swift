@@ -21,7 +21,6 @@ package final class UpstreamStage {
     enum AliasGroup {
         case none
 
-        /// Nil if no upstream is configured for the target.
         case group(UpstreamGroup?)
     }
 
@@ -39,9 +38,7 @@ package final class UpstreamStage {
         self.aliases = aliases
     }
 
-    /// Queries `group`, and calls `completion` with the answer, or with SERVFAIL and an EDE.
-    ///
-    /// The caller must call this function at most once for each query.
+    /// Queries `group`; the caller calls this function at most once for each query.
     func ask(
         _ query: PendingQuery,
         through group: UpstreamGroup?,
@@ -157,7 +154,6 @@ package final class UpstreamStage {
 
     // MARK: - Aliases
 
-    /// Joined replies for the queried name and the alias targets.
     private struct Answered {
         var message: Message
         let upstream: any Forwarding
@@ -183,8 +179,7 @@ package final class UpstreamStage {
         }
     }
 
-    /// Completes the answer: queries the target of an alias at the end of the reply, each target
-    /// once.
+    /// Queries the target of an alias at the end of the reply, each target once.
     ///
     /// If the reply for the target has neither records of the queried type nor an SOA, it is NODATA
     /// (RFC 2308 §2.2).
@@ -233,9 +228,10 @@ package final class UpstreamStage {
         forward(target, of: pending, through: group, now: clocks.now(), completion)
     }
 
-    /// Queries other upstreams after a CNAME chain that loops or is too long; only once per query.
+    /// Queries other upstreams after a CNAME chain that loops or is too long.
     ///
-    /// So one query causes at most 2 × (1 + `UpstreamLimits.longestChain`) calls of `forward`.
+    /// Once per query, so that one query causes at most 2 × (1 + `UpstreamLimits.longestChain`)
+    /// calls of `forward`.
     private func askOthers(
         _ pending: PendingQuery,
         than answered: Answered,
@@ -250,9 +246,7 @@ package final class UpstreamStage {
         begin(pending, through: first, now: clocks.now())
     }
 
-    /// CNAME chain of a reply while the target of its last alias is queried.
-    ///
-    /// Only the chain is stored, because the query can take seconds, and a reply can be large.
+    /// CNAME chain of a reply, stored without the rest of the reply while its target is queried.
     private struct PendingAlias {
         private let records: AnswerSections
         private let isAuthentic: Bool
@@ -317,7 +311,6 @@ package final class UpstreamStage {
         return found.number
     }
 
-    /// Forgets the source numbers of servers that the network no longer has.
     func forget(_ servers: [any Forwarding]) {
         latest = nil
         for server in servers { numbers[ObjectIdentifier(server)] = nil }
@@ -363,8 +356,8 @@ package final class UpstreamStage {
 }
 
 extension Resolution {
-    /// SERVFAIL while the network has no server; not cached, because the network usually has a
-    /// server again after seconds.
+    /// SERVFAIL while the network has no server; not cached, because a server usually appears
+    /// within seconds.
     fileprivate static func absent(_ query: Query, _ text: String) -> Resolution {
         var failure = Resolution.failure(query, .networkError, text)
         failure.lifetime = 0

@@ -10,11 +10,11 @@ internal import Net
 /// query. The upstreams are queried at most once:
 /// - after all vendors have failed, or have replied without an address, or
 /// - as an *early fallback*, if the last vendor also does not answer within `fallbackAfter`. The
-///   client gets an early answer immediately, with a short TTL. A later answer of a vendor replaces
-///   the early answer in the cache.
+///   client gets an early answer immediately, with a short TTL; a later answer of a vendor replaces
+///   it in the cache.
 ///
-/// If the cache has an entry for the query, fresh or stale, there is no early fallback, because the
-/// upstream's answer would replace a vendor's answer in the cache.
+/// If the cache has an entry for the query, fresh or stale, there is no early fallback, because it
+/// would replace this entry.
 @ServiceLoop
 final class VendorFallback {
     private let pending: PendingQuery
@@ -23,7 +23,6 @@ final class VendorFallback {
     private let policy: TTLPolicy
     private let denials: DenialFilter
 
-    /// False for `fallback: none`, and if no upstream is configured for the name.
     private let asksUpstreams: Bool
 
     private let vendorsLeft: VendorStage.RemainingVendors
@@ -37,8 +36,7 @@ final class VendorFallback {
     private var upstreamAnswer: Resolution?
     private var hasAskedUpstreams = false
 
-    /// True if a limit of a client had prevented a vendor call when the early fallback started; the
-    /// early answer is then not cached.
+    /// True if a limit of a client had prevented a vendor call when the early fallback started.
     private var isEarlyOfClient = false
     private var isOver = false
     private var timer: (any Cancellable)?
@@ -62,13 +60,12 @@ final class VendorFallback {
 
     private var query: Query { pending.query }
 
-    /// Limit that prevented a vendor call; nil if the call could not have changed the result.
+    /// Limit that prevented a vendor call that could have changed the result.
     private var limit: VendorStage.Limit? {
         if case .empty? = vendorResult { vendorsLeft.callLimit } else { vendorsLeft.limit }
     }
 
-    /// True if a limit of `pending.payer` prevented a vendor call; the result is then not cached,
-    /// because the limits of other clients may permit the call.
+    /// If true, the result is not cached, because the limits of other clients may permit the call.
     private var isOfClient: Bool { limit == .ofClient }
 
     /// True for a refresh: no client waits, and the cache has a fresh answer.
@@ -201,8 +198,6 @@ final class VendorFallback {
         if isOver { resolution.replace(pending, answer) } else { complete(answer) }
     }
 
-    /// Reduces the lifetime of negative answers, because a vendor that a limit excluded may have
-    /// addresses.
     private func limitDenials(in answer: inout ResolvedAnswer) {
         guard let limit = vendorsLeft.callLimit else { return }
         func shorten(_ denial: inout Resolution, _ question: Question) {

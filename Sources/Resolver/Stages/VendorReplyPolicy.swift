@@ -4,13 +4,11 @@ internal import HTTPDNS
 
 /// Interpretation of a vendor's reply to a question.
 ///
-/// If the reply has no address, the name may exist in the DNS, but not be registered with the
-/// vendor.
+/// A reply without an address does not mean NODATA: the name may not be registered with the vendor.
 struct VendorReplyPolicy {
-    /// Answer, possibly NODATA or NXDOMAIN; nil if the resolver must query the fallback.
+    /// Nil if the resolver must query the fallback.
     private(set) var resolution: Resolution?
 
-    /// Answer for the other address family, if the reply has one.
     var siblings: [(question: Question, resolution: Resolution)] = []
 
     private(set) var dropped: UInt64 = 0

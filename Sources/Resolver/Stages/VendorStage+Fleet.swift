@@ -47,7 +47,8 @@ extension VendorStage {
         fleet.fleet.ask(question, answered)
     }
 
-    /// Returns the function that shares the vendor's reply, or ends the wait of the other machines.
+    /// Returns the function that shares the vendor's reply, or that ends the wait of the other
+    /// machines.
     private func ended(
         _ ticket: Fleet.Ticket?,
         _ question: Fleet.Question?,
@@ -99,8 +100,7 @@ extension VendorStage {
         work.query.sharedStale = stale
     }
 
-    /// Converts an answer that another machine pushed, because this machine recently used the name;
-    /// nil if the answer cannot be used.
+    /// Converts an answer that another machine pushed; nil if the answer cannot be used.
     func pushed(
         _ value: FleetValue,
         _ name: Name,

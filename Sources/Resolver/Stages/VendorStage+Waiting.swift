@@ -17,12 +17,12 @@ extension VendorStage {
 
         /// Limit on the queue or the calls in flight that prevented a call; nil for other limits.
         ///
-        /// An empty reply of a later vendor is cached after another limit, such as the budget:
-        /// otherwise, each query for the name would cause a billed call to the later vendor.
+        /// After another limit, such as the budget, an empty reply of a later vendor is cached:
+        /// otherwise, each query for the name would cause a billed call to this vendor.
         private(set) var callLimit: Limit?
 
-        /// True if the reply is from an unprotected vendor, because a protected vendor could not be
-        /// called.
+        /// True if the reply is from an unprotected vendor, because a limit of the client prevented
+        /// a call to a protected vendor.
         private(set) var isLessProtected = false
 
         /// True if other clients' calls prevented a call to a protected vendor.
@@ -65,14 +65,13 @@ extension VendorStage {
 
         let end: Instant
 
-        /// End of the wait for an answer of another machine; nil if the query does not wait.
         let waitEnd: Instant?
     }
 
-    /// Returns the next vendor to query while the earlier vendors are slow; nil if there is none.
+    /// Returns the next vendor to query while the earlier vendors are slow.
     ///
-    /// - Parameter isProtected: true if the route has an encrypted upstream, which then gets the
-    ///   query before an unencrypted vendor.
+    /// - Parameter isProtected: true if the route has an encrypted upstream, which precedes
+    ///   unencrypted vendors.
     func nextVendor(_ vendors: RemainingVendors, isProtected: Bool) -> VendorClient? {
         guard let next = vendors.clients.first, next.facts.isProtected || !isProtected,
             next.isAvailable
@@ -80,8 +79,8 @@ extension VendorStage {
         return next
     }
 
-    /// True if a name waits in a vendor's queue because each client that queried this name has used
-    /// up its share of the vendor's calls.
+    /// True if a name waits in a vendor's queue because its clients have used up their shares of
+    /// calls.
     func waitsForShare(_ question: Question, _ match: RouteTable.Match) -> Bool {
         let parameters = match.route.options.parameters
         return match.route.vendors.contains {
@@ -89,11 +88,9 @@ extension VendorStage {
         }
     }
 
-    /// Returns the time before which the early fallback must not start (``VendorFallback``); nil if
-    /// it can start now.
+    /// Returns the earliest time of the early fallback; nil if it can start now.
     ///
-    /// Also removes a name that has waited too long from a vendor's queue, so that the next vendor
-    /// gets the query.
+    /// Also removes a name that has waited too long from a vendor's queue.
     func waitEnd(
         _ question: Question,
         _ match: RouteTable.Match,

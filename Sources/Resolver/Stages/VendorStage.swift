@@ -7,8 +7,8 @@ package import Net
 
 /// Stage that queries the vendors of a route in order.
 ///
-/// Clients query A and AAAA almost simultaneously, so the call for the first query requests both
-/// families if one call can return both.
+/// The call for an A or AAAA query requests both families if one call can return both, because
+/// clients query both, and vendors bill each call.
 @ServiceLoop
 package final class VendorStage {
     let policy: TTLPolicy
@@ -20,14 +20,13 @@ package final class VendorStage {
 
     private var emptyReplies = EmptyReplies()
 
-    /// For each name, the vendor that recently returned an address, and the TTL of the address in
-    /// seconds; a later empty reply of this vendor for one family means NODATA.
+    /// For each name, the vendor that recently returned an address, and the TTL in seconds; a later
+    /// empty reply of this vendor for one family means NODATA.
     private var knownNames = RecentNames<(vendor: String, ttl: UInt32)>(limit: 4_096)
 
     private var numbersByServer: [Server: UInt16] = [:]
     private var latestServer: (server: Server, number: UInt16)?
 
-    /// Source numbers of shared answers, by vendor and machine.
     private var numbersByMachine: [String: [String: UInt16]] = [:]
 
     private struct Server: Hashable {
@@ -53,7 +52,6 @@ package final class VendorStage {
     enum Result {
         case answered(ResolvedAnswer)
 
-        /// A vendor replied without an address of the requested family.
         case empty(Provenance, siblings: [(question: Question, resolution: Resolution)] = [])
 
         case failed
@@ -68,12 +66,12 @@ package final class VendorStage {
         case ofVendor
     }
 
-    /// Queries one vendor after the other; they share the remaining time equally.
+    /// Queries one vendor after the other, with equal parts of the remaining time.
     ///
     /// A cancellation does not stop a call that was sent.
     ///
-    /// - Parameter isCovered: true if the cache has an answer, possibly stale; the query then does
-    ///   not wait for another machine.
+    /// - Parameter isCovered: true if the cache has an answer; the query then does not wait for
+    ///   another machine.
     func ask(
         _ query: PendingQuery,
         _ match: RouteTable.Match,
@@ -182,7 +180,6 @@ package final class VendorStage {
         return vendor.isSilent && (vendors.count > 1 || match.route.fallsBack)
     }
 
-    /// Returns the vendors of a route in the order of `ask`, with their states.
     func preview(_ match: RouteTable.Match) -> [Decision.Candidate] {
         let vendors = match.route.vendors
         return vendors.indices.map { index in
@@ -197,7 +194,6 @@ package final class VendorStage {
         }
     }
 
-    /// Returns the vendor server that recently had no address for the name.
     func emptyVendor(_ query: Query) -> String? {
         emptyReplies.source(query.question, now: clocks.now()).map { origins.name($0.origin) }
     }
@@ -217,9 +213,8 @@ package final class VendorStage {
         knownNames.removeAll()
     }
 
-    /// Marks an upstream's answer as the fallback of a vendor that has replied without an address.
-    ///
-    /// Cache hits on the answer count as avoided calls to this vendor.
+    /// Marks an upstream's answer as the fallback of a vendor, so that cache hits on it count as
+    /// avoided calls to this vendor.
     func note(_ resolution: inout Resolution, after empty: Provenance) {
         guard let vendor = origins.vendor(empty.origin) else { return }
         resolution.provenance.origin = origins.number(
@@ -249,7 +244,6 @@ package final class VendorStage {
 
     /// Converts a vendor's reply to the result of the stage.
     ///
-    /// - Parameter limit: limit that prevented a call to an earlier vendor; nil for none.
     /// - Parameter shared: machine that shared the reply, and the age of the reply in seconds.
     func result(
         _ reply: VendorReply,
@@ -314,7 +308,7 @@ package final class VendorStage {
         knownNames.insert((vendor.name, set.ttl), of: name, until: until)
     }
 
-    /// NODATA if only one family was requested, and the vendor recently had an address of the name.
+    /// NODATA if the vendor recently had an address of the other family.
     private func noData(
         _ question: Question,
         _ reply: VendorReply,
@@ -335,8 +329,7 @@ package final class VendorStage {
         )
     }
 
-    /// Source number of answers that `machine` shares; after ``FleetLimits/machines`` machines, all
-    /// further machines share one number.
+    /// All machines after the first ``FleetLimits/machines`` share one source number.
     private func origin(ofMachine machine: String, _ vendor: VendorClient) -> UInt16 {
         if let known = numbersByMachine[vendor.name]?[machine] { return known }
         let isFull = numbersByMachine[vendor.name]?.count ?? 0 >= FleetLimits.machines

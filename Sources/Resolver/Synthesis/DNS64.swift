@@ -11,7 +11,6 @@ final class DNS64 {
     private let origins: AnswerSourceRegistry
     private let clocks: Clocks
 
-    /// Resolver for the A and PTR queries of DNS64 itself.
     weak var resolver: Resolver?
 
     init(
@@ -30,7 +29,7 @@ final class DNS64 {
 
     func noteQuery() { nat64?.noteQuery() }
 
-    /// Returns the prefix if the settings allow synthesis for `query`; otherwise nil.
+    /// Returns the prefix if the settings allow synthesis for `query`.
     func prefix(for query: Query, _ match: RouteTable.Match?) -> NAT64Prefix? {
         guard query.asksForAddress, query.question.recordClass == .in, let prefix else {
             return nil
@@ -82,13 +81,13 @@ final class DNS64 {
         let client = pending.client
         let synthesize = completion.after {
             [self, found] (answer: Resolution, completion) in
-            // If a limit of `client` caused the failure, and `client` was evicted from `pending`,
-            // repeats the A query with the limits of the next client of `pending`.
+            // If `client`, a limit of which caused the failure, was evicted, the limits of the next
+            // client apply.
             if answer.isLimited, pending.client != client {
                 return self.complete(found, pending, completion)
             }
             var found = found
-            // A changed prefix means a change of the network; then the answer is not cached.
+            // A changed prefix means a change of the network.
             let isCurrent = self.prefix == prefix
             found.synthesize(from: answer, query, prefix, origins, pending.trace)
             if !isCurrent { found.resolution.lifetime = 0 }
@@ -258,9 +257,7 @@ extension ResolvedAnswer {
 }
 
 extension Resolution {
-    /// Answer to the original query, made from the failure of an A or PTR query of DNS64 itself.
-    ///
-    /// If a limit of one client caused the failure, other clients can still get an answer.
+    /// Failure for the client, made from the failure of an A or PTR query of DNS64 itself.
     fileprivate var ofInner: Self {
         var answer = self
         if isLimited { answer.isCrowded = true }
@@ -321,7 +318,6 @@ extension Resolution {
         isSubstitute = addresses.isSubstitute || denial.isSubstitute
     }
 
-    /// TTL of the SOA in an upstream's negative answer; nil for a vendor's or a local answer.
     private func delegatedTTL(_ question: Question) -> UInt32? {
         guard provenance.source == .upstream else { return nil }
         let authorities = sections.message(to: question)?.authorities

@@ -35,7 +35,6 @@ package final class NAT64 {
         didSet { detected.current = stack }
     }
 
-    /// True if IPv4 has a route, but test connections over IPv4 fail.
     package var isIPv4Broken: Bool { stack == .v6 && probe.byRoutes == .dual }
 
     /// Returns servers on the Internet, with IPv4 and IPv6 addresses, for test connections.
@@ -43,7 +42,6 @@ package final class NAT64 {
 
     package var onChange: (@ServiceLoop (Finding?) -> Void)?
 
-    /// Returns the servers to query for the prefix, in order.
     package var servers: @ServiceLoop () -> [any Forwarding] = { [] }
 
     package var prefix: NAT64Prefix? { current?.prefix }
@@ -55,15 +53,13 @@ package final class NAT64 {
 
     private var testing: Task<Void, Never>?
 
-    /// Time after which the next query starts a new test; nil if no new test is needed.
     private var testDue: Instant?
 
     private var signal: CancellationSignal?
     private var timer: (any Cancellable)?
     private var failures = 0
 
-    /// True if the network, or the set of working address families, has changed since the prefix
-    /// was found.
+    /// True after a change of the network or the working address families.
     private var isUnconfirmed = false
 
     private struct Announced {
@@ -78,12 +74,11 @@ package final class NAT64 {
 
     private var pace = NetworkWatch.Pace()
 
-    /// Time until which a discovered prefix does not replace a different current prefix.
+    /// Time until which a discovered prefix does not replace another prefix.
     private var nextChange: Instant?
 
     private var announcedSince: Instant?
 
-    /// Creates the object without a prefix; ``networkChanged()`` starts the detection.
     package init(
         _ mode: Mode,
         clocks: Clocks,
@@ -156,9 +151,7 @@ package final class NAT64 {
     }
 }
 
-/// Returns the NAT64 prefix of the settings and the prefix in use; empty if there is neither.
-///
-/// An address under one of these prefixes counts as the IPv4 address that it contains.
+/// Returns the NAT64 prefixes of the settings and of the network.
 typealias NAT64Prefixes = @ServiceLoop () -> [NAT64Prefix]
 
 // MARK: - Router advertisements
@@ -166,7 +159,7 @@ typealias NAT64Prefixes = @ServiceLoop () -> [NAT64Prefix]
 extension NAT64 {
     /// Uses a prefix of a router advertisement, which has priority over discovery (RFC 8781 §5).
     ///
-    /// After a change of the prefix, further prefixes are ignored for the time
+    /// After a change of the prefix, ignores other prefixes for
     /// ``ResolverLimits/announcementPause``, because each change removes cached answers.
     ///
     /// - Parameter lifetime: zero withdraws the prefix.
@@ -218,8 +211,7 @@ extension NAT64 {
     }
 
     private func tested(_ families: NetworkStack) {
-        // No timer repeats the test, because a timer would send packets even if no client sends
-        // queries.
+        // A timer would send packets even if no client sends queries.
         testDue = families == .dual ? nil : clocks.now() + ResolverLimits.stackTest
         guard families != stack else { return }
         stopDiscovery()
@@ -283,8 +275,7 @@ extension NAT64 {
     private func found(_ prefix: NAT64Prefix, _ server: any Forwarding, _ ttl: UInt32) {
         signal = nil
         failures = 0
-        // Servers can return different prefixes, and each change of the prefix removes cached
-        // answers.
+        // Servers can return different prefixes, and each change removes cached answers.
         let now = clocks.now()
         if prefix != current?.prefix {
             if let earliest = nextChange, now < earliest {
@@ -296,6 +287,8 @@ extension NAT64 {
         schedule(ResolverLimits.prefixLifetime.clamp(ttl))
     }
 
+    /// Ends a discovery without a prefix.
+    ///
     /// If a server failed, the current prefix stays in use, because the failed server might have
     /// returned this prefix. Exception: after a change of the network, no prefix is used.
     private func end(_ results: Results) {

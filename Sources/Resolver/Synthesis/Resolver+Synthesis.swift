@@ -66,6 +66,5 @@ extension Resolver {
         }
     }
 
-    /// Removes the references to servers that the network no longer has.
     package func forget(_ servers: [any Forwarding]) { upstreams.forget(servers) }
 }
