@@ -35,11 +35,11 @@ package struct FairLimits: Sendable {
 /// A *verified* client is a proven client, or the daemon itself.
 ///
 /// In a full table, a new entry evicts the oldest entry of the client with the most entries, if
-/// this client has more than `FairLimits.share` entries. Otherwise, it evicts the oldest entry of
-/// all verified clients.
+/// this client has more than `FairLimits.share` entries. Otherwise, a new entry evicts the oldest
+/// entry of all verified clients.
 ///
-/// While unverified clients have at least half of the table, it evicts only their entries, so that
-/// a flood from many forged addresses evicts no queries of this machine or of TCP clients.
+/// While unverified clients have at least half of the table, a new entry evicts only their entries,
+/// so that a flood from many forged addresses evicts no queries of this machine or of TCP clients.
 ///
 /// A client that has reached its own limit, or has the most entries in a full table, replaces its
 /// own oldest entry. If this entry is younger than `LossWindow.grace`, the table rejects the new

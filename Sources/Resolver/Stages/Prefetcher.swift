@@ -6,7 +6,8 @@ package import Net
 
 /// Stage that refreshes cached answers before they expire.
 ///
-/// Refreshes that may call vendors are limited per minute, and wait until a vendor accepts calls.
+/// Refreshes that may call vendors are limited per minute, and do not start while no vendor of the
+/// name accepts calls.
 @ServiceLoop
 package final class Prefetcher {
     private let rule: Freshness.Prefetch?

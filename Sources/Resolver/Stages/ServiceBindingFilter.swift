@@ -125,8 +125,8 @@ final class ServiceBindingFilter {
 
     private static let rebound = "private address for a public name (DNS rebinding)"
 
-    /// If the queried name has vendors, but `target` has none, there are no hints, because they
-    /// would be an upstream's.
+    /// If the queried name has vendors, but `target` has none, there are no hints: clients must
+    /// not get addresses from an upstream for a name with vendors.
     private func hints(
         _ target: Name,
         _ query: Query,

@@ -27,6 +27,7 @@ final class VendorFallback {
 
     private let vendorsLeft: VendorStage.RemainingVendors
 
+    /// Number of vendors that got the query and have not finished.
     private var vendorsAsked = 0
 
     /// First answer of a vendor, or else the combined result of all vendors.
