@@ -9,10 +9,10 @@ internal import Locks
 package final class AnswerSourceRegistry: Sendable {
     package static let itself: UInt16 = 0
 
-    /// Number that all new sources share when no other number is left, because a hostile network
-    /// has repeatedly announced new DNS servers.
+    /// Number that all new sources share when no other number is left.
     ///
-    /// Answers with this number count as unprotected answers of the network's servers.
+    /// A hostile network can use up the numbers by repeatedly announcing new DNS servers.
+    /// Therefore, answers with this number count as unprotected answers of the network's servers.
     package static let unknown = UInt16.max
 
     private struct Origin: Hashable {

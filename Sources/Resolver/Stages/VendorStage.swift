@@ -308,7 +308,7 @@ package final class VendorStage {
         knownNames.insert((vendor.name, set.ttl), of: name, until: until)
     }
 
-    /// NODATA if the vendor recently had an address of the other family.
+    /// NODATA if only one family was requested, and the vendor recently had an address of the name.
     private func noData(
         _ question: Question,
         _ reply: VendorReply,
