@@ -47,8 +47,8 @@ extension Alibaba {
 
     /// Returns the member `data`, decrypted if the request was encrypted.
     ///
-    /// The `mode` (encryption) of the reply must be the mode of the request. Otherwise, an attacker
-    /// could forge a reply in plain text.
+    /// The `mode` of the reply must be the mode of the request. Otherwise, an attacker could forge
+    /// a reply in plain text.
     private func data(of json: JSONValue) throws(VendorError) -> JSONValue {
         let mode =
             if let mode = json["mode"] {
@@ -71,12 +71,6 @@ extension Alibaba {
     }
 
     /// Returns the addresses in the object `{"ips": […], "ttl", "no_ip_code"}`.
-    ///
-    /// Returns nil in three cases:
-    ///
-    /// - The object is missing.
-    /// - The TTL or all addresses are invalid.
-    /// - The list is empty, and `no_ip_code` is undocumented.
     private static func family(
         _ family: Families,
         in value: JSONValue?
@@ -98,8 +92,6 @@ extension Alibaba {
 
 extension Alibaba {
     /// Returns the answers in the v1 reply `{"host", "ips", "ipsv6", "ttl"}` or `{"dns": […]}`.
-    ///
-    /// In a reply with `dns`, `type` 1 is IPv4 and `type` 28 is IPv6.
     private func v1Answers(
         to lookup: VendorQuery,
         in json: JSONValue

@@ -6,8 +6,7 @@ package import Net
 extension Alibaba: AddressScheduling {
     private static let scheduleRefresh = Duration.seconds(8 * 3_600)
 
-    /// Maximum age of a server list that was received without TLS; short, because an attacker can
-    /// forge this list.
+    /// Short, because an attacker can forge the list.
     private static let unauthenticatedRefresh = Duration.seconds(600)
 
     package static func scheduleRefresh(usesTLS: Bool) -> Duration {
@@ -16,9 +15,8 @@ extension Alibaba: AddressScheduling {
 
     /// Returns the request `GET /{account}/ss`.
     ///
-    /// The signature is MD5, as in the example of the document, although the text of the document
-    /// names HMAC. The document does not say if `t` is the expiry or the current time. Therefore,
-    /// `t` is one minute in the future: servers can accept this time in either meaning.
+    /// The signature is MD5, as in the example of the document. The document does not say if `t` is
+    /// the expiry or the current time. Therefore, `t` is one minute in the future.
     package func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,
@@ -58,9 +56,8 @@ extension Alibaba: AddressScheduling {
 
     /// Returns the servers of one family; the lists of addresses and ports have the same order.
     ///
-    /// Without TLS, an attacker can forge the reply. Therefore, without TLS, the function ignores
-    /// each server with a port that is neither the default port nor the port of `scheduler` (the
-    /// queried server).
+    /// Without TLS, only the default port and the port of `scheduler` are accepted, because an
+    /// attacker can forge the reply.
     private func servers(
         in json: JSONValue,
         _ key: String,

@@ -8,7 +8,6 @@ import Net
 package struct Alibaba: Vendor {
     let account: String
 
-    /// Signing key of v1 and of the scheduling service, as text.
     let secret: Secret?
 
     /// Signing key of v2: `secret`, decoded from hexadecimal.
@@ -86,7 +85,6 @@ extension Alibaba {
     package enum API: String, Sendable, Hashable, CaseIterable {
         case v2
 
-        /// Old version, which signs with MD5.
         case v1
     }
 
@@ -95,7 +93,6 @@ extension Alibaba {
 
         case cbc
 
-        /// AES-128-GCM, which detects forged replies even over plain HTTP.
         case gcm
 
         var mode: Int64 {
@@ -107,11 +104,8 @@ extension Alibaba {
         }
     }
 
-    /// Names in the vendor's certificates.
     package static let tlsNames = ["resolvers.httpdns.aliyuncs.com", "203.107.1.1"]
 
-    /// Creates the codec for an account.
-    ///
     /// - Parameters:
     ///   - secret: at least 32 hexadecimal digits; nil for unsigned requests.
     ///   - aesKey: 32 hexadecimal digits.

@@ -5,7 +5,7 @@ package import Net
 /// Baidu Cloud HTTPDNS, API `/v4/resolve` (Baidu Cloud document Vjwvxm96x).
 ///
 /// The values of `type=`, the certificate name, the IPv6 server and the code `SignatureExpired` are
-/// from the Android SDK. They were not verified.
+/// from the Android SDK, and were not verified.
 package struct Baidu: Vendor, Redacted {
     package static let defaultServers = ["180.76.76.200", "240c:4006::6666"]
 
@@ -99,8 +99,7 @@ package struct Baidu: Vendor, Redacted {
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
         for entry in entries {
             let index = try lookup.index(of: try? Name(entry.key))
-            // Rejects two names that differ only in letter case. The parser has already rejected
-            // equal names, which are duplicate keys.
+            // Rejects two names that differ only in letter case. The parser rejects equal names.
             guard found[index] == nil else { throw .unreadable(.member("data")) }
             var answer = VendorAnswer(name: lookup.names[index], client: json.client("clientip"))
             if lookup.families.includesV4 {

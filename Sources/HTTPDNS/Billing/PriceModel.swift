@@ -3,17 +3,14 @@ internal import DNSWire
 
 /// Rules by which a vendor counts billed units, and the price of a unit.
 ///
-/// The defaults are from the vendor's price page, not from an invoice. The option `price` overrides
-/// them.
+/// The defaults are from the vendor's price page, not from an invoice.
 package struct PriceModel: Sendable, Hashable {
     package enum Item: String, Sendable, Hashable {
-        /// HTTP request, with any number of names.
         case request
 
         /// Name in a request, with one or both families.
         case name
 
-        /// Address family of a name in a request.
         case family
     }
 
@@ -22,7 +19,7 @@ package struct PriceModel: Sendable, Hashable {
     /// Units per item; 0 if the vendor sends no bill.
     package var weight: UInt64
 
-    /// True if an item without addresses in the reply is free, according to the price page.
+    /// True if an item without addresses in the reply is free.
     package var emptyIsFree: Bool
 
     /// False if the vendor does not publish its unit; ``item`` is then an assumption.
@@ -78,7 +75,6 @@ package struct PriceModel: Sendable, Hashable {
         self.page = page
     }
 
-    /// Assumption for a vendor with an unknown unit: one unit per request.
     package static let unknown = PriceModel(.request, isUnitKnown: false)
 
     package var pairsForFree: Bool { item != .family || weight == 0 }
@@ -92,9 +88,6 @@ package struct PriceModel: Sendable, Hashable {
         return Price(per10000: max(0, after.amount - before.amount), after.currency)
     }
 
-    /// Returns the maximum number of units of one billed item.
-    ///
-    /// - Parameter isEmpty: true if the reply has no address.
     package func maximum(isEmpty: Bool) -> UInt64 { isEmpty && emptyIsFree ? 0 : weight }
 
     package func cost(ofMonth units: UInt64) -> Price? {
@@ -108,10 +101,10 @@ package struct PriceModel: Sendable, Hashable {
 
 extension PriceModel {
     package enum Fate: Sendable {
-        /// The request is not billed, because it was not sent, or because the vendor refused it.
+        /// The request was not sent, or the vendor refused it.
         case free
 
-        /// The request was sent and possibly billed, but the reply is missing or unreadable.
+        /// The request is possibly billed, but the reply is missing or unreadable.
         case unknown
 
         case answered([VendorAnswer])
@@ -136,7 +129,7 @@ extension PriceModel {
 
     /// Returns the billed units of each name, in the order of the names in a request.
     ///
-    /// A reply that has only unusable addresses, which the daemon drops, does not count as empty.
+    /// A reply that has only unusable addresses does not count as empty.
     package func units(of query: VendorQuery, _ fate: Fate) -> [UnitRange] {
         var isEmpty = true
         if case .answered(let answers) = fate {

@@ -2,17 +2,13 @@
 
 /// Change of the settings that reduces a vendor's bill.
 package enum Saving: Sendable, Hashable {
-    /// Change of the vendor's settings to `setting`, with which each family of a name costs
-    /// `weight` units.
-    ///
-    /// `givesUp` is the disadvantage of the change.
+    /// Another `setting`, with which each family of a name costs `weight` units.
     case channel(setting: String, weight: UInt64, givesUp: String)
 
     case families
 
     case noAAAA
 
-    /// Caching of answers for at least ``ClientLimits/advisedTTL``.
     case minimumTTL
 
     package var setting: String {
@@ -36,9 +32,7 @@ package enum Saving: Sendable, Hashable {
         }
     }
 
-    /// Returns the effect on the billed units as text.
-    ///
-    /// - Parameter weight: units that a name costs before the change.
+    /// Returns the effect on the units of a name, which costs `weight` units before the change.
     package func effect(weight: UInt64) -> String {
         switch self {
         case .channel(_, let cheaper, _): "a name costs \(cheaper) units instead of \(weight)"

@@ -15,7 +15,7 @@ package struct UsageAmount: Sendable, Hashable {
 // MARK: - Arithmetic
 
 extension UsageAmount {
-    /// Returns the sums of calls and of units; a sum that overflows is `UInt64.max`.
+    /// A sum that overflows is `UInt64.max`.
     static func + (left: Self, right: Self) -> Self {
         func sum(_ left: UInt64, _ right: UInt64) -> UInt64 {
             let (sum, isOver) = left.addingReportingOverflow(right)

@@ -4,14 +4,12 @@ package import Net
 
 /// Calls and units of one vendor in the current UTC day and month.
 ///
-/// The counts restart when the clock moves to a later day or month. If the clock is set back to a
-/// day in ``former``, the counts of this earlier day continue, and the calls and units of the later
-/// days are added to them. Without this addition, the daemon could use the budget twice after a
-/// clock error.
+/// If the clock is set back to a day in ``former``, the counts of this day continue, and the calls
+/// and units of the later days are added to them. Otherwise, the daemon could use the budget twice
+/// after a clock error.
 package struct UsageRecord: Sendable, Hashable {
     /// Counts of an earlier day.
     package struct Former: Sendable, Hashable {
-        /// Days since 1970-01-01 (UTC).
         package let day: Int64
 
         /// Later day to which the clock moved from ``day``.
@@ -28,7 +26,6 @@ package struct UsageRecord: Sendable, Hashable {
         }
     }
 
-    /// Maximum number of elements of ``former``.
     package static let mostFormer = 3
 
     /// Days since 1970-01-01 (UTC).
@@ -44,15 +41,11 @@ package struct UsageRecord: Sendable, Hashable {
     /// Earlier days in chronological order.
     package var former: [Former] = []
 
-    /// Calls and units of ``latestDay`` at the latest move of the clock to or from this day.
-    ///
-    /// `aheadOfMonth` is the number of units in the month of ``latestDay`` at the same move.
+    /// Use of ``latestDay`` at the latest move of the clock to or from this day.
     package var ahead = UsageAmount.none
     package var aheadOfMonth: UInt64 = 0
 
-    /// Day to which the clock was set back, if ``former`` has no counts of that day; otherwise nil.
-    ///
-    /// The counts of ``latestDay`` continue on the day `behind`.
+    /// Day to which the clock was set back, if ``former`` has no counts of that day.
     package var behind: Int64?
 
     package init(day: Int64) {
@@ -88,7 +81,6 @@ package struct UsageRecord: Sendable, Hashable {
         if behind != nil {
             guard !isFormer(today) else {
                 // `today` already has counts, so the clock was wrong when it showed `latestDay`.
-                // The counts of `today` continue.
                 catchUp(to: latestDay)
                 return moveBack(to: today)
             }
@@ -100,7 +92,6 @@ package struct UsageRecord: Sendable, Hashable {
         )
         former = former.suffix(Self.mostFormer)
         let month = Self.month(of: today)
-        // If `today` is in the month of `latestDay`, the counts of this month continue.
         let isKnown = month == Self.month(of: latestDay)
         if today > latestDay {
             ahead = .none
@@ -112,9 +103,6 @@ package struct UsageRecord: Sendable, Hashable {
     }
 
     /// Moves ``day`` forward, at most to ``latestDay``, after the clock was set back to ``behind``.
-    ///
-    /// Adds to ``ahead`` and ``aheadOfMonth`` the calls and units that were counted since the clock
-    /// was set back.
     private mutating func catchUp(to today: Int64) {
         guard let behind else { return }
         ahead = ahead + (day == behind ? useToday.less(ahead) : useToday)
@@ -139,21 +127,18 @@ package struct UsageRecord: Sendable, Hashable {
             if isLatest { ahead = use }
             day = today
         }
-        // If `today` has no counts, the current counts continue, without the counts in `former`. A
-        // host without a clock battery starts with a time in the distant past. The sum of all days
-        // since then would be too high.
+        // The current counts continue, without the counts in `former`. A host without a clock
+        // battery starts in the distant past, and the sum of all days since then would be too high.
         guard isFormer(today) else {
             if behind == nil {
-                // Forgets a `latestDay` that is after `day`, because only a wrong clock has reached
-                // that day.
+                // Only a wrong clock has reached a `latestDay` that is after `day`.
                 (latestDay, ahead, aheadOfMonth) = (day, use, unitsThisMonth)
                 behind = today
             } else if day == behind {
                 behind = today
             } else if use != .none {
                 // Because of this entry, the counts of `day` continue if the clock is set to `day`
-                // again. The use in the entry is `.none`, because `useToday` still contains the
-                // counts of `day`, and the same calls would count twice.
+                // again. Its use is `.none`, because `useToday` still contains these counts.
                 former.append(Former(day: day, until: latestDay, use: .none, unitsOfMonth: 0))
                 former.sort { $0.day < $1.day }
                 former = former.suffix(Self.mostFormer)
@@ -161,7 +146,6 @@ package struct UsageRecord: Sendable, Hashable {
             return
         }
         if !isLatest, behind == nil {
-            // Forgets `latestDay`, because only a wrong clock has reached that day.
             (latestDay, ahead, isLatest) = (day, .none, true)
         }
         behind = nil
@@ -223,7 +207,6 @@ package protocol UsageStore: AnyObject, Sendable {
     /// Changes the record of `vendor` under an exclusive lock.
     ///
     /// - Parameters:
-    ///   - today: the current day.
     ///   - durably: if the storage cannot be opened: true to return nil, false to use a record in
     ///     memory.
     ///   - change: returns true if it changed the record. The closure can run on any thread, and
@@ -237,8 +220,7 @@ package protocol UsageStore: AnyObject, Sendable {
         _ change: @escaping @Sendable (inout UsageRecord) -> Bool
     ) -> UsageRecord?
 
-    /// Problem with the latest record (unknown or not shared), with the remedy; nil if there is
-    /// none.
+    /// Problem with the latest record (unknown or not shared), with the remedy.
     @ServiceLoop
     var problem: String? { get }
 

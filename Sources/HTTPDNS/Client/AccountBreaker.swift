@@ -3,13 +3,13 @@
 /// Circuit breaker of a vendor account; opens if the operator pauses the vendor, or if all servers
 /// refuse the account.
 ///
-/// After a refusal, the client sends no call for some minutes, because the vendor may penalize
+/// After a refusal, the breaker stays open for some minutes, because the vendor may penalize
 /// further attempts. Then a health probe tests the account.
 struct AccountBreaker: Sendable, Hashable {
     enum Refusal: Sendable, Hashable {
         case byOperator
 
-        /// The vendor refused the account; a probe can start at `until`, or is in flight.
+        /// A probe can start at `until`, or is in flight.
         case byVendor(VendorError, until: Instant)
     }
 
@@ -41,7 +41,7 @@ struct AccountBreaker: Sendable, Hashable {
 // MARK: - Events
 
 extension AccountBreaker {
-    /// Records the start of a health probe; returns true if the probe also tests the account.
+    /// Returns true if the probe also tests the account.
     mutating func begin() -> Bool {
         guard denial != nil else { return false }
         denial?.hasTrial = true
@@ -60,8 +60,7 @@ extension AccountBreaker {
         denial?.hasTrial = false
     }
 
-    /// Ends the back-off after a network change, because a captive portal may have sent the
-    /// refusal.
+    /// Ends the back-off, because a captive portal may have sent the refusal.
     mutating func networkChanged(now: Instant) {
         guard let denial else { return }
         self.denial = Denial(error: denial.error, until: min(denial.until, now))

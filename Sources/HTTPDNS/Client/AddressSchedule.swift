@@ -3,7 +3,7 @@
 /// Times at which the daemon requests server addresses from a vendor's scheduling service.
 ///
 /// A request is due at start, when the addresses expire, after a network change, and soon after all
-/// servers failed. After failed requests, the back-off grows from one minute to one hour.
+/// servers failed.
 package struct AddressSchedule: Sendable, Hashable {
     private let lifetime: Duration
 
@@ -21,7 +21,7 @@ package struct AddressSchedule: Sendable, Hashable {
         self.lifetime = max(lifetime, ClientLimits.refreshPause)
     }
 
-    /// Time of the next request; nil before the start and during a request.
+    /// Nil before the start and during a request.
     package var due: Instant? { current == nil ? next : nil }
 }
 
@@ -44,7 +44,7 @@ extension AddressSchedule {
         return count
     }
 
-    /// Records the success of a request; returns false if the network changed during the request.
+    /// Returns false if the network changed during the request.
     package mutating func succeeded(
         _ number: Int,
         validFor: Duration?,
@@ -65,7 +65,7 @@ extension AddressSchedule {
         failures += 1
     }
 
-    /// Schedules an early request, after all servers failed or a server sent `ServiceLevelDeny`.
+    /// Schedules an early request.
     package mutating func serversFailed(now: Instant) {
         guard let next else { return }
         let soonest = latest.map { $0 + ClientLimits.refreshPause } ?? now

@@ -3,13 +3,12 @@ package import Net
 
 /// State machine that plans the retries and hedged requests of one vendor call.
 ///
-/// A plan queries each server at most once. If a reused connection to a server failed, the plan
-/// queries this server again on a new connection. Because requests are billed, a plan queries at
-/// most `maximumServers` servers; servers that cannot be reached do not count.
+/// A plan queries each server at most once, and at most `maximumServers` servers, because requests
+/// are billed. Servers that cannot be reached do not count. If a reused connection to a server
+/// failed, the plan queries this server again on a new connection.
 package struct AttemptPlan: Sendable, Hashable {
     package enum Move: Sendable, Hashable {
-        /// Send a request to the server, on a new connection if `fresh`; the integer identifies the
-        /// request.
+        /// The integer identifies the request.
         case ask(Int, SocketAddress, fresh: Bool, until: Instant)
 
         case end
@@ -18,13 +17,11 @@ package struct AttemptPlan: Sendable, Hashable {
     package enum Fault: Sendable, Hashable {
         case server
 
-        /// No connection to the server; the request is not billed.
         case unconnected
 
-        /// The reused connection failed; a new connection may succeed.
+        /// A new connection may succeed.
         case oldConnection
 
-        /// The cause is this machine or the request, not the server; another server would not help.
         case ours
     }
 
@@ -34,7 +31,6 @@ package struct AttemptPlan: Sendable, Hashable {
 
     private var untried: ArraySlice<SocketAddress>
 
-    /// Number of further servers that the plan may query.
     private var left: Int
 
     private var refreshed: Set<SocketAddress> = []
@@ -95,7 +91,7 @@ extension AttemptPlan {
         isHedgeDue(at: now) ? askNext(now) : nil
     }
 
-    /// Prevents further hedged requests; after a failure, the next server is still queried.
+    /// After a failure, the next server is still queried.
     package mutating func stopHedging() {
         mayHedge = false
     }
@@ -104,7 +100,7 @@ extension AttemptPlan {
         self.deadline = max(self.deadline, deadline)
     }
 
-    /// Records an answer to request `number`; returns true for the first answer.
+    /// Returns true for the first answer.
     package mutating func answered(_ number: Int) -> Bool {
         running.removeAll { $0.number == number }
         defer { isOver = true }
@@ -138,7 +134,6 @@ extension AttemptPlan {
 // MARK: - Helpers
 
 extension AttemptPlan {
-    /// Queries the next server; if none is left and no request is in flight, ends the call.
     private mutating func askNext(_ now: Instant) -> Move? {
         if now < deadline, left > 0, let server = untried.popFirst() {
             left -= 1
@@ -149,9 +144,8 @@ extension AttemptPlan {
 
     /// Returns the move that sends a request, which lasts for `timeout` at most.
     ///
-    /// The first request can last for the whole `timeout`, even beyond ``deadline``, because the
-    /// vendor would process this request even after its cancellation. Each further request ends at
-    /// the latest at ``deadline``, or at the end of the first request's `timeout` if this is later.
+    /// The first request can last longer than ``deadline``, because the vendor would process this
+    /// request even after its cancellation.
     private mutating func ask(
         _ server: SocketAddress,
         fresh: Bool,

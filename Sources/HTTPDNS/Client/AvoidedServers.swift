@@ -4,12 +4,9 @@ internal import Net
 
 /// Servers that a client avoids, because they did not answer the client's calls in time.
 ///
-/// The client's calls then go to another server first.
-///
-/// A server can answer health probes, but not the names of a client, for example because the server
-/// stops replying on used connections. Health probes do not detect such a server, and each name
-/// waits for a hedged request. Each client has its own list, because a client can choose names that
-/// only one of the servers answers. All clients that are not proven have one common list.
+/// A server can answer health probes, but not the names of a client. Each client has its own list,
+/// because a client can choose names that only one of the servers answers. All clients that are not
+/// proven have one common list.
 ///
 /// A server misses a call if the server fails, or if another server answers and this server has not
 /// answered within `hedge-after`. A call that no server answers clears the list of the client,
@@ -17,8 +14,7 @@ internal import Net
 ///
 /// Each missed call adds ``HedgeBudget/callsPerHedge`` to the score of the server. Each call that
 /// the server answers within `hedge-after` subtracts 1. If the score is more than (`limit` - 1) ×
-/// ``HedgeBudget/callsPerHedge``, the client avoids the server for the time `duration`. If the
-/// client avoids all servers, the server with the lowest score is the first.
+/// ``HedgeBudget/callsPerHedge``, the client avoids the server for the time `duration`.
 struct AvoidedServers: Sendable {
     static let serversPerClient = 16
 
@@ -27,7 +23,7 @@ struct AvoidedServers: Sendable {
 
         var score: Int
 
-        /// Time until which the server is avoided; nil while the score is too low.
+        /// Nil while the score is too low.
         var end: Instant?
     }
 
@@ -37,15 +33,11 @@ struct AvoidedServers: Sendable {
 
     private var entries: [ClientNetwork?: [Entry]] = [:]
 
-    /// - Parameter limit: number of calls, at least 1.
     init(limit: Int, duration: Duration) {
         (self.limit, self.duration) = (limit, duration)
     }
 
     /// Puts a healthy server with a lower score first if the client avoids `order[0]`.
-    ///
-    /// The avoided server is then second, so that this server still gets each call that the new
-    /// first server does not answer.
     @inline(__always)
     func apply(
         to order: inout [SocketAddress],
@@ -78,7 +70,6 @@ struct AvoidedServers: Sendable {
         order.insert(order.remove(at: best), at: 0)
     }
 
-    /// Records that the server missed a call.
     mutating func missed(
         _ server: SocketAddress,
         of client: ClientNetwork?,
@@ -111,7 +102,6 @@ struct AvoidedServers: Sendable {
         if entries[key]?.isEmpty ?? true { entries[key] = nil }
     }
 
-    /// Clears the list of the client.
     @inline(__always)
     mutating func forget(_ client: ClientNetwork?) {
         if !entries.isEmpty { entries[HedgeBudget.key(client)] = nil }

@@ -4,16 +4,16 @@ internal import Net
 
 /// Queue of names that wait for a vendor call.
 ///
-/// Each DNS client has its own queues. A name for which several clients wait is in a queue of each
-/// of these clients. The next call is for the client with the fewest calls in flight; clients with
-/// equally many calls take turns. If both proven and other clients wait, every second call is for a
-/// proven client. A call has only names of one client, because one slow name delays the whole call.
+/// Each DNS client has its own queues. The next call is for the client with the fewest calls in
+/// flight; clients with equally many calls take turns. If both proven and other clients wait, every
+/// second call is for a proven client. A call has only names of one client, because one slow name
+/// delays the whole call.
 ///
 /// Not copyable, because a copy would share the entries.
 package struct BatchQueue: ~Copyable {
     /// Name to look up; all names of a call have equal families and parameters.
     package struct Question: Sendable, Hashable {
-        /// Hash of the name, computed once because a question is hashed often.
+        /// Computed once, because a question is hashed often.
         private let hash: UInt64
 
         package let name: Name
@@ -30,7 +30,7 @@ package struct BatchQueue: ~Copyable {
             hash = Self.nameHash(name.octets.rawSpan, type: 0)
         }
 
-        /// Creates a question with the name and parameters of `other`, and reuses its hash.
+        /// Reuses the hash of `other`.
         init(_ other: Question, _ families: Families) {
             (hash, name, parameters) = (other.hash, other.name, other.parameters)
             self.families = families
@@ -45,22 +45,18 @@ package struct BatchQueue: ~Copyable {
 
         fileprivate(set) var questions = ShortArray<Question>()
 
-        /// For each element of `questions`: the clients, other than `client`, that wait for the
-        /// answer.
+        /// Other clients that wait for each element of `questions`.
         fileprivate(set) var others = ShortArray<Set<ClientNetwork?>>()
     }
 
-    /// Queued name.
     private final class Entry {
         let question: Question
 
-        /// Time at which the name began to wait; nil if unknown.
         let since: Instant?
 
-        /// First client that waited for the name; the name counts against the share of this client.
+        /// First client that waited; the name counts against the share of this client.
         let owner: ClientNetwork?
 
-        /// Clients other than `owner` that wait for the name.
         var others: Set<ClientNetwork?> = []
 
         /// False after the name has left the queue; `Client.lines` may still contain the entry.
@@ -73,7 +69,7 @@ package struct BatchQueue: ~Copyable {
         }
     }
 
-    /// Queue of names with equal families and parameters, oldest entry first.
+    /// Names with equal families and parameters, oldest entry first.
     private struct Line {
         let families: Families
         let parameters: RouteParameters?
@@ -85,11 +81,9 @@ package struct BatchQueue: ~Copyable {
         }
     }
 
-    /// Client with queued names.
     private final class Client {
         let network: ClientNetwork?
 
-        /// Queues in the order of their next calls.
         var lines: [Line] = []
 
         init(_ network: ClientNetwork?) { self.network = network }
@@ -109,14 +103,13 @@ package struct BatchQueue: ~Copyable {
         }
     }
 
-    /// Clients of one group that have queued names, in round-robin order.
+    /// Clients with queued names, in round-robin order.
     private struct Turns {
         let isProven: Bool
 
         var clients: ArraySlice<Client> = []
 
-        /// Removes the client at `index`; the indexes of all clients before this client increase by
-        /// 1.
+        /// The indexes of all clients before `index` increase by 1.
         mutating func remove(_ index: Int) {
             for place in stride(from: index, to: clients.startIndex, by: -1) {
                 clients[place] = clients[place - 1]
@@ -129,23 +122,20 @@ package struct BatchQueue: ~Copyable {
 
     private var clients: [ClientNetwork?: Client] = [:]
 
-    /// Groups of proven clients and of other clients; the group with the latest call is last.
+    /// The group with the latest call is last.
     private var turns = [Turns(isProven: true), Turns(isProven: false)]
 
-    /// Number of entries in all lines.
     private var entries = 0
 
-    /// Number of entries (in all lines) with names that have already left the queue.
+    /// Number of entries with names that have already left the queue.
     private var left = 0
 
-    /// Number of queued names of each owner.
     private var shares = CallShares(of: ClientLimits.queuedNames)
 
     package init() {}
 
     package var count: Int { waiting.count }
 
-    /// True if half of the queue is reserved for proven clients and the daemon.
     var isReserved: Bool {
         get { shares.isReserved }
         set { shares.isReserved = newValue }
@@ -153,14 +143,14 @@ package struct BatchQueue: ~Copyable {
 
     var lineCount: Int { clients.values.reduce(0) { $0 + $1.lines.count } }
 
-    /// Returns the error if the queue accepts no further name of `client`; otherwise nil.
+    /// Returns the error if the queue accepts no further name of `client`.
     @inline(__always)
     func refusal(of client: ClientNetwork?) -> VendorError? {
         if shares.free <= 0 { return .busy }
         return shares.admits(client) ? nil : .clientBusy
     }
 
-    /// Returns the clients that wait for `question`; nil if the question is not queued.
+    /// Returns the clients that wait for `question`; nil if it is not queued.
     func clients(of question: Question) -> Set<ClientNetwork?>? {
         waiting[question].map { $0.others.union([$0.owner]) }
     }
@@ -174,8 +164,6 @@ extension BatchQueue {
     /// If another client has already queued the question, the question is added only while all
     /// queues together have fewer than ``ClientLimits/queuedEntries`` entries (half of this number
     /// for a client that is not proven).
-    ///
-    /// - Parameter since: time at which the name began to wait.
     package mutating func add(
         _ question: Question,
         of client: ClientNetwork? = nil,
@@ -215,13 +203,9 @@ extension BatchQueue {
 
     /// Removes and returns the names of the next call; nil if no call may start.
     ///
-    /// - Parameters:
-    ///   - facts: limits of the names of a call.
-    ///   - limit: maximum number of names.
-    ///   - now: current time. If the oldest name of a queue has waited longer than
-    ///     ``ClientLimits/newestFirst``, the newest names are taken first. Without this rule, each
-    ///     name of a client that queries too many names would get a call only shortly before its
-    ///     deadline.
+    /// If the oldest name of a queue has waited longer than ``ClientLimits/newestFirst``, the
+    /// newest names are taken first. Otherwise, each name of a client that queries too many names
+    /// would get a call only shortly before its deadline.
     package mutating func nextBatch(
         _ shares: borrowing CallShares,
         now: Instant,
@@ -264,14 +248,11 @@ extension BatchQueue {
         return batch
     }
 
-    /// Returns the index of the group of `client`.
     private func group(of client: ClientNetwork?) -> Int {
         turns[0].isProven == client.isProven ? 0 : 1
     }
 
     /// Returns the client of the next call, and moves this client to the end of its group.
-    ///
-    /// Returns nil if no call may start.
     private mutating func nextClient(_ shares: CallShares) -> Client? {
         for group in turns.indices {
             guard let index = nextTurn(of: group, shares) else { continue }
@@ -286,10 +267,10 @@ extension BatchQueue {
         return nil
     }
 
-    /// Returns the index of the next client of a group; nil if no call of the group may start.
+    /// Returns the index of the next client of a group, and removes clients without queued names.
     ///
-    /// Removes clients without queued names. Stops at the first client without calls in flight,
-    /// because no other client can have fewer calls.
+    /// Stops at the first client without calls in flight, because no other client can have fewer
+    /// calls.
     private mutating func nextTurn(of group: Int, _ shares: CallShares) -> Int? {
         let free = shares.free(isProven: turns[group].isProven)
         guard free > 0 else { return nil }
@@ -315,8 +296,6 @@ extension BatchQueue {
         return best?.index
     }
 
-    /// Removes the entries of a client that precede the first entry with a queued name.
-    ///
     /// Returns false if the client has no queued name.
     private mutating func removeInvalid(of client: Client) -> Bool {
         while let line = client.lines.first {

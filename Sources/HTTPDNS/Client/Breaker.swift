@@ -3,8 +3,7 @@
 /// Circuit breaker of one server, opened by HTTP status 429, or by a refusal of the account.
 ///
 /// The breaker stays open for the time of `Retry-After`. Without this header, the time is 1 s, and
-/// doubles with each further 429, up to 60 s. Then one attempt is admitted: an answer closes the
-/// breaker, a 429 opens the breaker again.
+/// doubles with each further 429, up to 60 s. Then one attempt is admitted.
 ///
 /// An attempt that began before the breaker opened cannot close the breaker. A 429 for such an
 /// attempt only prolongs the pause, and only if its `Retry-After` ends after the pause.
@@ -21,7 +20,7 @@ struct Breaker: Sendable, Hashable {
 
     private(set) var pause: Pause?
 
-    /// End of the pause, possibly in the past; nil for a closed breaker.
+    /// Possibly in the past; nil for a closed breaker.
     var openUntil: Instant? { pause?.until }
 
     func admits(at now: Instant) -> Bool {
@@ -74,8 +73,7 @@ extension Breaker {
         if pause?.trial == number { pause?.trial = nil }
     }
 
-    /// Closes the breaker after a network change, because the vendor may have sent the 429 only for
-    /// the former source address.
+    /// Closes the breaker, because the 429 may be only for the former source address.
     mutating func reset() {
         pause = nil
     }

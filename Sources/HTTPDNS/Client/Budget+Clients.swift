@@ -6,10 +6,9 @@ package import DNSWire
 extension Budget {
     /// Returns true if `client` has used up its share of the budget.
     ///
-    /// - Parameter yields: true if the client must leave a part of the budget to the other kind of
-    ///   clients (proven, or not proven). At the start of the day or month, this part is a quarter
-    ///   of each limit of the budget. Until the end of the day or month, the part decreases
-    ///   linearly.
+    /// If `yields`, the client must leave a part of the budget to the other kind of clients
+    /// (proven, or not proven). This part is a quarter of each limit at the start of the day or
+    /// month, and decreases linearly until the end.
     package mutating func forbids(
         _ client: ClientNetwork,
         yields: Bool,

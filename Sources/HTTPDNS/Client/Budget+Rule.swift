@@ -9,7 +9,7 @@ extension Budget {
         case warn
     }
 
-    /// Function that returns this machine's part of a budget; nil if the whole budget is available.
+    /// Returns this machine's part of a budget; nil if the whole budget is available.
     package typealias Share = @ServiceLoop (UsageRecord) -> Part?
 
     /// Part of one machine in a shared budget.
@@ -17,7 +17,7 @@ extension Budget {
         /// Limits of this machine, which grow when the machine needs a larger part.
         package var limits: Limits
 
-        /// Amounts that this machine can still use, including the amounts that it can still claim.
+        /// Amounts that this machine can still use, including those that it can still claim.
         package var left: Limits
 
         package init(limits: Limits, left: Limits) {
@@ -77,7 +77,6 @@ extension Budget {
 }
 
 extension Budget.Limits {
-    /// True if at least one of the limits is lower than `cost`.
     func isBelow(_ cost: UsageAmount) -> Bool {
         func isBelow(_ limit: UInt64?, _ cost: UInt64) -> Bool { limit.map { $0 < cost } ?? false }
         return isBelow(callsPerDay, cost.calls) || isBelow(unitsPerDay, cost.units)
@@ -119,9 +118,6 @@ extension Budget {
 
 extension Budget.Rule {
     /// Returns the seconds until a spent budget starts again.
-    ///
-    /// A spent monthly limit starts again in the next month; a spent daily limit starts again on
-    /// the next day.
     static func secondsSpent(
         _ rule: Self?,
         _ record: UsageRecord?,

@@ -8,9 +8,6 @@ package import Net
 /// A request is charged with its maximum cost before it is sent; the excess is refunded after the
 /// reply. Requests are paid from a reservation, which is added to the stored counts in advance. So
 /// after a crash, the counts are too high by at most one reservation, never too low.
-///
-/// If several DNS clients use a vendor, each client has a limit (``FairShare``). One part of the
-/// budget is reserved for proven clients, and another part for clients that are not proven.
 @ServiceLoop
 package struct Budget {
     package struct Receipt: Sendable {
@@ -21,7 +18,6 @@ package struct Budget {
 
     package let rule: Rule?
 
-    /// Returns this machine's part of a shared budget; nil if the budget is not shared.
     package var share: Share?
 
     private var store: any UsageStore
@@ -32,10 +28,10 @@ package struct Budget {
 
     private var day: Int64 = .min
 
-    /// Number of times ``clear()`` has run; after a run, earlier charges are no longer refunded.
+    /// Number of runs of ``clear()``; charges before the latest run are no longer refunded.
     private var period: UInt64 = 0
 
-    /// Reservation: amount that the stored counts already contain, but no request has used yet.
+    /// Amount that the stored counts already contain, but no request has used yet.
     private var reserved = UsageAmount.none
 
     /// Stored counts at the latest access, including the reservation; nil if unknown.
@@ -46,12 +42,11 @@ package struct Budget {
     private var chargedBefore = UsageAmount.none
     private var second: Int64 = .min
 
-    /// Unix time of the latest read-only access to the stored counts.
     private var checkedAt: Int64 = .min
 
     var spentByClient = ClientUsage()
 
-    /// Use of each client in `month`; empty without a monthly limit.
+    /// Empty without a monthly limit.
     var spentThisMonth = ClientUsage()
 
     /// Latest month, as returned by ``UsageRecord/month(of:)``.
@@ -65,7 +60,7 @@ package struct Budget {
 
     private var isReleased = false
 
-    /// Reason why the stored counts are unknown or not shared; nil if there is none.
+    /// Reason why the stored counts are unknown or not shared.
     package private(set) var problem: String?
 
     var clientCount: Int { spentByClient.count }
@@ -121,8 +116,6 @@ extension Budget {
         begin(UsageRecord.day(wallSeconds))
         if reserved.covers(cheapest) { return false }
         if isShort, checkedAt != wallSeconds {
-            // Reads the stored counts again, because another process may have returned its
-            // reservation, or an operator may have reset the counts.
             access { _ in false }
             checkedAt = wallSeconds
         }
@@ -131,8 +124,8 @@ extension Budget {
 
     /// True if requests beyond the budget are not sent.
     ///
-    /// A strict budget also forbids requests while the stored counts are unknown. Otherwise, the
-    /// whole budget would be available again after each crash.
+    /// Unknown counts are treated as a spent budget. Otherwise, the whole budget would be available
+    /// again after each crash.
     var isStrict: Bool { rule?.onExceeded == .fallback }
 
     package mutating func forbids(wallSeconds: Int64) -> Bool {
@@ -141,7 +134,7 @@ extension Budget {
 
     package var unknownBecause: String? { record == nil ? problem : nil }
 
-    /// Stored counts without the reservation; nil if unknown.
+    /// Stored counts without the reservation.
     var ownRecord: UsageRecord? {
         var own = record
         own?.remove(reserved)
@@ -157,7 +150,7 @@ extension Budget {
         Rule.secondsSpent(limits, ownRecord, cheapest, wallSeconds: wallSeconds)
     }
 
-    /// Rule with the limits of this machine; for a shared budget, the limits of the machine's part.
+    /// For a shared budget, the limits of the machine's part.
     private var limits: Rule? {
         guard let part else { return rule }
         return rule?.limited(by: part.limits)
@@ -171,9 +164,8 @@ extension Budget {
     /// Amount to reserve in addition to the cost of a request.
     ///
     /// The amount is a tenth of the charges in the previous second, at least
-    /// ``ClientLimits/usageBlock``, but at most 0.1 % of the limit. The larger the amount, the fewer
-    /// accesses to the stored counts, and the larger the error of the counts after a crash. If
-    /// `isReleased`, the amount is zero, because nothing would return the rest of a reservation.
+    /// ``ClientLimits/usageBlock``, but at most 0.1 % of the limit. If `isReleased`, the amount is
+    /// zero, because nothing would return the rest of a reservation.
     private var block: UsageAmount {
         guard !isReleased else { return .none }
         let least = ClientLimits.usageBlock
@@ -199,7 +191,7 @@ extension Budget {
 extension Budget {
     /// Charges one request of at most `units` units to `client` (nil: the daemon itself).
     ///
-    /// - Returns: receipt of the charge; nil if the request must not be sent.
+    /// - Returns: nil if the request must not be sent.
     package mutating func spend(
         units: UInt64,
         by client: ClientNetwork? = nil,
@@ -224,7 +216,7 @@ extension Budget {
         reserved = reserved.less(cost)
         if let client, rule != nil { spentByClient.add(cost, of: client) }
         if let client, rule?.unitsPerMonth != nil { spentThisMonth.add(cost, of: client) }
-        // `share` claims a larger part of a shared budget if the next call needs a larger part.
+        // `share` claims a larger part of a shared budget if necessary.
         if let share, let record { _ = share(record) }
         return Receipt(period: period, amount: cost, client: client)
     }
@@ -294,8 +286,7 @@ extension Budget {
 extension Budget {
     mutating func begin(_ today: Int64) {
         guard today != day else { return }
-        // If the clock was set back, nothing is subtracted: the unused reservation stays in the
-        // counts of the old `day`.
+        // If the clock was set back, the unused reservation stays in the counts of the old `day`.
         let unused = today > day ? reserved.units : 0
         let isNewMonth = unused > 0 && UsageRecord.month(of: day) != UsageRecord.month(of: today)
         day = today

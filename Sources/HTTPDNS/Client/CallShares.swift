@@ -4,10 +4,10 @@ internal import DNSWire
 /// Calls in flight of each DNS client (nil: the daemon itself), and the limits of these calls.
 ///
 /// The limit of each client is ``FairShare/half``. While proven clients use the vendor, all other
-/// clients together can have at most half of the calls. Without this second limit, queries with
-/// forged source addresses could use all calls.
+/// clients together can have at most half of the calls. Otherwise, queries with forged source
+/// addresses could use all calls.
 package struct CallShares: Sendable {
-    /// Maximum number of calls in flight, from the settings (`concurrent-calls`).
+    /// Configured maximum (`concurrent-calls`).
     private let most: Int
 
     /// Maximum number of calls that the vendor seems to accept at the same time.
@@ -18,28 +18,24 @@ package struct CallShares: Sendable {
 
     /// Minimum time between two increases of `limit`.
     ///
-    /// Doubles if the vendor refuses a call after an increase. Falls to a quarter before the next
-    /// increase if the vendor refused no call after the previous one.
+    /// Doubles if the vendor refuses a call after an increase, and otherwise falls to a quarter.
     private var pause = ClientLimits.growthPause
 
     /// True if the latest change of `limit` is an increase.
     private var hasGrown = false
 
-    /// Number of calls in flight of all clients; health probes are not included.
     private(set) var count = 0
 
-    /// Number of calls in flight of clients that are not proven.
+    /// Calls in flight of clients that are not proven.
     private var unproven = 0
 
     private var counts: [ClientNetwork?: Int] = [:]
 
     /// Clients with large replies, and the time until which they have at most one call in flight.
     ///
-    /// On a slow network, large replies to one client delay the replies to other clients. Without
-    /// this limit, the fallback would often answer the names of the other clients.
+    /// On a slow network, large replies to one client delay the replies to other clients.
     private var limitedUntil: [ClientNetwork: Instant] = [:]
 
-    /// Earliest time in `limitedUntil`.
     private var firstEnd = Instant(nanoseconds: 0)
 
     /// True if half of the calls is reserved for proven clients and the daemon.
@@ -51,8 +47,7 @@ package struct CallShares: Sendable {
         @inline(__always) get { limit - count }
     }
 
-    /// Returns the number of calls that can begin now for all proven clients together (`isProven`),
-    /// or for all other clients together.
+    /// Returns the number of calls that can begin now for all proven clients, or for all others.
     @inline(__always)
     func free(isProven: Bool) -> Int {
         isReserved && !isProven ? min(free, (limit + 1) / 2 - unproven) : free
@@ -91,7 +86,6 @@ package struct CallShares: Sendable {
         firstEnd = limitedUntil.values.min() ?? now
     }
 
-    /// Ends the limits that have expired.
     @inline(__always)
     mutating func endLimits(now: Instant) {
         guard !limitedUntil.isEmpty, firstEnd <= now else { return }
@@ -102,8 +96,8 @@ package struct CallShares: Sendable {
     /// Returns true if `client` gets no further call because of its own calls in flight.
     ///
     /// The client must have at least as many calls as all other clients together, without the calls
-    /// of the daemon itself. The result is always false for a client without calls, and for a
-    /// client that is not proven: another host can forge the address of such a client.
+    /// of the daemon itself. The result is false for a client that is not proven, because another
+    /// host can forge its address.
     ///
     /// - Parameter more: number to add to the client's calls in flight.
     func isOwnReason(_ client: ClientNetwork?, adding more: Int) -> Bool {
@@ -164,9 +158,6 @@ extension ClientNetwork? {
 
 extension VendorClient {
     /// Records that `client` uses the vendor.
-    ///
-    /// While proven clients use the vendor, half of the calls and half of the queue are reserved
-    /// for them.
     func note(_ client: ClientNetwork, now: Instant) {
         clients.note(client, now: now)
         shares.endLimits(now: now)
@@ -197,8 +188,7 @@ extension VendorClient {
         (calls + lingering.filter(\.isExpired)).filter { !$0.isTrial }
     }
 
-    /// Stops counting `call` against `concurrent-calls`; queues the names in ``HeldNames`` again if
-    /// ``release(after:)`` permits this.
+    /// Stops counting `call` against `concurrent-calls`, and calls ``release(after:)``.
     func free(_ call: VendorCall) {
         guard !call.isTrial else { return }
         shares.end(call.client)

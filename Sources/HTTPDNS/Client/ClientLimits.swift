@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Re-exported for the files that do not import Net. Net also re-exports Monotonic.
+// Re-exported for the files that do not import Net.
 @_exported public import Monotonic
 
 package enum ClientLimits {
@@ -8,8 +8,7 @@ package enum ClientLimits {
 
     static let longestPause = Duration.seconds(60)
 
-    /// Maximum number of servers to which one call is sent; servers that cannot be reached do not
-    /// count.
+    /// Servers to which one call is sent; servers that cannot be reached do not count.
     static let serversPerCall = 3
 
     static let refusalPause = Duration.seconds(300)
@@ -22,42 +21,36 @@ package enum ClientLimits {
 
     /// Maximum time that a queued name waits for the answer to a health probe.
     ///
-    /// A name that the fallback would send in plain text waits longer. A reply of the vendor that
-    /// is older than this time does not show that the vendor still replies.
+    /// A reply that is older than this time does not show that the vendor still replies.
     static let trialPatience = Duration.milliseconds(250)
 
-    /// Time after an answer of a server, in which a limit of concurrent calls can be the cause of a
-    /// failure of this server.
+    /// Time after an answer of a server, in which a limit of concurrent calls can cause its
+    /// failures.
     static let saturationEvidence = Duration.seconds(3)
 
-    /// Maximum number of retries of a name after the vendor refused its call; each retry may be
-    /// billed.
+    /// Retries of a name after the vendor refused its call; each retry may be billed.
     static let saturationRetries = 2
 
-    /// Maximum number of retries of a name after failures to connect; such failures are not billed.
+    /// Retries of a name after failures to connect, which are not billed.
     static let connectionRetries = 8
 
-    /// Maximum number of names that wait for the end of another call after the vendor refused their
-    /// call.
+    /// Names that wait for the end of another call after a refusal.
     static let heldNames = 256
 
-    /// Minimum time between two increases of a reduced limit of concurrent calls.
-    ///
-    /// This time becomes longer after the vendor refuses an increase.
     static let growthPause = Duration.milliseconds(500)
 
     static let longestGrowthPause = Duration.seconds(8)
 
-    /// Number of octets per name of the call, up to which a reply is not a large reply.
+    /// Octets per name of the call, up to which a reply is not a large reply.
     static let usualReplyOctets = 4_096
 
-    /// Octets of large replies that limit a client to one call in flight for one more second.
+    /// Octets of large replies that limit a client to one call for one more second.
     static let largeReplyOctetsPerSecond = 64 << 10
 
     /// Maximum time for which large replies limit the calls of a client.
     static let longestCallLimit = Duration.seconds(60)
 
-    /// Maximum number of clients whose calls are limited because of large replies.
+    /// Clients whose calls are limited because of large replies.
     static let limitedClients = 256
 
     /// Maximum time, in addition to `fallback-after`, that a queued name waits for a call.
@@ -66,64 +59,57 @@ package enum ClientLimits {
     /// Maximum time, in addition to `fallback-after`, for which a name waits for a handshake.
     static let handshakePatience = Duration.milliseconds(600)
 
-    /// Time for which a call can be without a reply before a health probe begins, if names are
-    /// queued.
+    /// Time without a reply to a call before a health probe begins, if names are queued.
     static let queueSuspicion = Duration.milliseconds(150)
 
     /// Interval at which the resolver checks if a queued name must go to another source.
     static let queueCheck = Duration.milliseconds(100)
 
-    /// Largest clock difference, in seconds, that is ignored, because `Date` has whole seconds.
+    /// In seconds; ignored, because `Date` has whole seconds.
     static let tolerableSkew: Int64 = 2
 
-    /// Largest clock correction over TLS, in seconds: enough for a wrong time zone.
+    /// In seconds, over TLS: enough for a wrong time zone.
     static let longestSkew: Int64 = 86_400
 
-    /// Largest clock correction without TLS, in seconds: small, because an attacker can forge
-    /// `Date`.
+    /// In seconds, without TLS: small, because an attacker can forge `Date`.
     static let longestUnprotectedSkew: Int64 = 600
 
-    /// Interval between test requests that are signed with the local time without correction.
+    /// Interval between test requests without clock correction.
     static let skewRetest = Duration.seconds(600)
 
     static let queuedNames = 4_096
 
-    /// Maximum number of times that a call is sent again, and perhaps billed again, after network
-    /// changes.
+    /// Maximum number of times that network changes repeat a call, perhaps billed again.
     static let restarts = 2
 
-    /// Maximum number of entries in all queues; a name has one entry per client.
+    /// Entries in all queues; a name has one entry per client.
     static let queuedEntries = 4 * queuedNames
 
     /// Maximum number of queued calls that one iteration of the service loop starts or refuses.
-    ///
-    /// The refusal of 64 calls takes about 3 ms.
     static let batchesPerIteration = 64
 
     /// Minimum interval between searches of the queue for expired lookups.
     static let queueGrain = Duration.milliseconds(10)
 
-    /// Value of `minimum-ttl` that the daemon recommends in order to save calls.
+    /// Recommended value of `minimum-ttl`.
     package static let advisedTTL = Duration.seconds(300)
 
     static let countTimeout = Duration.seconds(3)
 
-    /// Minimum number of calls, and of units, that a budget without a limit reserves in advance.
+    /// Minimum number of calls, and of units, that a budget reserves in advance.
     static let usageBlock: UInt64 = 10
 
     static let countedClients = 1_024
 
-    /// Time after the latest lookup of a client, in which other clients must leave a share to this
-    /// client.
+    /// Time after a lookup of a client, in which other clients must leave a share to this client.
     static let clientMemory = Duration.seconds(86_400)
 
     /// Maximum number of requests that continue after the end of their call.
     ///
-    /// Requests of an expired call (all lookups reached their deadlines) are not included, because
-    /// such a call still counts against `concurrent-calls`.
+    /// Requests of an expired call are not included, because they count against `concurrent-calls`.
     static let lingeringTries = 64
 
-    /// Waiting time of a queued name after which newer names of the same client are sent first.
+    /// Waiting time after which newer names of the same client are sent first.
     static let newestFirst = Duration.milliseconds(500)
 
     /// Assumed latency of a server before its first reply.
@@ -131,7 +117,7 @@ package enum ClientLimits {
 
     static let countedNames = 1_024
 
-    /// Time for which a query of a client counts as demand for the query's name and address family.
+    /// Time for which a query counts as demand for its name and address family.
     static let demandMemory = Duration.seconds(3_600)
 
     static let refreshPause = Duration.seconds(60)

@@ -11,8 +11,7 @@ struct ClientUsage: Sendable {
 
     subscript(client: ClientNetwork) -> UsageAmount { amounts[client] ?? .none }
 
-    /// Adds `cost` to the use of `client`; if the table is full, first removes clients with few
-    /// calls.
+    /// If the table is full, first removes clients with few calls.
     mutating func add(_ cost: UsageAmount, of client: ClientNetwork) {
         if amounts.count >= ClientLimits.countedClients, amounts[client] == nil {
             let sum = amounts.values.reduce(0) { $0 + $1.calls }

@@ -2,12 +2,10 @@
 
 /// Estimated difference between the vendor's clock and the local clock.
 ///
-/// If the vendor refuses a request, the request is signed again with the time in the header `Date`
-/// of the reply. The difference between this time and the local time is the *offset*. The offset is
-/// stored only if the vendor accepts the second request. The offset has a limit, because a request
-/// that is signed for a future time can be replayed until this time. Every
-/// ``ClientLimits/skewRetest``, one request is signed with the local time, to test if the offset is
-/// still necessary.
+/// A refused request is signed again with the time in the header `Date` of the reply. The
+/// difference between this time and the local time (*offset*) is stored only if the vendor accepts
+/// the second request. The offset has a limit, because a request that is signed for a future time
+/// can be replayed until this time.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
         case none
@@ -15,14 +13,14 @@ struct ClockSkew: Sendable, Hashable {
         /// Retry with this offset in seconds.
         case sign(Int64)
 
-        /// The necessary offset, in seconds, is above the limit; the request is not retried.
+        /// The necessary offset, in seconds, is above the limit.
         case refused(Int64)
     }
 
-    /// Seconds to add to the local time; nil if the local time is used unchanged.
+    /// Seconds to add to the local time.
     private(set) var offset: Int64?
 
-    /// Latest offset above the limit; nil after the vendor has accepted a request.
+    /// Nil after the vendor has accepted a request.
     private(set) var refusedOffset: Int64?
 
     private(set) var repairs: UInt64 = 0
@@ -34,8 +32,6 @@ struct ClockSkew: Sendable, Hashable {
     }
 
     /// Returns the reaction to the refusal of a request that was signed with the offset `used`.
-    ///
-    /// All times are in seconds.
     func repair(used: Int64, vendorSeconds: Int64, wallSeconds: Int64, limit: Int64) -> Repair {
         let (found, overflow) = vendorSeconds.subtractingReportingOverflow(wallSeconds)
         guard !overflow else { return .none }
@@ -48,8 +44,7 @@ struct ClockSkew: Sendable, Hashable {
 // MARK: - Events
 
 extension ClockSkew {
-    /// Returns the offset for the next request; `isRetest` is true if the request tests the local
-    /// time.
+    /// `isRetest` is true if the request tests the local time.
     mutating func next(at now: Instant) -> (offset: Int64, isRetest: Bool) {
         guard let offset else { return (0, false) }
         guard let retestAt, now >= retestAt else { return (offset, false) }
@@ -71,9 +66,7 @@ extension ClockSkew {
         repairs += 1
     }
 
-    /// Records an offset above the limit.
-    ///
-    /// Returns true if this is the first such offset since the vendor last accepted a request.
+    /// Returns true for the first offset above the limit since the vendor last accepted a request.
     mutating func refused(_ offset: Int64) -> Bool {
         defer { refusedOffset = offset }
         return refusedOffset == nil

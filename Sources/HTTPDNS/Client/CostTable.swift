@@ -4,8 +4,7 @@ package import DNSWire
 /// Table of the names with the most billable requests, in bounded memory.
 ///
 /// The algorithm is "space-saving" (Metwally, Agrawal, El Abbadi, 2005). If the table is full, a
-/// new name replaces a name with the lowest count, and inherits that count. A count is too high by
-/// at most `excess`.
+/// new name replaces a name with the lowest count, and inherits that count.
 package struct CostTable: Sendable {
     package struct Charge: Sendable, Hashable {
         package let name: Name
@@ -30,11 +29,10 @@ package struct CostTable: Sendable {
 
     private var places: [Name: Int] = [:]
 
-    /// Charged names, at most `limit`, in the letter case of the latest charge.
+    /// In the letter case of the latest charge.
     private var entries: [Entry] = []
 
-    /// Results of the latest search in `cheapest()`: `lowest` is the lowest count, and `hand` is
-    /// the index in `entries` at which the search ended.
+    /// Results of the latest search in `cheapest()`: the lowest count, and the last index.
     private var lowest: UInt64 = 0
     private var hand = -1
 
@@ -83,7 +81,7 @@ package struct CostTable: Sendable {
         self = CostTable(limit: limit)
     }
 
-    /// Returns the `count` names with the most requests; ties are sorted by name.
+    /// Ties are sorted by name.
     package func top(_ count: Int) -> [Entry] {
         let order = entries.map { (entry: $0, text: "\($0.name)") }
             .sorted { ($1.entry.calls, $0.text) < ($0.entry.calls, $1.text) }

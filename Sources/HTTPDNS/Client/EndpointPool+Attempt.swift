@@ -15,19 +15,18 @@ extension EndpointPool {
     package enum Outcome: Sendable, Hashable {
         case answered
 
-        /// The server answered, but another server had answered before.
+        /// Another server had answered before.
         case answeredLate
 
-        /// Connecting failed, or a probe with a fixed name failed.
         case failed
 
-        /// No usable answer, perhaps because of the queried name; counts as a failure only if a
-        /// probe also fails.
+        /// No usable answer, perhaps because of the queried name; counts only if a probe also
+        /// fails.
         case suspected
 
         case limited(retryAfter: Duration?)
 
-        /// The server refused the account in a probe, and gets no call for the time `pause`.
+        /// The server refused the account in a probe.
         case refused(VendorError, pause: Duration)
 
         /// The attempt was cancelled, or the server is not the cause of the failure.

@@ -7,7 +7,7 @@ extension EndpointPool {
     package enum Order: Sendable, Hashable {
         case servers([SocketAddress])
 
-        /// All servers are paused after a 429 or a refusal; the earliest pause ends at `until`.
+        /// All servers are paused; the earliest pause ends at `until`.
         case limited(until: Instant)
     }
 
@@ -31,7 +31,7 @@ extension EndpointPool {
         return .limited(until: endpoints.compactMap(\.breaker.openUntil).min() ?? now)
     }
 
-    /// Returns the servers for a health probe; servers that are due for a check come first.
+    /// Servers that are due for a check come first.
     func trialOrder(now: Instant) -> [SocketAddress] {
         let candidates = returnCandidates(now)
         let order = candidates + rotation.filter { !candidates.contains($0) }
@@ -40,11 +40,10 @@ extension EndpointPool {
 
     /// Indexes of the servers, the current server first, with alternating families (RFC 8305 §4).
     ///
-    /// If there are scheduled servers (from the vendor's scheduling service), a call must reach a
-    /// working server even if all scheduled servers or all configured servers are silent. For this
-    /// reason, the second server is a configured server, and the first three servers include both
-    /// kinds. Exception: if only the second server has failed since its latest answer, the second
-    /// and the third server change places.
+    /// If there are scheduled servers, the second server is a configured server, and the first
+    /// three servers include both kinds, because all servers of one kind may be silent. Exception:
+    /// if only the second server has failed since its latest answer, the second and the third
+    /// server change places.
     var rotation: [Int] {
         let alternating = alternating
         guard hasScheduled else { return alternating }
@@ -98,9 +97,8 @@ extension EndpointPool {
 
     /// Returns the servers to check now with a probe; empty if no check is due.
     ///
-    /// If the current server is configured and scheduled servers are known, these are at most two
-    /// scheduled servers, and the server that answers first becomes current. In all other cases, it
-    /// is the primary server (the first server of the list).
+    /// If a configured server is current and scheduled servers are known, these are at most two
+    /// scheduled servers; otherwise, the primary server (the first server of the list).
     func returnCandidates(_ now: Instant) -> [Int] {
         guard let returnAt, !isProbing, now >= returnAt else { return [] }
         var candidates = [0]
@@ -111,7 +109,6 @@ extension EndpointPool {
         return Array(byFailure(candidates).prefix(2))
     }
 
-    /// Returns true for a scheduled server, if the current server is a configured server.
     func isPreferred(_ index: Int) -> Bool {
         !endpoints[index].isConfigured && endpoints[currentIndex].isConfigured
     }

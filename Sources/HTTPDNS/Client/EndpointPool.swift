@@ -3,14 +3,14 @@ package import Net
 
 /// State machine for server selection and failover of one vendor.
 ///
-/// The cause of a failure can be the queried name, not the server. Such a failure counts only if a
-/// later health probe fails and the server has not answered in the meantime. Each change of the
-/// current server begins an era. Attempts of earlier eras cannot change the current server.
+/// A failure that the queried name can cause counts only if a later health probe fails and the
+/// server has not answered in the meantime. Each change of the current server begins an era.
+/// Attempts of earlier eras cannot change the current server.
 package struct EndpointPool: Sendable, Hashable {
     struct Endpoint: Sendable, Hashable {
         let address: SocketAddress
 
-        /// False for a server that the scheduling service lists, but the settings do not.
+        /// False for a server that only the scheduling service lists.
         let isConfigured: Bool
 
         var failuresInRow = 0
@@ -23,20 +23,19 @@ package struct EndpointPool: Sendable, Hashable {
         /// Attempt number of the latest failed probe since the latest answer; 0 if there is none.
         var failedTrial: UInt64 = 0
 
-        /// Attempt number of the latest failure since the latest answer; 0 if there is none.
-        ///
-        /// A switch to another server does not clear this number.
+        /// Attempt number of the latest failure since the latest answer, in any era; 0 if there is
+        /// none.
         var failedAt: UInt64 = 0
 
         var breaker = Breaker()
 
-        /// Error with which the server refused the account in a probe; nil after a later answer.
+        /// Refusal of the account in a probe; nil after a later answer.
         var refusal: VendorError?
 
         /// Consecutive probes that another server answered first.
         var lateTrials = 0
 
-        /// Numbers of the attempts in flight that had no answer when a hedged request started.
+        /// Attempts in flight that had no answer when a hedged request started.
         var silent: Set<UInt64> = []
 
         var isSpecial: Bool { breaker.openUntil != nil || !silent.isEmpty }
@@ -64,21 +63,21 @@ package struct EndpointPool: Sendable, Hashable {
 
     private(set) var currentIndex = 0
 
-    /// Servers in the order of ``rotation``.
+    /// In the order of ``rotation``.
     private(set) var inTurn: [SocketAddress] = []
 
-    /// Count of eras; an era begins with a change of the current server or of the network.
+    /// Begins with a change of the current server or of the network.
     private(set) var era: UInt64 = 0
 
     private var latest: UInt64 = 0
 
-    /// Server that answered the latest probe first; nil if no probe of this ``era`` was answered.
+    /// Server that answered the latest probe of this ``era`` first.
     private(set) var fastest: SocketAddress?
 
-    /// Attempt number of the answer of ``fastest``; 0 if ``fastest`` is nil.
+    /// Attempt number of the answer of ``fastest``.
     private(set) var fastestTrial: UInt64 = 0
 
-    /// Time of the next check (``returnCandidates(_:)``); nil while the first server is current.
+    /// Time of the next check; nil while the first server is current.
     package private(set) var returnAt: Instant?
 
     private(set) var probe: UInt64?
@@ -109,7 +108,6 @@ package struct EndpointPool: Sendable, Hashable {
         endpoints.first { $0.address == server }?.breaker.openUntil
     }
 
-    /// Returns true if the scheduling service lists the server, but the settings do not.
     func isScheduled(_ server: SocketAddress) -> Bool {
         endpoints.contains { $0.address == server && !$0.isConfigured }
     }
@@ -122,7 +120,7 @@ package struct EndpointPool: Sendable, Hashable {
 // MARK: - Attempts
 
 extension EndpointPool {
-    /// Starts an attempt; returns nil if the breaker is open or the server was removed.
+    /// Returns nil if the breaker is open or the server was removed.
     package mutating func begin(
         _ server: SocketAddress,
         isTrial: Bool = false,
@@ -138,15 +136,13 @@ extension EndpointPool {
     }
 
     /// Records that `attempt` was unanswered when a hedged request started.
-    ///
-    /// If the breaker of the server admitted only this attempt, it can now admit another attempt.
     package mutating func fellSilent(_ attempt: Attempt) {
         guard attempt.era == era, let index = index(of: attempt.server) else { return }
         endpoints[index].breaker.ended(attempt.number)
         endpoints[index].silent.insert(attempt.number)
     }
 
-    /// Records the end of `attempt`; returns a change of the current server, otherwise nil.
+    /// Records the end of `attempt`; returns a change of the current server.
     ///
     /// The caller must call this function once per attempt.
     package mutating func end(
@@ -202,9 +198,9 @@ extension EndpointPool {
             guard change == nil, index == currentIndex, attempt.number < fastestTrial else {
                 return change
             }
-            // A probe has a shorter timeout than a call. If a server always answers between these
-            // two timeouts, its probes fail, but each answered call clears the count of failures.
-            // So without `wasOvertaken`, the daemon would never switch to another server.
+            // A probe has a shorter timeout than a call. A server that always answers between these
+            // two timeouts would stay current, because each answered call clears the count of
+            // failures.
             return wasOvertaken(index, now)
         case .failed:
             return failed(attempt, index, times: 1, now)
@@ -224,8 +220,8 @@ extension EndpointPool {
 
     /// Ends a check of a server: makes that server current, or postpones the next check.
     ///
-    /// A server that answered after another server is too slow, and does not become current: calls
-    /// to a slow server are hedged, and therefore billed twice.
+    /// A server that answered after another server does not become current: calls to a slow server
+    /// are hedged, and therefore billed twice.
     private mutating func probeEnded(
         _ attempt: Attempt,
         _ index: Int,
@@ -259,15 +255,13 @@ extension EndpointPool {
             let next = rotation.dropFirst().first
         else { return nil }
         move(to: next, now)
-        // Another scheduled server may work, so the scheduled servers are checked now.
         if endpoints[currentIndex].isConfigured, !endpoints[index].isConfigured, returnAt != nil {
             returnAt = now
         }
         return .switched(from: endpoints[index].address, to: current)
     }
 
-    /// Makes the fastest server current after the current server was too late in
-    /// ``failuresBeforeSwitch`` consecutive probes.
+    /// Makes the fastest server current after ``failuresBeforeSwitch`` consecutive late probes.
     private mutating func wasOvertaken(_ index: Int, _ now: Instant) -> Change? {
         endpoints[index].lateTrials += 1
         guard endpoints[index].lateTrials >= failuresBeforeSwitch,
@@ -301,7 +295,7 @@ extension EndpointPool {
         }
     }
 
-    /// Begins an era: clears the counts of failures, and ignores later results of earlier attempts.
+    /// Clears the counts of failures, and ignores later results of earlier attempts.
     private mutating func beginEra() {
         era += 1
         (fastest, fastestTrial) = (nil, 0)
@@ -319,19 +313,15 @@ extension EndpointPool {
 // MARK: - The account
 
 extension EndpointPool {
-    /// Returns the error of a paused server: a refusal of the account, or a 429.
     func pauseError(_ server: SocketAddress, now: Instant) -> VendorError {
         let endpoint = endpoints.first { $0.address == server }
         return endpoint?.refusal
             ?? .limited(retryAfter: endpoint?.breaker.openUntil.map { $0 - now })
     }
 
-    /// Error of a server that refuses the account; nil if no server refuses the account.
     var refusal: VendorError? { endpoints.lazy.compactMap(\.refusal).first }
 
-    /// Returns true if all configured servers refuse the account.
-    ///
-    /// If true, also ends the pauses of these servers; instead, the caller stops all calls.
+    /// Returns true if all configured servers refuse the account; then ends their pauses.
     mutating func takeRefusal() -> Bool {
         guard endpoints.allSatisfy({ $0.refusal != nil || !$0.isConfigured }) else { return false }
         for index in endpoints.indices where endpoints[index].refusal != nil {
@@ -344,7 +334,7 @@ extension EndpointPool {
 // MARK: - External changes
 
 extension EndpointPool {
-    /// Resets all servers after a network change, and makes the next check (`returnAt`) due now.
+    /// Resets all servers, and makes the next check due now.
     package mutating func networkChanged(now: Instant) {
         for index in endpoints.indices {
             endpoints[index].endPause()
@@ -363,8 +353,7 @@ extension EndpointPool {
     /// Replaces the servers of the scheduling service; configured servers stay.
     ///
     /// The list can be old or forged. Therefore, a current server that is configured or in the list
-    /// stays current. If the current server is not in the list, a check of the listed servers is
-    /// due.
+    /// stays current.
     ///
     /// - Returns: true if a check of the listed servers is due.
     @discardableResult

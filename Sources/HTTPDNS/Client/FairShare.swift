@@ -9,22 +9,18 @@ internal import DNSWire
 struct FairShare {
     private let multiple: Int
 
-    /// Limit of a client: half of the units that other clients leave free.
+    /// Half of the units that other clients leave free.
     static let half = FairShare(multiple: 1)
 
-    /// Limit of a client: three quarters of the units that other clients leave free.
+    /// Three quarters of the units that other clients leave free.
     static let threeQuarters = FairShare(multiple: 3)
 
-    /// Returns true if a client gets a unit, with a reserve for each of the two kinds of clients.
-    ///
-    /// The two kinds are proven clients and clients that are not proven.
+    /// Returns true if a client gets a unit, with a reserve for proven and for other clients.
     ///
     /// - A client that is not proven cannot use the reserve of proven clients.
-    /// - A proven client can use the reserves if the used units of the client are at most an eighth
-    ///   of the free units (`smallPart`).
+    /// - A proven client can use the reserves if it uses at most an eighth of the free units.
     /// - Any other proven client must leave both reserves free, minus the units that unproven
-    ///   clients already use. If these clients use at least as many units as their reserve, the
-    ///   proven client need not leave any unit free.
+    ///   clients already use. If these clients use their whole reserve, nothing must stay free.
     ///
     /// - Parameters:
     ///   - reserve: number of units in the reserve of each kind.
@@ -42,7 +38,6 @@ struct FairShare {
         return admits(used: used, free: max(0, free - reserved))
     }
 
-    /// A proven client can use the reserves if it uses at most `free` / `smallPart` units.
     private static let smallPart = 8
 
     func admits(used: Int, free: Int) -> Bool {

@@ -2,20 +2,15 @@
 internal import DNSWire
 
 package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
-    /// Request one family or both families.
-    ///
-    /// A call requests both families in two cases: the second family costs nothing, or clients want
-    /// both families and the machine has IPv6 connectivity.
+    /// Request both families if the second family costs nothing, or if clients want both families
+    /// and the machine has IPv6 connectivity.
     case automatic = "auto"
 
     case both
 
-    /// Request only the family that a client wants, IPv4 or IPv6. `v4` and `v6` have the same
-    /// effect.
+    /// Request only the family that a client wants, like `v6`.
     case v4
 
-    /// Request only the family that a client wants, IPv4 or IPv6. `v4` and `v6` have the same
-    /// effect.
     case v6
 }
 
@@ -28,9 +23,7 @@ struct FamilyDemand: Sendable {
 
     private let limit: Int
 
-    /// Demand for the latest names, by hash of the name.
-    ///
-    /// When `recent` is full, its content moves to `older`, and replaces the content of `older`.
+    /// By hash of the name. When `recent` is full, its content replaces the content of `older`.
     private var recent: [UInt64: Demand] = [:]
     private var older: [UInt64: Demand] = [:]
 
@@ -62,7 +55,7 @@ struct FamilyDemand: Sendable {
         return all.isEmpty ? 1 : Double(both) / Double(all.count)
     }
 
-    /// Returns true if clients recently wanted all of `families` (``ClientLimits/demandMemory``).
+    /// Returns true if clients recently wanted all of `families`.
     func includes(_ name: Name, _ families: Families, now: Instant) -> Bool {
         let key = key(of: name)
         guard let demand = recent[key] ?? older[key] else { return false }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Value of a `Date` header in IMF-fixdate form (RFC 9110 §5.6.7).
-///
-/// Obsolete forms are rejected, and the weekday is not checked.
+/// Value of a `Date` header in IMF-fixdate form (RFC 9110 §5.6.7); the weekday is not checked.
 package struct HTTPDate: Sendable, Hashable {
     /// Seconds since 1970.
     package let seconds: Int64

@@ -3,24 +3,18 @@ internal import DNSWire
 
 /// Limit of hedged requests: one for each ``callsPerHedge`` calls of a client, plus a burst.
 ///
-/// A hedged request is billed like a call. If all servers are slow, hedged requests do not help,
-/// and without a limit, each name would cost two calls. Each client has its own limit, so that a
-/// client that queries only slow names cannot use up the limit of other clients. All clients that
-/// are not proven have one common limit.
+/// A hedged request is billed like a call, but does not help if all servers are slow. Each client
+/// has its own limit, so that a client that queries only slow names cannot use up the limit of
+/// other clients. All clients that are not proven have one common limit.
 ///
 /// Each hedged request adds ``callsPerHedge`` to the debt of its client; the debt is at most
-/// `burst` × ``callsPerHedge``. Each call of the client subtracts 1 from the debt. Each period of
-/// ``repaymentTime`` also subtracts 1. Therefore, if a client starts n calls in m of these periods,
-/// at most `burst` + (n + m) / ``callsPerHedge`` of the calls have a hedged request.
-///
-/// A hedged request that is answered before the earlier requests of its call does not count,
-/// because it helped the client.
+/// `burst` × ``callsPerHedge``. Each call of the client, and each period of ``repaymentTime``,
+/// subtracts 1 from the debt. A hedged request that is answered before the earlier requests of its
+/// call does not count.
 struct HedgeBudget: Sendable {
     static let callsPerHedge = 20
 
-    /// Time that reduces the debt by 1, even if the client starts no calls.
-    ///
-    /// The debt of one hedged request is gone after 10 minutes at the latest.
+    /// Time that reduces the debt by 1, even without calls.
     static let repaymentTime = Duration.seconds(30)
 
     private let burst: Int
@@ -29,7 +23,6 @@ struct HedgeBudget: Sendable {
         /// Number of calls of the client that repay the debt, at least 1.
         var calls: Int
 
-        /// Time of the latest hedged request.
         let since: Instant
     }
 
@@ -39,7 +32,6 @@ struct HedgeBudget: Sendable {
 
     init(burst: Int) { self.burst = burst }
 
-    /// Returns the key of the limit for `client`; all clients that are not proven have one key.
     static func key(_ client: ClientNetwork?) -> ClientNetwork? {
         client.isProven ? client : unproven
     }
@@ -66,8 +58,7 @@ struct HedgeBudget: Sendable {
         let left = debts[key].map { $0.calls - Int((now - $0.since) / Self.repaymentTime) } ?? 0
         let calls = max(0, left) + Self.callsPerHedge
         guard calls <= burst * Self.callsPerHedge else { return false }
-        // If the table is full, all debts are cleared. Each client can then send as many hedged
-        // requests as a new client.
+        // If the table is full, all debts are cleared.
         if debts.count >= ClientLimits.countedClients { debts.removeAll() }
         debts[key] = Debt(calls: calls, since: now)
         return true

@@ -11,8 +11,7 @@ package struct ProofCase: Sendable {
 
         case noAddress
 
-        /// A reply with this client address; if the reply has no client address, the result is
-        /// undecided.
+        /// Without a client address in the reply, the result is undecided.
         case client(IPAddress)
 
         /// An error status, or an error code of the vendor.
@@ -56,8 +55,7 @@ package struct ProofResult: Sendable {
 }
 
 extension ProofCase {
-    /// Returns true if `result` meets the expectation; nil if there is no reply, or if the reply
-    /// does not have the expected item.
+    /// Returns true if `result` meets the expectation; nil without a reply or the expected item.
     package func isMet(by result: ProofResult) -> Bool? {
         switch (expectation, result.outcome) {
         case (_, .failure(.transport(.tls))): expectation == .certificateError

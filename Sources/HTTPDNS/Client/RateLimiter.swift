@@ -25,11 +25,10 @@ struct RateLimiter: Sendable, Hashable {
         return now + .seconds(1) < busyUntil + .seconds(1) / perSecond
     }
 
-    /// Returns true if `client` has reached its limit; other clients can still cause requests.
+    /// Returns true if `client` has reached its limit.
     ///
-    /// If `yields` is true, a quarter of the burst is reserved for the other kind of clients
-    /// (proven, or not proven). This reservation makes the bursts of `client` smaller, but does not
-    /// change its average rate.
+    /// If `yields`, a quarter of the burst is reserved for the other kind of clients (proven, or
+    /// not proven).
     func forbids(_ client: ClientNetwork, yields: Bool, now: Instant) -> Bool {
         guard let perSecond else { return false }
         let isCurrent = second.map { now - $0 < .seconds(1) } ?? false

@@ -3,9 +3,7 @@ internal import DNSWire
 
 /// The two latest DNS clients of a vendor, which show if a vendor has only one client.
 ///
-/// If a vendor has only one client, this client can use the whole budget and rate. If a vendor has
-/// several clients, each client can use at most three quarters (``FairShare``). A forged source
-/// address counts as a client.
+/// A forged source address counts as a client.
 struct RecentClients: Sendable {
     private var last: (client: ClientNetwork, at: Instant)?
     private var former: (client: ClientNetwork, at: Instant)?
@@ -13,9 +11,8 @@ struct RecentClients: Sendable {
     private var latestProven: Instant?
     private var latestUnproven: Instant?
 
-    /// Returns true if `client` must leave a part of a limit to clients of the other kind.
-    ///
-    /// The two kinds are proven clients and clients that are not proven.
+    /// Returns true if `client` must leave a part of a limit to the other kind of clients (proven,
+    /// or not proven).
     func mustYield(_ client: ClientNetwork, now: Instant) -> Bool {
         guard let other = client.isProven ? latestUnproven : latestProven else { return false }
         return now - other < ClientLimits.clientMemory

@@ -2,11 +2,11 @@
 
 /// Schedule of health probes.
 ///
-/// At most one probe is in flight, and probes start at least ``ClientLimits/trialPause`` apart. If
-/// the latest probe failed, and fewer than `burst` probes have failed in a row, the next probe can
-/// start without this pause.
+/// At most one probe is in flight, and probes start at least ``ClientLimits/trialPause`` apart.
+/// After a failed probe, the next probe can start without this pause, until `burst` probes have
+/// failed in a row.
 struct TrialSchedule: Sendable, Hashable {
-    /// Number of consecutive failed probes after which the next probe must wait; at least 1.
+    /// At least 1.
     let burst: Int
 
     private(set) var isUnderWay = false

@@ -48,13 +48,13 @@ final class PendingName {
 
     var lookUps = ShortArray<PendingLookup>()
 
-    /// Call that contains the name at present; nil while the name is queued or held.
+    /// Nil while the name is queued or held.
     var call: VendorCall?
 
-    /// Time at which the name began to wait for a call; nil if its call started immediately.
+    /// Time at which the name began to wait; nil if its call started immediately.
     var queuedAt: Instant?
 
-    /// Number of times that the name waited for a retry after the vendor refused its call.
+    /// Number of retries after the vendor refused a call.
     var retries = 0
 
     init(
@@ -93,20 +93,19 @@ final class VendorCall {
 
     var names: [PendingName]
 
-    /// DNS client to which the call is charged; nil for the daemon itself.
+    /// Nil for the daemon itself.
     let client: ClientNetwork?
 
     var course: AttemptPlan
 
-    /// Requests in flight, oldest first.
+    /// Oldest first.
     var running = ShortArray<RunningTry>()
 
     var failed: [VendorError] = []
 
-    /// Failure that a limit of concurrent calls may have caused; nil if there was no such failure.
+    /// Failure that a limit of concurrent calls may have caused.
     ///
-    /// If there were several such failures: the first failure that is not a failure to connect. If
-    /// all are failures to connect: the latest failure.
+    /// This is the first failure that is not a failure to connect, otherwise the latest failure.
     var saturation: VendorError?
 
     /// True if a request failed with an error that a limit of concurrent calls cannot cause.
@@ -120,20 +119,19 @@ final class VendorCall {
     /// Servers that answered with HTTP 401, 403 or 429.
     var refusals: [SocketAddress] = []
 
-    /// Number of hedged requests that count against the limit of ``client``.
+    /// Hedged requests that count against the limit of ``client``.
     var hedges = 0
 
     let isTrial: Bool
 
     let isAccountTrial: Bool
 
-    /// Index in `VendorClient.calls`; nil while the call is not in this array.
+    /// Index in `VendorClient.calls`.
     var index: Int?
 
     var isInFlight: Bool { index != nil }
 
-    /// True if the call ended because its lookups reached their deadlines, while requests were in
-    /// flight.
+    /// True if the lookups reached their deadlines while requests were in flight.
     ///
     /// The vendor still works on these requests. Therefore, the call counts against
     /// `concurrent-calls` until the requests end.
@@ -143,7 +141,7 @@ final class VendorCall {
 
     var suspectAt: Instant?
 
-    /// Number of times that ``VendorClient`` cancelled all requests in flight of the call.
+    /// Number of cancellations of all requests in flight.
     ///
     /// The result of a request that was sent before the latest cancellation is ignored.
     var round = 0
@@ -203,7 +201,6 @@ final class VendorCall {
 }
 
 extension VendorCall {
-    /// Removes and returns the request with this number; nil if this request has ended.
     func takeTry(_ number: Int) -> RunningTry? {
         // A loop avoids the executor check in the closure of `firstIndex`.
         for index in running.indices where running[index].number == number {

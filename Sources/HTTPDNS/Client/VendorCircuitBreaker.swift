@@ -2,14 +2,13 @@
 
 /// Circuit breaker of a vendor that does not reply.
 ///
-/// The breaker opens after `limit` failures, and closes after any reply. The value of `limit` is so
-/// large that the daemon has queried all servers before the breaker opens. A failed request counts
+/// The breaker opens after `limit` failures, and closes after any reply. A failed request counts
 /// only if the vendor sent no reply after the start of this request. A failure to connect counts
 /// immediately; a timeout counts only if a later health probe fails.
 struct VendorCircuitBreaker: Sendable, Hashable {
     let limit: Int
 
-    /// Timeouts since the latest reply; they are added to `tries` when a health probe fails.
+    /// Timeouts since the latest reply.
     private var suspicions = 0
 
     private var tries = 0

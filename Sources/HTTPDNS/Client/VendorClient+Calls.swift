@@ -132,7 +132,6 @@ extension VendorClient {
         for lookUp in takeLookUps(of: name) { finish(lookUp, .failure(failure)) }
     }
 
-    /// Removes a name from `pending`, and returns its lookups.
     func takeLookUps(of name: PendingName) -> ShortArray<PendingLookup> {
         let lookUps = name.lookUps
         name.lookUps = ShortArray()
@@ -142,8 +141,7 @@ extension VendorClient {
         return lookUps
     }
 
-    /// Ends a call; its requests in flight continue, because their results show if servers are
-    /// healthy.
+    /// Ends a call; its requests continue, because their results show if servers are healthy.
     func end(_ call: VendorCall) {
         guard remove(call) else { return }
         for name in call.names { name.call = nil }

@@ -5,10 +5,9 @@ internal import Net
 // MARK: - Counting
 
 extension VendorClient {
-    /// Charges a request before it is sent.
+    /// Charges a request before it is sent; returns nil for a free request.
     ///
     /// - Parameter other: price rules that replace the price rules of the settings.
-    /// - Returns: receipt of the charge; nil for a free request.
     /// - Throws: `pace`, `budget`, `clientPace` or `clientBudget` if the request must not be sent.
     func pay(
         _ question: some VendorRequest,
@@ -51,8 +50,8 @@ extension VendorClient {
 
     /// Records and returns the cost of a finished request, and refunds the rest of the charge.
     ///
-    /// - Parameter refunds: false if the reply can be forged. If a refusal is forged, the vendor
-    ///   may bill the call, so its charge must stay in the budget.
+    /// - Parameter refunds: false if the reply can be forged, because the vendor may bill a call
+    ///   with a forged refusal.
     func settle(
         _ question: some VendorRequest,
         _ receipt: Budget.Receipt,
@@ -75,8 +74,7 @@ extension VendorClient {
             let price = other ?? price
             counters.unitsForV6 += price.units(of: query, fate).reduce(.zero, +).atMost
         }
-        // `unitsByRoute` is swapped out of `counters`, changed, and swapped back. A change in place
-        // would need run-time exclusivity checks at all accesses to `counters`.
+        // A change in place would need run-time exclusivity checks at all accesses to `counters`.
         var unitsByRoute: [String: UnitRange] = [:]
         swap(&unitsByRoute, &counters.unitsByRoute)
         for (charge, units) in zip(question.charges, units) {
@@ -136,10 +134,9 @@ extension VendorClient {
 }
 
 extension PriceModel.Fate {
-    /// Estimated fraction (0…1) of the units that would remain with the advised minimum TTL.
+    /// Estimated fraction (0…1) of the units that would remain with ``ClientLimits/advisedTTL``.
     ///
-    /// The advised TTL is ``ClientLimits/advisedTTL``. The estimate assumes that clients query the
-    /// name again as soon as its answer expires.
+    /// The estimate assumes that clients query the name again as soon as its answer expires.
     fileprivate var shareAtAdvisedTTL: Double {
         guard case .answered(let answers) = self else { return 1 }
         var ttl = UInt32.max
@@ -154,8 +151,7 @@ extension PriceModel.Fate {
 }
 
 extension VendorError {
-    /// Returns the effect of a failed request on the bill; a reply with a status other than 200 is
-    /// free.
+    /// A reply with a status other than 200 is free.
     func fate(_ mayBeBilled: Bool) -> PriceModel.Fate {
         if case .serverStatus(let status, _) = self, status != 200 { return .free }
         return mayBeBilled ? .unknown : .free

@@ -9,13 +9,13 @@ protocol VendorRequest: Sendable {
 
     var server: SocketAddress { get }
 
-    /// Names to which the cost is charged; empty for a free request.
+    /// Empty for a free request.
     var charges: ShortArray<CostTable.Charge> { get }
 
-    /// Requested names and families; nil for a free request.
+    /// Nil for a free request.
     var query: VendorQuery? { get }
 
-    /// DNS client to which the request is charged; nil for the daemon itself.
+    /// Nil for the daemon itself.
     var client: ClientNetwork? { get }
 
     /// False for probes and requests for server addresses, which the rate limit never refuses.
@@ -193,8 +193,7 @@ final class Exchange<Question: VendorRequest>: RequestHandle {
         _ sent: Result<HTTPReply, HTTPError>
     ) -> Int64? {
         if let better = client.betterOffset(than: offset, error, sent) { return better }
-        // To test the local time, this request was signed without the stored offset. The vendor
-        // refused the request, so it is sent again with the stored offset.
+        // The vendor refused the test of the local time, so the stored offset is used again.
         guard isRetest, error.mayBeClockSkew else { return nil }
         return client.skew.offset
     }
@@ -224,8 +223,7 @@ final class Exchange<Question: VendorRequest>: RequestHandle {
 }
 
 extension VendorClient {
-    /// Returns a better clock offset if a wrong time may be the cause of the refusal; otherwise
-    /// nil.
+    /// Returns a better clock offset if a wrong time may be the cause of the refusal.
     fileprivate func betterOffset(
         than used: Int64,
         _ error: VendorError,
@@ -268,8 +266,7 @@ extension VendorClient {
         request.version = settings.version
         request.proxy = settings.proxy
         request.wantsFreshConnection = fresh
-        // The transport must not repeat a billable request, because each repetition must be charged
-        // to the budget.
+        // Each repetition of a billable request must be charged to the budget.
         request.isSentOnce = question.query != nil
         return (request, try pay(question, by: other))
     }
@@ -317,7 +314,6 @@ extension VendorClient {
         return (result, units)
     }
 
-    /// Limits the calls of `client` after a large reply.
     private func noteSize(
         of sent: Result<HTTPReply, HTTPError>,
         to query: VendorQuery?,

@@ -12,7 +12,6 @@ extension VendorClient {
     /// - Parameters:
     ///   - route: route to which a new call is charged.
     ///   - choice: setting `families` of the route; nil for the vendor's setting.
-    ///   - parameters: parameters of the route; nil for the vendor's settings.
     ///   - mayFallBack: true if an upstream answers a name that waits too long (`fallback-after`).
     ///   - next: vendor that gets the name after a failure.
     package func lookUp(
@@ -75,7 +74,7 @@ extension VendorClient {
 
     /// Adds `lookUp` to a pending name, or queues a new name, or starts a call.
     ///
-    /// - Returns: the error if the lookup is rejected; nil if the lookup is pending.
+    /// - Returns: the error if the lookup is rejected.
     private func enqueue(
         _ lookUp: PendingLookup,
         of client: ClientNetwork?,
@@ -107,7 +106,7 @@ extension VendorClient {
             return nil
         }
         if let reason = refusal(lookUp.start, of: client) { return reason }
-        // Skips the check if the queue is empty, because an empty queue never refuses a name.
+        // An empty queue never refuses a name.
         if queue.count > 0, let reason = queue.refusal(of: client) { return reason }
         let name = PendingName(question, wanted: wanted, route: route)
         name.lookUps.append(lookUp)
@@ -125,7 +124,7 @@ extension VendorClient {
         return nil
     }
 
-    /// Returns and counts the error that forbids a call of `client` now; nil if none.
+    /// Returns and counts the error that forbids a call of `client` now.
     func refusal(_ now: Instant, of client: ClientNetwork?) -> VendorError? {
         let obstacle =
             obstacle(now) ?? spentBudget(of: client, now) ?? excessRate(of: client, now)
@@ -139,9 +138,8 @@ extension VendorClient {
         return obstacle
     }
 
-    /// Returns `clientBudget` if `client` has used up its share of the budget; otherwise nil.
+    /// Returns `clientBudget` if `client` has used up its share of the budget.
     ///
-    /// Proven clients and other clients leave a part of the budget to each other.
     /// Neither the daemon itself (nil) nor a client that uses the vendor alone has such a limit.
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         guard settings.isBudgetStrict, let client, clients.hasOthers(than: client, now: now) else {
@@ -164,7 +162,7 @@ extension VendorClient {
         return pace.forbids(client, yields: yields, now: now) ? .clientPace : nil
     }
 
-    /// Returns the error that forbids all calls and probes now; nil if no such error exists.
+    /// Returns the error that forbids all calls and probes now.
     func obstacle(_ now: Instant) -> VendorError? {
         switch gate.refusal(now: now) {
         case .byOperator: return .paused
@@ -211,7 +209,7 @@ extension VendorClient {
 
     /// Starts or refuses calls for queued names, up to ``ClientLimits/batchesPerIteration``.
     func sendQueued() {
-        // If a call ends during `begin`, `end(_:)` runs this function again. That run does nothing.
+        // If a call ends during `begin`, `end(_:)` runs this function again.
         guard !isSending else { return }
         isSending = true
         defer { isSending = false }
@@ -250,17 +248,17 @@ extension VendorClient {
             let reason = waitReason(of: clients, free: shares.free - 1)
             late.append((name, failure(reason, of: clients, beginning: batch.client)))
         }
-        // The call begins before `answer` runs, because a completion handler can begin another
-        // lookup at this vendor (DNS64).
+        // The call begins first, because a completion handler can begin another lookup at this
+        // vendor (DNS64).
         if !names.isEmpty { begin(names, of: batch.client, now) }
         for (name, failure) in late { answer(name, failure) }
     }
 
     /// Returns true if a reply would probably arrive after the deadline of the name.
     ///
-    /// A call for such a name would be billed, but would help no client. A name with at least
-    /// ``VendorLimits/fairWait`` left is never too late. Otherwise, a client that queries slow
-    /// names could increase the median latency so much that other clients get no calls.
+    /// A name with at least ``VendorLimits/fairWait`` left is never too late. Otherwise, a client
+    /// that queries slow names could increase the median latency so much that other clients get no
+    /// calls.
     private func isTooLate(_ name: PendingName, _ now: Instant) -> Bool {
         guard let deadline = name.lastDeadline, deadline - now < VendorLimits.fairWait else {
             return false
@@ -271,8 +269,7 @@ extension VendorClient {
 
     /// Fails the lookups of a refused call.
     ///
-    /// If the reason concerns only the client of the call, names for which other clients wait stay
-    /// queued.
+    /// If the reason concerns only the client of the call, names of other clients stay queued.
     private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError, _ now: Instant) {
         var refused: [PendingName] = []
         for (question, others) in zip(batch.questions, batch.others) {
@@ -300,8 +297,7 @@ extension VendorClient {
         }
         let queued = pending.values.lazy.filter { $0.call == nil }
         let next = queued.compactMap(\.firstDeadline).min()
-        // Each search reads all pending names. Because of the minimum interval, one search expires
-        // all lookups with deadlines that are close together.
+        // One search expires all lookups with deadlines that are close together.
         queueAlarm.set(next.map { max($0, now + ClientLimits.queueGrain) })
     }
 }
@@ -328,10 +324,7 @@ extension VendorClient {
         for lookUp in late { finish(lookUp, .failure(failure)) }
     }
 
-    /// Cancels a lookup.
-    ///
-    /// If the name is in a call, which is already charged, the last lookup for the name is not
-    /// cancelled.
+    /// Cancels a lookup, except the last lookup for a name in a call, which is already charged.
     private func cancel(_ lookUp: PendingLookup) {
         guard let name = pending[lookUp.question],
             name.lookUps.contains(where: { $0 === lookUp }),

@@ -42,10 +42,9 @@ extension VendorClient {
 
     package var budgetRule: Budget.Rule? { budget.rule }
 
-    /// Returns this machine's use of the budget; nil if unknown.
     package func budgetUse() -> UsageRecord? { budget.usage(wallSeconds: clocks.wallSeconds()) }
 
-    /// Restarts all calls in flight after a network change, and resets the health of all servers.
+    /// Restarts all calls in flight, and resets the health of all servers.
     ///
     /// The requests are sent again in the next iteration of the service loop. Before the next
     /// iteration, the owner of the transport must drop the connections of the transport.
@@ -78,9 +77,7 @@ extension VendorClient {
         return underWay.count
     }
 
-    /// Sends a call again after a network change.
-    ///
-    /// If the call was already sent again ``ClientLimits/restarts`` times, the call fails instead.
+    /// Sends a call again, or fails it after ``ClientLimits/restarts`` times.
     private func reissue(_ call: VendorCall, _ now: Instant) {
         dropTries(of: call, now)
         guard case .servers(var order) = pool.order(now: now) else { return }

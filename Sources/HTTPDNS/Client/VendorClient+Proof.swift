@@ -53,20 +53,14 @@ extension VendorClient {
         )
     }
 
-    /// Returns the current server, with the port for the test call.
-    ///
-    /// If the use of TLS differs between the test call and the settings, the port is the default
-    /// port. If it does not differ, the server keeps its configured port.
+    /// Returns the current server, with the default port if the test call changes the use of TLS.
     private func server(of each: ProofCase) -> SocketAddress {
         let facts = each.vendor.facts
         guard facts.usesTLS != self.facts.usesTLS else { return pool.current }
         return SocketAddress(octets: pool.current.octets, port: facts.defaultPort) ?? pool.current
     }
 
-    /// Returns the price rules of a test call.
-    ///
-    /// If the settings have price rules, these rules apply, but with the weight of the vendor if it
-    /// is higher. If the settings have no price rules, the rules of the vendor apply.
+    /// Returns the price rules of the settings, with the higher weight of settings and vendor.
     private func price(of each: ProofCase) -> PriceModel {
         guard settings.price != nil else { return each.vendor.price }
         var model = price

@@ -17,7 +17,6 @@ struct HeldNames: Sendable {
         names.first { $0.name === name }.map { [$0.client] }
     }
 
-    /// Earliest deadline of the lookups that wait for the held names.
     @ServiceLoop var firstDeadline: Instant? {
         names.compactMap { $0.name.firstDeadline }.min()
     }
@@ -26,13 +25,10 @@ struct HeldNames: Sendable {
 extension VendorClient {
     /// Returns true if a limit of concurrent calls is the likely cause of a failure.
     ///
-    /// Two conditions must be true:
-    ///
-    /// - Other calls have earlier requests to the server in flight. If the server were broken,
-    ///   these requests would have failed first.
-    /// - The failure is a failure to connect, or the server has sent an answer within the last
-    ///   ``ClientLimits/saturationEvidence``. Without such an answer, the queried name can be the
-    ///   cause of any failure except a failure to connect.
+    /// - Other calls have earlier requests to the server in flight, which would have failed first
+    ///   at a broken server.
+    /// - The failure is a failure to connect, or the server has answered within
+    ///   ``ClientLimits/saturationEvidence``. Otherwise, the queried name can be the cause.
     func isSaturation(
         _ error: VendorError,
         of server: SocketAddress,
@@ -58,13 +54,10 @@ extension VendorClient {
 
     /// Removes and returns the names of a failed call that are retried when another call ends.
     ///
-    /// The function returns no names if a limit of concurrent calls is not the likely cause of the
-    /// failure. It also returns no names if another request of the call failed for a different
-    /// reason, because the vendor might bill each retry. Names that the next vendor looks up
-    /// (``PendingLookup/hasNext``) are never returned.
+    /// If another request of the call failed for a different reason, no name is retried, because
+    /// the vendor might bill each retry.
     ///
-    /// If a limit is the likely cause, the function also reduces `shares.limit` to the number of
-    /// other calls in flight. There are two exceptions:
+    /// Also reduces `shares.limit` to the number of other calls in flight, with two exceptions:
     ///
     /// - A refusal of a call does not reduce the limit, because the queried name can be the cause.
     /// - A probe that could not connect does not reduce the limit, because idle connections of the
@@ -105,9 +98,6 @@ extension VendorClient {
     }
 
     /// Queues the held names after the end of `call`, if the vendor may accept another call.
-    ///
-    /// If a limit of concurrent calls is the likely cause of the failure of `call`, the names stay
-    /// held while other calls are in flight.
     func release(after call: VendorCall) {
         if call.saturation == nil || shares.count == 0 { release() }
     }
@@ -123,14 +113,9 @@ extension VendorClient {
 }
 
 extension VendorError {
-    /// Minimum number of other calls in flight with which the error shows a limit of concurrent
-    /// calls.
-    ///
-    /// A 429 with fewer other calls in flight shows a rate limit: the daemon must pause.
+    /// Minimum number of other calls in flight; a 429 with fewer calls shows a rate limit.
     fileprivate var callsOfSaturation: Int { if case .limited = self { 4 } else { 1 } }
 
-    /// True if a limit of concurrent calls can cause the error.
-    ///
     /// A 429 with `Retry-After` shows a rate limit.
     var mayBeSaturation: Bool {
         switch self {

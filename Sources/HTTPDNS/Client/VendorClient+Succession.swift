@@ -6,9 +6,8 @@ internal import Net
 extension VendorClient {
     /// Takes over the state of `old`, the client of this vendor under earlier settings.
     ///
-    /// Keeps budget, rate, clock offset, hedging debts and avoided servers only for the same
-    /// account. Keeps the client address only for the same client subnet. Does not keep the health
-    /// of servers. Calls in flight continue in `old`, but count in the statistics of this client.
+    /// Calls in flight continue in `old`, but count in the statistics of this client. The health of
+    /// servers is not kept.
     package func takeOver(from old: VendorClient, hasSameAccount: Bool) {
         old.settlePredecessor()
         predecessor = old

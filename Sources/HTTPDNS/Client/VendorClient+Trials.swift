@@ -5,11 +5,9 @@ internal import Net
 // MARK: - Health probes
 
 extension VendorClient {
-    /// True if the vendor does not reply; the resolver should then use another source, if there is
-    /// one.
+    /// True if the vendor does not reply; the resolver should then use another source.
     package var isSilent: Bool { silence.isSilent }
 
-    /// True if the vendor responds, and if calls are permitted now.
     package var isAvailable: Bool { !isSilent && obstacle(clocks.now()) == nil }
 
     package var isTrialDue: Bool {
@@ -19,9 +17,8 @@ extension VendorClient {
 
     /// Starts a health probe if one is due and permitted.
     ///
-    /// The probe uses new connections. It first queries the servers that are due for a check, then
-    /// the current server, then the other servers. The rate limit never refuses a probe: otherwise,
-    /// a flood of names could prevent all probes.
+    /// The probe first queries the servers that are due for a check. The rate limit never refuses a
+    /// probe: otherwise, a flood of names could prevent all probes.
     ///
     /// - Parameter client: the client to which the probe is charged; nil for the daemon itself.
     package func beginTrial(of client: ClientNetwork? = nil) {
@@ -60,9 +57,8 @@ extension VendorClient {
 
     /// Maximum wait for the answer to a health probe, which needs a new connection.
     ///
-    /// On a long network path, the handshake and the reply need up to four round trips; the median
-    /// latency is an estimate of one round trip. While the vendor is silent, the wait is longer.
-    /// This delays no name, because other sources answer the names.
+    /// On a long network path, the handshake and the reply need up to four round trips. While the
+    /// vendor is silent, the wait is longer: other sources answer the names.
     private var trialTimeout: Duration {
         let usual = max(settings.timeout / 2, min(settings.timeout, VendorLimits.fairWait))
         let median = record(of: pool.current)?.latency.median ?? .zero
@@ -71,8 +67,6 @@ extension VendorClient {
     }
 
     /// Advances the health probe for each call without a reply, because names are queued.
-    ///
-    /// The probe starts ``ClientLimits/queueSuspicion`` after the start of the call.
     func suspectCalls() {
         guard hasQueuedFallback, suspectedCalls != callsBegun else { return }
         suspectedCalls = callsBegun
@@ -89,7 +83,7 @@ extension VendorClient {
         if !silence.hasReceived(since: call.start) { beginTrial(of: call.client) }
     }
 
-    /// Records the answer to a probe; counts the probe as failed if another server failed first.
+    /// Counts the probe as failed if another server failed first.
     func trialAnswered(_ call: VendorCall) {
         if call.failed.isEmpty { trials.answered() } else { trials.failed() }
     }
@@ -113,17 +107,14 @@ extension VendorClient {
     /// Returns the time until which a name waits for this vendor; nil to use the fallback now.
     ///
     /// A name in a call waits until the call has lasted for `delay` (`fallback-after`). A queued
-    /// name waits at most `delay` plus ``ClientLimits/queuePatience``, because clients can occupy
-    /// all calls with other names. While a health probe is in flight, a queued name waits at most
-    /// ``ClientLimits/trialPatience`` for this probe. After a failed health probe, a queued name
-    /// stops waiting.
+    /// name waits at most `delay` plus ``ClientLimits/queuePatience``, and at most
+    /// ``ClientLimits/trialPatience`` for a health probe in flight.
     ///
     /// If this vendor is protected and the fallback is not, the fallback would send the name in
     /// plain text. Therefore, the name waits longer:
     ///
-    /// - If the call needs a new connection, `delay` begins when the connection is open. The name
-    ///   waits for the connection for at most `delay` plus ``ClientLimits/handshakePatience``,
-    ///   counted from the start of the call.
+    /// - If the call needs a new connection, `delay` begins when the connection is open, at most
+    ///   ``ClientLimits/handshakePatience`` later.
     /// - A queued name waits until its deadline, or until a health probe has failed.
     ///
     /// - Parameter isProtected: true if the next vendor or the upstreams are encrypted.
@@ -147,20 +138,16 @@ extension VendorClient {
         guard let queuedAt = name.queuedAt else { return nil }
         let end =
             mayLeave ? queuedAt + delay + ClientLimits.queuePatience : name.lastDeadline ?? now
-        // The deadline of the name has passed, and the queue fails the name soon. The resolver
-        // selects the fallback after this failure.
+        // The queue fails the name soon, and then the resolver selects the fallback.
         if !mayLeave, end <= now, name.lastDeadline != nil { return now + ClientLimits.queueGrain }
         guard end > now else { return nil }
         let check = min(end, now + ClientLimits.queueCheck)
         guard let oldest = counted.min(by: { $0.number < $1.number }) else {
             return mayLeave ? nil : check
         }
-        // If the oldest call has expired, it can be 2 s old. A reply that arrived soon after the
-        // start of this call does not show that the vendor still replies.
+        // A reply soon after the start of an old call does not show that the vendor still replies.
         let recent = max(oldest.start, now - ClientLimits.trialPatience)
         if silence.hasReceived(since: recent) { return check }
-        // If the client of the oldest call has used up its share of the budget, the probe is
-        // charged to the daemon.
         beginTrial(of: spentBudget(of: oldest.client, now) == nil ? oldest.client : nil)
         guard isResponsive else { return nil }
         guard mayLeave else { return check }
@@ -169,9 +156,6 @@ extension VendorClient {
     }
 
     /// Returns the time until which a name waits for a call that opens a connection.
-    ///
-    /// On a long network path, the handshake and the reply together take longer than
-    /// `fallback-after`.
     private func handshakeEnd(
         of call: VendorCall,
         after delay: Duration,

@@ -82,15 +82,13 @@ extension VendorClient {
             guard isFirst else { return }
             if call.isTrial { trialAnswered(call) } else { noteOrder(running, of: call, now) }
             deliver(answers, from: running.attempt.server, to: call)
-            // A health probe shows if the current server is slow, or only the queried name.
             let isCurrentLate = call.running.contains {
                 $0.attempt.server == pool.current && $0.number < number
             }
             if isCurrentLate, !call.isTrial { beginTrial(of: call.client) }
         case .failure(.unauthorized(let status, let code))
         where pool.isScheduled(running.attempt.server):
-            // The list of scheduled servers can be old or forged, so only the refusal of a
-            // configured server counts as a refusal of the account.
+            // The list of scheduled servers can be old or forged.
             failed(number, running, .serverStatus(status, code: code), of: call)
         case .failure(let error):
             failed(number, running, error, of: call)
@@ -168,22 +166,19 @@ extension VendorClient {
         }
         perform(move, of: call, call.isTrial ? .fresh : .next)
         let isSuspicion = outcome == .suspected && pool.isCurrentSuspected
-        // A paused server has already refused a probe, so a further probe is not needed.
+        // A paused server has already refused a probe.
         let isRefusal = isOfAccount && pool.openUntil(server).map { $0 <= now } ?? true
         if !call.isTrial, isSuspicion || isSaturation || isRefusal || error.kind == .limited {
             beginTrial(of: call.client)
         }
     }
 
-    /// Time for which a server that refuses the account gets no call.
-    ///
-    /// Without TLS, the time is short, because an attacker or a captive portal can send the
-    /// refusal.
+    /// Without TLS, an attacker or a captive portal can send the refusal.
     private var refusalPause: Duration {
         facts.usesTLS ? ClientLimits.refusalPause : VendorLimits.maximumUnauthenticatedRetryAfter
     }
 
-    /// Stops all calls after a failed probe, if all configured servers refuse the account.
+    /// Stops all calls if all configured servers refuse the account.
     func noteRefusal(of call: VendorCall) {
         let refusal = call.failed.last { $0.verdict == .accountRefused }
         guard let refusal, pool.takeRefusal() else { return }
@@ -259,14 +254,10 @@ extension VendorError {
 
     /// Returns the effect of a failed attempt on the health of its server.
     ///
-    /// - A failure to connect and a failure in a health probe count immediately.
-    /// - Any other failure of the server counts only if a later health probe also fails.
-    ///
-    /// Three failures do not count:
-    ///
-    /// - A timeout, if the server had less time than both ``VendorLimits/fairWait`` and `timeout`.
-    /// - A timeout or a lost connection, if a retry on a new connection follows.
-    /// - A 429 for a call, because the queried name may be the cause. (A 429 for a probe counts.)
+    /// - A timeout does not count if the server had less time than ``VendorLimits/fairWait`` and
+    ///   `timeout`.
+    /// - A timeout or a lost connection does not count if a retry on a new connection follows.
+    /// - A 429 for a call does not count, because the queried name may be the cause.
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,

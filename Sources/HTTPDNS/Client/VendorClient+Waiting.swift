@@ -20,9 +20,7 @@ extension VendorClient {
         flushSoon()
     }
 
-    /// Fails a name that waits for a call, so that the next vendor gets the name.
-    ///
-    /// Returns false if the name does not wait for a call.
+    /// Fails a name that waits for a call; returns false if the name does not wait.
     package func leaveQueue(
         _ name: Name,
         _ families: Families,
@@ -49,10 +47,8 @@ extension VendorClient {
 
     /// Returns the reason why a name did not get a call.
     ///
-    /// - `outOfTime`: the vendor does not respond.
-    /// - `clientBusy`: the limit of a waiting client is the reason. This is so if a call is free,
-    ///   or if a client that waits for the name has calls in flight.
-    /// - `busy`: all other cases.
+    /// The reason is `clientBusy` if a call is free, or if a client that waits for the name has
+    /// calls in flight.
     ///
     /// - Parameters:
     ///   - clients: the waiting clients; nil if the name is held after a refused call.
@@ -68,8 +64,7 @@ extension VendorClient {
     ///
     /// - Parameters:
     ///   - clients: the clients that wait for the name; nil if they are unknown.
-    ///   - client: client of the call for which the name was too late; nil if there is no such
-    ///     call.
+    ///   - client: client of the call for which the name was too late.
     func failure(
         _ reason: VendorError,
         of clients: Set<ClientNetwork?>?,

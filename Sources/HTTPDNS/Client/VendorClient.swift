@@ -50,16 +50,15 @@ package final class VendorClient {
 
     var demand = FamilyDemand()
 
-    /// Client address that the vendor returned in its latest reply to a request with the configured
-    /// client subnet.
+    /// From the latest reply to a request with the configured client subnet.
     var clientAddress: IPAddress?
 
-    /// Counters of the servers in `pool`, and of removed servers with requests in flight.
+    /// Includes removed servers with requests in flight.
     var records: [SocketAddress: ServerRecord] = [:] {
         didSet { latestRecord = nil }
     }
 
-    /// Record that was used last; comparing its address is faster than a search in `records`.
+    /// Comparing its address is faster than a search in `records`.
     private var latestRecord: ServerRecord?
 
     func record(of server: SocketAddress) -> ServerRecord? {
@@ -84,7 +83,6 @@ package final class VendorClient {
 
     var isSending = false
 
-    /// Calls in flight, in any order.
     var calls: [VendorCall] = []
     var shares: CallShares
 
@@ -98,7 +96,7 @@ package final class VendorClient {
     /// Value of `callsBegun` when `suspectCalls` last ran.
     var suspectedCalls: UInt64 = 0
 
-    /// True if a queued name has upstreams as fallback, which answer the name if it waits too long.
+    /// True if a queued name has upstreams as fallback.
     var hasQueuedFallback = false
 
     lazy var callAlarm = Alarm(clocks) { [weak self] in self?.tickCalls() }
@@ -108,7 +106,7 @@ package final class VendorClient {
 
     lazy var queueAlarm = Alarm(clocks) { [weak self] in self?.expireQueued() }
 
-    /// Scheduling service; nil if all servers are in the settings.
+    /// Nil if all servers are in the settings.
     let source: AddressSource?
 
     /// Returns true if the machine can reach global IPv6 addresses.
@@ -122,9 +120,6 @@ package final class VendorClient {
 
     /// Creates a client, which sends no request before a lookup or ``start()``.
     ///
-    /// - Parameters:
-    ///   - source: the vendor's scheduling service, queried from ``start()`` on.
-    ///   - usage: counts of the budget, shared with other processes.
     /// - Precondition: there is at least one server. With a `source`, the vendor has a scheduling
     ///   service.
     package nonisolated init(
@@ -162,9 +157,8 @@ package final class VendorClient {
             store: usage
         )
         pace = RateLimiter(perSecond: settings.callsPerSecond)
-        // One DNS client can have half of the concurrent calls; the burst permits a hedged request
-        // for each of them. The burst is at least `retriesBeforeSwitch`, because after this number
-        // of hedged requests, the calls of the DNS client avoid a slow server.
+        // One DNS client can have half of the concurrent calls, each with a hedged request. After
+        // `retriesBeforeSwitch` hedged requests, the calls of the DNS client avoid a slow server.
         hedges = HedgeBudget(
             burst: max((settings.concurrentCalls + 1) / 2, settings.retriesBeforeSwitch)
         )
@@ -173,8 +167,7 @@ package final class VendorClient {
             duration: settings.returnToPrimaryAfter
         )
         trials = TrialSchedule(burst: settings.retriesBeforeSwitch)
-        // All scheduled servers count as one server: if a scheduled server fails, a call next
-        // queries a configured server (`EndpointPool.rotation`).
+        // All scheduled servers count as one server (`EndpointPool.rotation`).
         silence = VendorCircuitBreaker(
             limit: settings.retriesBeforeSwitch * (servers.count + (source == nil ? 0 : 1))
         )
@@ -211,12 +204,12 @@ extension VendorClient {
         return price.total(VendorQuery(names: [name], families: families))
     }
 
-    /// True if the address families that clients want change the calls or the price of a call.
+    /// True if the families that clients want change the calls or their price.
     var countsDemand: Bool { facts.pairsFamilies || price.item == .family }
 
     /// Returns the families of the call that `lookUp` would make with these arguments.
     ///
-    /// If `isAwaited`, also records that a DNS client wants the families, as `lookUp` does.
+    /// If `isAwaited`, also records the families as demand, as `lookUp` does.
     package func familiesOfCall(
         _ name: Name,
         _ wanted: Families,
@@ -265,54 +258,51 @@ extension VendorClient {
 
         package var returnToPrimaryAfter: Duration = .seconds(600)
 
-        /// Maximum number of calls in flight, at least 1.
+        /// At least 1.
         package var concurrentCalls = 32
 
         package var batching = Batching.off
 
         package var budget: Budget.Rule?
 
-        /// Price rules of the settings; if nil, the rules of the vendor's price page apply.
+        /// Nil for the rules of the vendor's price page.
         package var price: PriceModel?
 
         package var families = FamilyChoice.automatic
 
-        /// Limit of calls per second, at least 1; nil means no limit.
+        /// At least 1; nil for no limit.
         package var callsPerSecond: Int?
 
         package var clientSubnet: IPAddress?
 
-        /// File of PEM certificates that replaces the system's trust store.
+        /// PEM certificates that replace the system's trust store.
         package var certificateFile: String?
 
         package var version: HTTPVersion = .automatic
 
         package var proxy: SocketAddress?
 
-        /// True if requests beyond the budget are not sent.
         var isBudgetStrict: Bool { budget?.onExceeded == .fallback }
 
         package init() {}
     }
 
     package enum Batching: String, Sendable, Hashable, CaseIterable {
-        /// Each name has a call of its own.
         case off
 
         /// Names share a call only if they had to wait for a free call.
         case waiting
 
-        /// Names of one iteration of the service loop share a call; this saves calls, but one slow
-        /// name delays all names of its call.
+        /// Names of one iteration of the service loop share a call; one slow name delays all of
+        /// them.
         case together
     }
 
     package struct AddressSource: Sendable, Hashable {
-        /// Servers that return the addresses of further servers; never empty.
+        /// Never empty.
         package var servers: [SocketAddress]
 
-        /// Time after which a list of servers is requested again, if the list does not expire
-        /// earlier.
+        /// Maximum time until a list of servers is requested again.
         package var refresh: Duration
 
         package init(servers: [SocketAddress], refresh: Duration = ClientLimits.addressLifetime) {
@@ -324,20 +314,19 @@ extension VendorClient {
     package enum Notice: Sendable, Hashable {
         case servers([SocketAddress])
 
-        /// The refresh of server addresses failed; the known servers stay in use.
+        /// The known servers stay in use.
         case noServers(VendorError)
 
         case failed(SocketAddress, VendorError, next: SocketAddress?)
 
         case refused(VendorError, pause: Duration)
 
-        /// The vendor's clock and the local clock differ by more than `limit` seconds. The first
-        /// value is the difference in seconds, positive if the vendor's clock is ahead.
+        /// The first value is the number of seconds by which the vendor's clock is ahead.
         case clockRefused(Int64, limit: Int64)
 
         case budgetSpent(Budget.Rule)
 
-        /// The counts of the budget are unknown for this reason; at most one report per day.
+        /// At most one report per day.
         case usageUnknown(String, Budget.Rule)
 
         case shareSpent(Budget.Rule)

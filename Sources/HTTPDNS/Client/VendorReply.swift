@@ -33,8 +33,5 @@ package struct VendorFailure: Error, Hashable {
     package var reason: VendorError
 
     /// True if other clients' calls are the reason that the name got no call.
-    ///
-    /// False if the vendor does not respond, or if each client of the name has at least as many
-    /// calls as all other clients together.
     package var isCrowded = false
 }

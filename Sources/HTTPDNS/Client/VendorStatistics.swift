@@ -18,7 +18,7 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var tries: UInt64 = 0
 
-    /// Number of sent requests that the vendor did not refuse, and may therefore bill.
+    /// Sent requests that the vendor did not refuse.
     package var billable: UInt64 = 0
 
     package var billableNames: UInt64 = 0
@@ -28,11 +28,9 @@ package struct VendorStatistics: Sendable, Hashable {
     package var units = UnitRange.zero
 
     /// Estimate of `units` if the minimum TTL were ``ClientLimits/advisedTTL``.
-    ///
-    /// The estimate assumes that clients query each name again as soon as its answer expires.
     package var unitsAtAdvisedTTL = 0.0
 
-    /// Part of `units.atMost` for IPv6 addresses; 0 if the vendor does not bill by family.
+    /// 0 if the vendor does not bill by family.
     package var unitsForV6: UInt64 = 0
 
     package var unitsByRoute: [String: UnitRange] = [:]
@@ -62,24 +60,23 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Lookups that joined a lookup of the same name and the other family.
     package var paired: UInt64 = 0
 
-    /// Number of names in calls, without the first name of each call.
+    /// Names in calls, without the first name of each call.
     package var batched: UInt64 = 0
 
-    /// Clock correction in use: time by which the vendor's clock is ahead of the local clock.
+    /// Time by which the vendor's clock is ahead of the local clock.
     package var clockSkew: Duration?
 
-    /// Clock correction that is above the limit, and therefore not used; nil after the vendor has
-    /// accepted a request.
+    /// Above the limit, and therefore not used; nil after the vendor has accepted a request.
     package var refusedClockSkew: Duration?
 
     package var skewRepairs: UInt64 = 0
 
     package var budget: Budget.Rule?
 
-    /// Calls and units of the current UTC day and month; nil if the stored counts are unknown.
+    /// Nil if the stored counts are unknown.
     package var usage: UsageRecord?
 
-    /// Reason why `usage` is unknown or only in memory; nil if there is no problem.
+    /// Reason why `usage` is unknown or only in memory.
     package var usageProblem: String?
 
     package var isBudgetSpent = false
@@ -90,7 +87,7 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var dayEndsIn = Duration.zero
 
-    /// Time until the budget starts again; valid only if the budget is spent.
+    /// Valid only if the budget is spent.
     package var budgetStartsIn = Duration.zero
 
     package var beyondBudget: UInt64 = 0
@@ -118,7 +115,7 @@ package struct VendorStatistics: Sendable, Hashable {
 
         case paused
 
-        /// The vendor refused the account; a probe can start from `until` on.
+        /// A probe can start from `until` on.
         case refused(VendorError, until: Instant)
 
         /// All servers returned 429; no calls before `until`.
@@ -136,7 +133,7 @@ package struct ServerStatistics: Sendable, Hashable {
 
     package var failures: UInt64 = 0
 
-    /// Number of failures to connect and of failed probes since the latest answer.
+    /// Failures to connect and failed probes since the latest answer.
     package var failuresInRow: UInt64 = 0
 
     package var lastError: VendorError?

@@ -4,20 +4,18 @@ import COpenSSL
 /// Symmetric cipher of OpenSSL with one key, and with its own library context.
 ///
 /// A sealed text consists of the initialisation vector, the ciphertext and, for GCM, the
-/// authentication tag. The cipher has its own context, because in the process-wide context, the
-/// legacy provider (DES) would disable the default provider, which libcurl needs for TLS.
+/// authentication tag. In the process-wide context, the legacy provider (DES) would disable the
+/// default provider, which libcurl needs for TLS.
 // SAFETY: the pointers are set in init and freed in deinit. Between the two, OpenSSL only reads the
 // objects, which OSSL_LIB_CTX(3) and EVP_CIPHER_fetch(3) allow from any thread.
 @safe
 package final class Cipher: @unchecked Sendable {
     package enum Kind: String, Sendable {
-        /// AES-128 in CBC mode with PKCS#7 padding.
         case aesCBC = "AES-128-CBC"
 
-        /// AES-128 in Galois/Counter mode, the only authenticated cipher here.
         case aesGCM = "AES-128-GCM"
 
-        /// DES in ECB mode with PKCS#5 padding: insecure, but the default of Tencent's API.
+        /// Insecure, but the default of Tencent's API.
         case desECB = "DES-ECB"
 
         fileprivate var keyOctets: Int { self == .desECB ? 8 : 16 }
@@ -34,12 +32,11 @@ package final class Cipher: @unchecked Sendable {
 
     private let key: Secret
 
-    /// Octets of the initialisation vector; 0 for none.
     package let vectorOctets: Int
 
     private let blockOctets: Int
 
-    /// Fetches the cipher; `modules` replaces OpenSSL's directory of provider modules.
+    /// - Parameter modules: replaces OpenSSL's directory of provider modules.
     package init(_ kind: Kind, key: Secret, modules: String? = nil) throws(CipherError) {
         guard key.count == kind.keyOctets else {
             throw .keyLength(expected: kind.keyOctets, found: key.count)
@@ -123,10 +120,7 @@ extension Cipher {
         return try run(.decrypt, vector: [UInt8](sealed.prefix(vectorOctets)), on: text, tag: &tag)
     }
 
-    /// Encrypts or decrypts all of `input`.
-    ///
-    /// - Parameter tag: authentication tag, written by encryption and checked by decryption; empty
-    ///   for ciphers without authentication.
+    /// - Parameter tag: written by encryption, checked by decryption; empty without authentication.
     private func run(
         _ direction: Direction,
         vector: [UInt8],
@@ -206,10 +200,9 @@ extension Cipher {
 }
 
 package enum CipherError: Error, Hashable {
-    /// The key has `found` instead of `expected` octets.
     case keyLength(expected: Int, found: Int)
 
-    /// OpenSSL cannot load the legacy provider, which has DES.
+    /// The legacy provider has DES.
     case legacyProviderMissing
 
     case unavailable(String)

@@ -4,7 +4,7 @@ import DNSWire
 private import Net
 
 package enum Digest {
-    /// Returns the MD5 digest (RFC 1321), which is broken but needed by older vendor APIs.
+    /// Returns the MD5 digest (RFC 1321), which older vendor APIs need.
     static func md5(_ text: [UInt8]) throws(VendorError) -> [UInt8] {
         try digest("MD5", text)
     }
@@ -28,7 +28,6 @@ package enum Digest {
         return try md5(text).hexadecimal
     }
 
-    /// Returns the SHA-256 digest (FIPS 180-4).
     static func sha256(_ text: [UInt8]) throws(VendorError) -> [UInt8] {
         try digest("SHA256", text)
     }
@@ -41,7 +40,7 @@ package enum Digest {
     /// True if OpenSSL provides HMAC-SHA256, which a restricted OpenSSL may lack.
     package static var hasHMAC: Bool { (try? hmacSHA256(key: Secret("key"), [])) != nil }
 
-    /// Returns the HMAC-SHA1 (RFC 2104), for Alibaba's RPC interface only.
+    /// For Alibaba's RPC interface only.
     static func hmacSHA1(key: Secret, _ text: [UInt8]) throws(VendorError) -> [UInt8] {
         try hmac("SHA1", octets: 20, key: key, text)
     }

@@ -8,7 +8,6 @@ package struct Entropy: Sendable {
         self.octets = octets
     }
 
-    /// OpenSSL's generator, seeded by the kernel.
     // SAFETY: the array has the number of octets that RAND_bytes fills.
     package static let system = Entropy { (count) throws(VendorError) in
         var octets = [UInt8](repeating: 0, count: count)

@@ -75,8 +75,7 @@ extension Secret {
 // MARK: - Comparing
 
 extension Secret: Equatable {
-    /// Compares the octets without a copy; for equal lengths, the time does not depend on the
-    /// octets.
+    /// For equal lengths, the time does not depend on the octets.
     package static func == (left: Secret, right: Secret) -> Bool {
         // SAFETY: both pointers are valid during the closures, and both have `count` octets.
         unsafe left.withOctets { left in

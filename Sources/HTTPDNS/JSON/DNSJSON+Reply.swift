@@ -41,7 +41,6 @@ extension DNSJSON {
         return [answer]
     }
 
-    /// Checks that the question in the reply is the question of `lookup`.
     private static func check(
         _ question: JSONValue?,
         against lookup: VendorQuery
@@ -132,11 +131,9 @@ private struct Chain {
         let type: Int64
         let ttl: UInt32
 
-        /// Record data as text, such as an address.
         let data: JSONValue
 
-        /// - Parameter name: the expected owner name; if the record has this name, it is not
-        ///   parsed.
+        /// - Parameter name: the expected owner name; an equal text is not parsed.
         init(_ element: JSONValue, _ name: Name) throws(VendorError) {
             guard let owner = element["name"]?.name(or: name) else {
                 throw .unreadable(.member("name"))

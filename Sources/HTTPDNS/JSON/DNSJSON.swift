@@ -3,8 +3,6 @@ package import DNSWire
 package import Net
 
 /// Public resolver with the JSON API of Google: Cloudflare, AliDNS, DNSPod and others.
-///
-/// The reply distinguishes NXDOMAIN and NODATA. A call requests one family.
 package struct DNSJSON: Vendor {
     /// AliDNS account (Alibaba Cloud document 2868703).
     package struct Account: Sendable {
@@ -36,12 +34,10 @@ package struct DNSJSON: Vendor {
 
     private let isFree: Bool
 
-    /// Creates the codec of the API at `url`.
-    ///
     /// - Parameters:
-    ///   - url: the URL of the API. The codec replaces `{name}` and `{type}` in the query of the
-    ///     URL; if one of the two is missing, the codec appends `name=` or `type=`.
-    ///   - isBillable: true if the calls are billed; nil means true with an account, else false.
+    ///   - url: `{name}` and `{type}` in the query are replaced; if one of the two is missing,
+    ///     `name=` or `type=` is appended.
+    ///   - isBillable: nil means true with an account, else false.
     package init(
         url: String,
         account: Account? = nil,
@@ -139,9 +135,7 @@ extension DNSJSON {
     private static let a = Array("A".utf8)
     private static let aaaa = Array("AAAA".utf8)
 
-    /// Returns the signature: the hexadecimal SHA-256 of account, secret, time, name and key ID.
-    ///
-    /// The order of the values is from a third-party client.
+    /// Returns the hexadecimal SHA-256 of the values, in the order of a third-party client.
     private static func signature(
         of name: Name,
         at time: String,

@@ -2,7 +2,7 @@
 package import Net
 
 extension Tencent {
-    /// Returns the answers in the body, decrypted if necessary; an empty body means "no record".
+    /// An empty body means "no record".
     package func answers(
         to lookup: VendorQuery,
         in reply: HTTPReply

@@ -23,11 +23,8 @@ extension Tencent: AddressScheduling {
 
     /// Returns the servers in `log:0|domain:0|ip:192.0.2.1;192.0.2.2|ttl:60` (TTL in minutes).
     ///
-    /// The servers get the port of `server`. `validFor` is nil for a TTL below 1 minute or above 1
-    /// day.
-    ///
     /// An encrypted line must have exactly this form, because an attacker can forge a text of one
-    /// cipher block (``TencentReply``).
+    /// cipher block.
     package func servers(
         in reply: HTTPReply,
         from server: SocketAddress

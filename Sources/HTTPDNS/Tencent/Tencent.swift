@@ -9,7 +9,6 @@ package struct Tencent: Vendor {
     enum Access: Sendable {
         case token(Secret, id: Int?)
 
-        /// Plain HTTP with names and replies encrypted with the account's key.
         case sealed(Cipher, algorithm: Channel, id: Int)
     }
 
@@ -19,7 +18,7 @@ package struct Tencent: Vendor {
 
     let clientSubnetForm: ClientSubnetForm
 
-    /// True to send an expiry time after the names, for accounts with anti-theft protection.
+    /// True to send an expiry time after the names.
     private(set) var expires: Bool
 
     package var facts: VendorFacts {
@@ -35,8 +34,10 @@ package struct Tencent: Vendor {
 
     package var trialName: Name { .trial(origin.name ?? "www.dnspod.cn") }
 
-    /// Returns the codec with `expires` inverted after a 401, because some accounts require an
-    /// expiry time, and other accounts may refuse it.
+    /// Returns the codec with `expires` inverted after a 401.
+    ///
+    /// Accounts with anti-theft protection require an expiry time, and other accounts may refuse
+    /// it.
     package func alternative(after error: VendorError) -> (any Vendor)? {
         guard case .unauthorized(status: 401, _) = error else { return nil }
         var other = self
@@ -71,7 +72,7 @@ extension Tencent {
             }
         }
 
-        /// Returns the documented servers of a channel; the first is the primary server of Tencent.
+        /// Returns the documented servers of a channel, the primary server of Tencent first.
         package func servers(for channel: Channel) -> [String] {
             switch (self, channel) {
             case (.cn, .https): ["119.29.29.99", "119.28.28.99"]
@@ -91,7 +92,7 @@ extension Tencent {
         }
     }
 
-    /// Values of `client-subnet-form:`; the vendor's documents and SDKs use different forms.
+    /// Form of the client subnet; the vendor's documents and SDKs use different forms.
     package enum ClientSubnetForm: String, Sendable, Hashable, CaseIterable {
         case encrypted
         case plain
@@ -102,7 +103,6 @@ extension Tencent {
     /// - Parameters:
     ///   - id: account number; optional, but the SDKs send it.
     ///   - tlsName: name in the certificate; nil for the server's IP address.
-    ///   - expires: the setting `auth-expiry`.
     package init(
         token: Secret,
         id: Int? = nil,

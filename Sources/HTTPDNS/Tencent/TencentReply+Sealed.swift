@@ -6,12 +6,10 @@ import DNSWire
 /// An attacker on the path that knows a pair of plaintext and ciphertext can forge any text of 16
 /// octets, but not all blocks of a longer text. Therefore, every octet must be valid, and each
 /// requested part must be present: the name (`query=1`), the TTLs (`ttl=1`) and, at the end, the
-/// client's address (`clientip=1`).
-///
-/// Two attacks remain possible. With known blocks, an attacker can forge a reply with the addresses
-/// of another name. For a very short name, an attacker can forge a reply with any address.
+/// client's address (`clientip=1`). An attacker can still forge a reply with the addresses of
+/// another name, or for a very short name.
 extension TencentReply {
-    /// Checks all octets of a decrypted body; an empty body is valid.
+    /// An empty body is valid.
     static func checkSealed(_ body: ArraySlice<UInt8>) throws(VendorError) {
         let text = body.trimmingTrailingSpace()
         guard !text.isEmpty else { return }

@@ -16,7 +16,6 @@ import DNSWire
 struct TencentReply {
     private let lookup: VendorQuery
 
-    /// True if the body was encrypted without authentication.
     private let isSealed: Bool
 
     init(to lookup: VendorQuery, isSealed: Bool) {
@@ -26,8 +25,8 @@ struct TencentReply {
 
     /// Returns the answers in a whole body; only the first record of each name is used.
     ///
-    /// If a name is missing in the body, the name is not registered with the vendor, and its answer
-    /// is empty.
+    /// A name that is missing in the body is not registered with the vendor, and its answer is
+    /// empty.
     func answers(in body: ArraySlice<UInt8>) throws(VendorError) -> [VendorAnswer] {
         if isSealed { try Self.checkSealed(body) }
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
@@ -65,7 +64,6 @@ struct TencentReply {
 // MARK: - Records
 
 extension TencentReply {
-    /// Returns the answer in a line, and the index of the line's name in the query.
     private func record(
         in line: ArraySlice<UInt8>
     ) throws(VendorError) -> (index: Int, answer: VendorAnswer) {
@@ -92,7 +90,6 @@ extension TencentReply {
                 throw prefix.allSatisfy(Self.isInHostnames) ? .wrongName : .unreadable(.noRecord)
             }
         } else if let index = index(of: text) {
-            // The line has a name, but no record.
             return (index, none(for: lookup.names[index]))
         }
 
@@ -106,7 +103,6 @@ extension TencentReply {
         try? lookup.index(of: try? Name(text: text))
     }
 
-    /// Returns true if `prefix`, the text before the first colon, begins an IPv6 address.
     private func beginsAddress(_ prefix: ArraySlice<UInt8>) -> Bool {
         if prefix.contains(UInt8(ascii: ";")) || prefix.contains(UInt8(ascii: ",")) { return true }
         var group = prefix
@@ -129,8 +125,8 @@ extension TencentReply {
                 answer.v4 = family(.v4, in: text[..<hyphen])
                 answer.v6 = family(.v6, in: text[(hyphen + 1)...])
             } else {
-                // The text has no hyphen: "0" means that both families are empty. A list of
-                // addresses is of one family; the other family stays nil (unknown).
+                // "0" means that both families are empty. A list of addresses is of one family; the
+                // other family stays nil (unknown).
                 answer.v4 = family(.v4, in: text)
                 answer.v6 = family(.v6, in: text)
             }
@@ -148,8 +144,7 @@ extension TencentReply {
 extension TencentReply {
     /// Returns the addresses of one family; nil without a valid address or TTL.
     ///
-    /// An invalid address is dropped. In an encrypted reply, one invalid address makes the whole
-    /// family invalid.
+    /// In an encrypted reply, one invalid address makes the whole family invalid.
     private func family(_ family: Families, in text: ArraySlice<UInt8>) -> AddressSet? {
         let comma = text.lastIndex(of: UInt8(ascii: ",")) ?? text.endIndex
         let items = text[..<comma].split(separator: UInt8(ascii: ";"))

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package enum AccountError: Error, Hashable {
-    /// The account is empty, too long, or has characters other than ASCII letters and digits.
     case account
 
     case secret

@@ -18,7 +18,7 @@ package protocol AddressScheduling: Sendable {
 }
 
 package struct ServiceAddresses: Sendable, Hashable {
-    /// Servers, IPv4 first; at most `VendorLimits.maximumServers`.
+    /// IPv4 first; at most `VendorLimits.maximumServers`.
     package var servers: [SocketAddress]
 
     package var validFor: Duration?

@@ -13,7 +13,7 @@ enum AddressScope: Sendable, Hashable {
 
     case global
 
-    /// Creates the scope of an address; nil for a special-purpose address without a case here.
+    /// Nil for any other special-purpose address.
     init?(_ address: IPAddress) {
         if address.isLoopback {
             self = .loopback

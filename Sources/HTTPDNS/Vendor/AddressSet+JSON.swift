@@ -14,7 +14,6 @@ extension AddressSet {
 
     /// Appends usable addresses, up to the limit, without duplicates (RFC 2181 §5).
     mutating func keep(_ found: [IPAddress]) {
-        // A single address needs no search for duplicates.
         if addresses.isEmpty, found.count == 1 {
             if found[0].reach == .none { dropped += 1 } else { addresses = found }
             return
@@ -55,7 +54,6 @@ extension JSONValue {
 }
 
 extension VendorQuery {
-    /// Returns the index of `name`; throws `wrongName` if `name` was not requested or is nil.
     func index(of name: Name?) throws(VendorError) -> Int {
         guard let name, let index = names.firstIndex(of: name) else { throw .wrongName }
         return index

@@ -3,7 +3,7 @@
 /// JSON parser (RFC 8259) for hostile replies.
 ///
 /// The parser rejects duplicate keys, invalid UTF-8, lone surrogates, leading zeros, and text after
-/// the value. The nesting depth is limited.
+/// the value.
 struct JSONReader {
     private let text: [UInt8]
 
@@ -102,8 +102,7 @@ extension JSONReader {
 
     /// Records the latest string as a key of `object`; returns false for a duplicate key.
     ///
-    /// `count` is the number of keys of the object, with this key. For small objects, comparing
-    /// keys is faster than hashing. `marks` combines the marks of the object's earlier keys
+    /// `count` includes this key. `marks` combines the marks of the object's earlier keys
     /// (``mark(of:)``). If the mark of this key is not in `marks`, the key needs no comparison.
     private mutating func insertKey(of object: Int, _ count: Int, _ marks: inout UInt64) -> Bool {
         let latest = nodes.count - 1
@@ -122,8 +121,7 @@ extension JSONReader {
 
     private static let comparedKeys = 16
 
-    /// Returns a value with one bit set; the length, first and last octet of the key select the
-    /// bit.
+    /// Returns one bit, selected by the length, the first and the last octet of the key.
     private func mark(of key: Int) -> UInt64 {
         let range = nodes[key].range
         guard !range.isEmpty else { return 1 }
@@ -131,7 +129,6 @@ extension JSONReader {
         return 1 << UInt64((ends &+ UInt8(truncatingIfNeeded: range.count)) & 63)
     }
 
-    /// Returns true if an earlier key of `object` equals the latest string.
     private func hasKey(of object: Int) -> Bool {
         let nodes = nodes.span
         let latest = nodes.count - 1
@@ -176,8 +173,7 @@ extension JSONReader {
         nodes[array].end = nodes.count
     }
 
-    /// Parses `true`, `false` or `null`; `word` has the ASCII octets of the expected literal, the
-    /// first in the most significant position.
+    /// - Parameter word: ASCII octets of the literal, the first in the most significant position.
     private mutating func literal(
         _ word: UInt64,
         _ kind: JSONDocument.Node.Kind

@@ -19,8 +19,7 @@ final class JSONDocument: Sendable {
 
         let kind: Kind
 
-        // With `Int32`, a node has 16 octets; with `Int`, 32 octets. Because of the smaller size,
-        // many replies need only one small allocation.
+        // With `Int32`, a node has half the size, so many replies need only one small allocation.
         private let lower: Int32
         private let upper: Int32
         private var last: Int32
@@ -30,8 +29,7 @@ final class JSONDocument: Sendable {
 
         /// Index of the first node after the value and its elements or members.
         ///
-        /// Elements and members follow the node of the value. A member has two nodes: key and
-        /// value.
+        /// A member has two nodes: key and value.
         var end: Int {
             get { Int(last) }
             set { last = Int32(newValue) }
@@ -55,7 +53,7 @@ final class JSONDocument: Sendable {
         self.nodes = nodes
     }
 
-    /// Returns the index of the value of a member; nil if there is no such member.
+    /// Returns the index of the value of a member.
     fileprivate func member(_ key: Span<UInt8>, of object: Int) -> Int? {
         Self.member(key, of: object, text, nodes)
     }
@@ -143,13 +141,12 @@ extension JSONValue {
 
     var name: Name? { octets.flatMap { try? Name(text: $0) } }
 
-    /// Returns ``name``; if the text equals `known`, returns `known` without parsing the text.
+    /// Returns ``name``, or `known` without parsing if the text equals `known`.
     func name(or known: Name) -> Name? {
         guard isText else { return nil }
         return document.isName(known, at: index) ? known : name
     }
 
-    /// Address of a family in the text; nil for other text.
     func address(of family: Families) -> IPAddress? {
         octets.flatMap { AddressSet.address($0, of: family) }
     }
@@ -181,7 +178,6 @@ extension JSONValue {
 
     var elements: [JSONValue]? { sequence.map(Array.init) }
 
-    /// Elements of an array; nil for another value.
     var sequence: Elements? {
         guard case .array = node.kind else { return nil }
         return Elements(document, index + 1, end: node.end)

@@ -3,10 +3,10 @@ import DNSWire
 import Net
 
 enum Origin: Sendable, Hashable {
-    /// Plain HTTP with `name` as the host of the URL; if nil, the host is the server's IP address.
+    /// Plain HTTP; `name` is the host of the URL, nil for the server's IP address.
     case http(name: String? = nil)
 
-    /// HTTPS with a certificate for `name`; if nil, for the server's IP address.
+    /// HTTPS with a certificate for `name`, nil for the server's IP address.
     case https(name: String?)
 
     var name: String? {
@@ -40,7 +40,6 @@ struct QueryWriter {
         octets.reserveCapacity(Self.usualOctets)
     }
 
-    /// Starts a URL with scheme, host and port, without the zone of a link-local address.
     init(_ origin: Origin, at server: SocketAddress) {
         self.init()
         octets += (origin.usesTLS ? "https://" : "http://").utf8
@@ -54,15 +53,12 @@ struct QueryWriter {
 
     var text: String { String(decoding: octets, as: Unicode.UTF8.self) }
 
-    /// Appends octets without encoding.
     mutating func append(_ raw: [UInt8]) { octets += raw }
 
-    /// Appends the text of `name`; returns false if `name` is not a hostname.
+    /// Returns false if `name` is not a hostname.
     mutating func append(_ name: Name) -> Bool { name.appendHostText(to: &octets) }
 
-    /// Appends `name=value`, percent-encoded except for `,;:`.
-    ///
-    /// RFC 3986 §3.4 allows these characters, and the SDKs do not encode them.
+    /// Appends `name=value`, percent-encoded except for `,;:` (RFC 3986 §3.4), as in the SDKs.
     mutating func append(_ name: String, _ value: String) {
         if !octets.isEmpty { octets.append(UInt8(ascii: "&")) }
         octets += name.utf8

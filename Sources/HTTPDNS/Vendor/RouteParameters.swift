@@ -3,21 +3,18 @@ package import DNSWire
 
 /// Request parameters of a route, which replace the vendor's settings.
 ///
-/// The parameters are part of dictionary keys; therefore, this class stores their hash value.
+/// The hash value is stored, because the parameters are part of dictionary keys.
 package final class RouteParameters: Sendable {
     package let clientSubnet: IPAddress?
 
-    /// Alibaba's custom parameters, sorted; nil to use the parameters of the vendor's settings.
-    ///
-    /// The names have the prefix `sdns-`.
+    /// Custom parameters, sorted, with the prefix `sdns-`; nil for the vendor's settings.
     let sdns: [Alibaba.Parameter]?
 
     private let hash: Int
 
     /// Creates parameters; nil if both arguments are nil.
     ///
-    /// - Parameter sdns: custom parameters; names without `sdns-`.
-    /// - Precondition: `Alibaba.init` accepts the parameters `sdns`.
+    /// - Precondition: `Alibaba.init` accepts the parameters `sdns` (names without `sdns-`).
     package init?(clientSubnet: IPAddress? = nil, sdns: [String: String]? = nil) {
         guard clientSubnet != nil || sdns != nil else { return nil }
         self.clientSubnet = clientSubnet
@@ -33,7 +30,7 @@ package final class RouteParameters: Sendable {
         hash = hasher.finalize()
     }
 
-    /// Text that identifies the parameters; equal parameters have equal texts in all processes.
+    /// Equal parameters have equal texts in all processes.
     package var text: String {
         let subnet = clientSubnet.map { "\($0)" } ?? ""
         let custom = sdns.map { $0.map { "\($0.name)=\($0.value)" }.joined(separator: ",") }

@@ -19,20 +19,18 @@ package protocol Vendor: Sendable {
 
     /// Returns one answer for each name of `lookup`, in the order of the names.
     ///
-    /// The answer is empty if `reply` lacks the name. An empty answer without `denial` may mean
+    /// The answer is empty if `reply` lacks the name. Without `denial`, an empty answer may mean
     /// NXDOMAIN, NODATA, or an unregistered name.
     func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
 
     /// Name for health probes, which clients cannot choose; the name need not have addresses.
     var trialName: Name { get }
 
-    /// Returns a codec that sends the request in another form, which may avoid `error`; nil if
-    /// there is no other form.
+    /// Returns a codec that sends the request in another form, which may avoid `error`.
     func alternative(after error: VendorError) -> (any Vendor)?
 
     var price: PriceModel { get }
 
-    /// Codec of the scheduling service; nil if the vendor has none.
     var scheduling: (any AddressScheduling)? { get }
 }
 
@@ -96,8 +94,7 @@ package struct VendorFacts: Sendable, Hashable {
 }
 
 extension VendorFacts {
-    /// Returns true if a call with `count` names (`octets` octets in total) can also contain
-    /// `name`.
+    /// Returns true if a call with `count` names (`octets` octets) can also contain `name`.
     ///
     /// If true, adds the octets of `name` to `octets`.
     func canCarry(_ name: Name, after count: Int, _ octets: inout Int) -> Bool {

@@ -24,7 +24,6 @@ extension VendorCode {
     /// Alibaba's code for a server that requires a higher service level.
     package static let serviceLevelDeny = VendorCode(known: "ServiceLevelDeny")
 
-    /// Alibaba's code for a disabled scheduling service.
     package static let disable = VendorCode(known: "disable")
 
     /// Alibaba's codes for a refused account or key.

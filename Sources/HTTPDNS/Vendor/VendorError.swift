@@ -7,13 +7,13 @@ package enum VendorError: Error, Hashable {
     /// HTTP status 401 or 403, or an equivalent vendor code.
     case unauthorized(status: Int, code: VendorCode? = nil)
 
-    /// The signature has a wrong time; `vendorSeconds` is the Unix time by the vendor's clock.
+    /// `vendorSeconds` is the Unix time by the vendor's clock.
     case wrongTime(status: Int, code: VendorCode, vendorSeconds: Int64? = nil)
 
-    /// The vendor rejected the request; every other server would reject the request, too.
+    /// Every other server would reject the request, too.
     case refused(status: Int, code: VendorCode)
 
-    /// HTTP status 429; `retryAfter` is the header `Retry-After`.
+    /// HTTP status 429.
     case limited(retryAfter: Duration?)
 
     /// HTTP status that no other case covers, or a vendor code for a failed server.
@@ -41,16 +41,12 @@ package enum VendorError: Error, Hashable {
 
     case pace
 
-    /// The DNS client reached its share of the budget.
     case clientBudget
 
-    /// The DNS client reached its share of `calls-per-second`.
     case clientPace
 
-    /// The queue is full, or all calls that the vendor permits at the same time are in use.
     case busy
 
-    /// The DNS client reached its share of the queue or of the calls in flight.
     case clientBusy
 }
 
@@ -61,7 +57,6 @@ package enum UnreadableReply: Error, Hashable {
 
     case noRecord
 
-    /// An encrypted reply lacks a requested part.
     case incomplete
 
     /// The text is not JSON, has a duplicate key or too many values, or is nested too deeply.
@@ -74,13 +69,12 @@ package enum UnreadableReply: Error, Hashable {
 
 extension VendorError {
     package enum Verdict: Sendable, Hashable {
-        /// Another server may succeed.
         case serverFailed
 
-        /// The server refuses the account; another server may accept the account.
+        /// Another server may accept the account.
         case accountRefused
 
-        /// The cause is this machine or the request, not the server; another server would not help.
+        /// The cause is this machine or the request; another server would not help.
         case notTheServer
     }
 
@@ -98,7 +92,7 @@ extension VendorError {
         }
     }
 
-    /// True if a wrong local clock may be the cause of this error, for example of a 401 or 403.
+    /// True if a wrong local clock may be the cause.
     package var mayBeClockSkew: Bool {
         switch self {
         case .wrongTime: true
@@ -112,12 +106,11 @@ extension VendorError {
         if case .serverStatus(_, code: .serviceLevelDeny?) = self { true } else { false }
     }
 
-    /// True if only a limit of one DNS client prevents the call; other clients are not affected.
+    /// True if only a limit of one DNS client prevents the call.
     package var isOfClient: Bool {
         self == .clientBudget || self == .clientPace || self == .clientBusy
     }
 
-    /// True if the vendor may bill the request.
     package var mayBeBilled: Bool {
         switch self {
         case .unauthorized, .wrongTime, .refused, .limited: false

@@ -8,20 +8,18 @@ package enum VendorLimits {
     /// Maximum octets of a JSON body; ten names with 200 addresses each need 60 KiB.
     package static let maximumJSON = 64 * 1024
 
-    /// Maximum nesting depth of JSON; known replies need at most 6.
+    /// Known replies need at most 6.
     package static let maximumJSONDepth = 16
 
-    /// Maximum number of members of a JSON object; Baidu sends ten.
+    /// Baidu sends ten.
     package static let maximumJSONMembers = 256
 
-    /// Maximum number of JSON values and keys; ten names with 200 addresses each need 2,100.
+    /// JSON values and keys; ten names with 200 addresses each need 2,100.
     package static let maximumJSONNodes = 8_192
 
     package static let maximumAliases = 16
 
-    /// Maximum octets of the names in one call, including the commas between the names.
-    ///
-    /// The names are part of the URL. RFC 9110 §4.1 recommends support for URLs of 8000 octets.
+    /// Octets of the names in a call, with the commas; short for a URL (RFC 9110 §4.1).
     package static let maximumNameOctets = 1024
 
     package static let maximumServers = 32
@@ -30,27 +28,27 @@ package enum VendorLimits {
 
     package static let maximumURL = 2048
 
-    /// Maximum octets of Alibaba's custom parameters; Alibaba's SDKs have the same limit.
+    /// Octets of Alibaba's custom parameters, as in Alibaba's SDKs.
     package static let maximumParameters = 1000
 
     package static let maximumAccount = 128
 
-    /// Maximum number of addresses per name and family.
+    /// Per name and family.
     package static let maximumAddresses = 256
 
-    /// TTL in seconds if the reply has none, as in the SDKs.
+    /// In seconds, as in the SDKs.
     package static let defaultTTL: UInt32 = 60
 
-    /// Largest TTL in seconds (RFC 2181 §8).
+    /// In seconds (RFC 2181 §8).
     package static let maximumTTL: UInt32 = .max >> 1
 
-    /// Largest TTL in seconds (one week) in an encrypted, but unauthenticated reply (RFC 8767 §4).
+    /// In seconds (one week), for an encrypted, but unauthenticated reply (RFC 8767 §4).
     static let maximumSealedTTL: UInt32 = 604_800
 
-    /// Maximum seconds of `Retry-After`; a longer back-off is a mistake or an attack.
+    /// In seconds; a longer back-off is a mistake or an attack.
     package static let maximumRetryAfter: Int64 = 3600
 
-    /// Maximum `Retry-After` without TLS: short, because an attacker can forge the reply.
+    /// Short, because an attacker can forge the reply.
     static let maximumUnauthenticatedRetryAfter: Duration = .seconds(60)
 
     /// Seconds until a signature expires, as in the SDKs.
@@ -58,8 +56,7 @@ package enum VendorLimits {
 
     package static let scheduleLifetime: Int64 = 60
 
-    /// Minimum time for a reply; a timeout after a shorter time does not count as a failure of the
-    /// server.
+    /// Minimum time for a reply; a timeout after a shorter time does not count as a failure.
     ///
     /// Tencent Cloud document 379/95500 recommends 500 ms for a first request.
     package static let fairWait = Duration.milliseconds(500)

@@ -2,21 +2,18 @@
 package import DNSWire
 
 package struct VendorQuery: Sendable, Hashable {
-    /// Names to look up, without duplicates.
+    /// Without duplicates.
     package var names: [Name]
 
     package var families: Families
 
-    /// Client address to send; the vendor selects answers for this address instead of the source
-    /// address.
+    /// The vendor selects answers for this address instead of the source address.
     package var clientSubnet: IPAddress?
 
-    /// Parameters of the route; nil for the vendor's settings.
+    /// Nil for the vendor's settings.
     package let parameters: RouteParameters?
 
-    /// Creates a query.
-    ///
-    /// - Parameter clientSubnet: client address to send if `parameters` has none.
+    /// - Parameter clientSubnet: used if `parameters` has none.
     package init(
         names: [Name],
         families: Families,
@@ -33,12 +30,12 @@ package struct VendorQuery: Sendable, Hashable {
 package struct VendorAnswer: Sendable, Hashable {
     package var name: Name
 
-    /// IPv4 addresses; nil if the call did not request them, or the reply has no readable ones.
+    /// Nil if the call did not request the family, or the reply has no readable address.
     package var v4: AddressSet?
 
     package var v6: AddressSet?
 
-    /// Reason of an empty answer; nil if the vendor reports no reason.
+    /// Nil if the vendor reports no reason.
     package var denial: Denial?
 
     /// Client address for which the vendor chose the addresses; nil if not in the reply.
@@ -69,10 +66,10 @@ package struct VendorAnswer: Sendable, Hashable {
 package struct AddressSet: Sendable, Hashable {
     package var addresses: [IPAddress]
 
-    /// TTL in seconds, 0…2³¹-1 (RFC 2181 §8); meaningless without addresses.
+    /// In seconds, 0…2³¹-1 (RFC 2181 §8); meaningless without addresses.
     package var ttl: UInt32
 
-    /// Number of removed addresses: invalid, unusable, of the other family, or above the limit.
+    /// Removed addresses: invalid, unusable, of the other family, or above the limit.
     package var dropped = 0
 
     package var reason: VendorCode?
@@ -81,8 +78,7 @@ package struct AddressSet: Sendable, Hashable {
 }
 
 extension AddressSet {
-    /// Creates a set from addresses that another host of the fleet sent, and checks these addresses
-    /// like the addresses in a vendor's reply.
+    /// Creates a set from addresses of another host of the fleet, checked like a vendor's reply.
     package init(checking found: [IPAddress], ttl: UInt32) {
         self.init(addresses: [], ttl: min(ttl, VendorLimits.maximumTTL))
         keep(found)
