@@ -54,8 +54,6 @@ extension Alibaba: AddressScheduling {
         return ServiceAddresses(servers: servers)
     }
 
-    /// Returns the servers of one family; the lists of addresses and ports have the same order.
-    ///
     /// Without TLS, only the default port and the port of `scheduler` are accepted, because an
     /// attacker can forge the reply.
     private func servers(

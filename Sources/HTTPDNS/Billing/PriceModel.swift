@@ -8,7 +8,6 @@ package struct PriceModel: Sendable, Hashable {
     package enum Item: String, Sendable, Hashable {
         case request
 
-        /// Name in a request, with one or both families.
         case name
 
         case family
@@ -118,7 +117,6 @@ extension PriceModel {
         }
     }
 
-    /// Returns the maximum number of units of a call.
     package func total(_ query: VendorQuery) -> UInt64 {
         switch item {
         case .request: query.names.isEmpty ? 0 : weight

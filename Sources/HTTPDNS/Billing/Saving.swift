@@ -20,7 +20,6 @@ package enum Saving: Sendable, Hashable {
         }
     }
 
-    /// Disadvantage of the change.
     package var givesUp: String {
         switch self {
         case .channel(_, _, let givesUp): givesUp

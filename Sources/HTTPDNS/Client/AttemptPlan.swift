@@ -142,8 +142,6 @@ extension AttemptPlan {
         return running.isEmpty ? end() : nil
     }
 
-    /// Returns the move that sends a request, which lasts for `timeout` at most.
-    ///
     /// The first request can last longer than ``deadline``, because the vendor would process this
     /// request even after its cancellation.
     private mutating func ask(

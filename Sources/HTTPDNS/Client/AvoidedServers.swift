@@ -89,7 +89,6 @@ struct AvoidedServers: Sendable {
         entries[key] = list
     }
 
-    /// Records that the server answered a call within `hedge-after`.
     @inline(__always)
     mutating func answered(_ server: SocketAddress, of client: ClientNetwork?) {
         if !entries.isEmpty { reduceScore(of: server, for: HedgeBudget.key(client)) }

@@ -30,7 +30,6 @@ package struct BatchQueue: ~Copyable {
             hash = Self.nameHash(name.octets.rawSpan, type: 0)
         }
 
-        /// Reuses the hash of `other`.
         init(_ other: Question, _ families: Families) {
             (hash, name, parameters) = (other.hash, other.name, other.parameters)
             self.families = families
@@ -143,14 +142,12 @@ package struct BatchQueue: ~Copyable {
 
     var lineCount: Int { clients.values.reduce(0) { $0 + $1.lines.count } }
 
-    /// Returns the error if the queue accepts no further name of `client`.
     @inline(__always)
     func refusal(of client: ClientNetwork?) -> VendorError? {
         if shares.free <= 0 { return .busy }
         return shares.admits(client) ? nil : .clientBusy
     }
 
-    /// Returns the clients that wait for `question`; nil if it is not queued.
     func clients(of question: Question) -> Set<ClientNetwork?>? {
         waiting[question].map { $0.others.union([$0.owner]) }
     }
@@ -252,7 +249,6 @@ extension BatchQueue {
         turns[0].isProven == client.isProven ? 0 : 1
     }
 
-    /// Returns the client of the next call, and moves this client to the end of its group.
     private mutating func nextClient(_ shares: CallShares) -> Client? {
         for group in turns.indices {
             guard let index = nextTurn(of: group, shares) else { continue }
@@ -267,8 +263,6 @@ extension BatchQueue {
         return nil
     }
 
-    /// Returns the index of the next client of a group, and removes clients without queued names.
-    ///
     /// Stops at the first client without calls in flight, because no other client can have fewer
     /// calls.
     private mutating func nextTurn(of group: Int, _ shares: CallShares) -> Int? {

@@ -3,7 +3,6 @@ internal import Net
 
 extension Budget {
     package enum Excess: String, Sendable, Hashable, CaseIterable {
-        /// Requests are not sent; the fallback of the route answers.
         case fallback
 
         case warn
@@ -93,7 +92,6 @@ extension Budget.Rule {
         return rule
     }
 
-    /// Returns the amounts that remain within the limits; `UInt64.max` without a limit.
     static func left(of rule: Self?, _ record: UsageRecord) -> UsageAmount {
         func left(_ limit: UInt64?, _ used: UInt64) -> UInt64 {
             limit.map { $0 - min($0, used) } ?? .max
@@ -117,7 +115,6 @@ extension Budget {
 }
 
 extension Budget.Rule {
-    /// Returns the seconds until a spent budget starts again.
     static func secondsSpent(
         _ rule: Self?,
         _ record: UsageRecord?,

@@ -46,7 +46,6 @@ package struct Budget {
 
     var spentByClient = ClientUsage()
 
-    /// Empty without a monthly limit.
     var spentThisMonth = ClientUsage()
 
     /// Latest month, as returned by ``UsageRecord/month(of:)``.
@@ -60,7 +59,6 @@ package struct Budget {
 
     private var isReleased = false
 
-    /// Reason why the stored counts are unknown or not shared.
     package private(set) var problem: String?
 
     var clientCount: Int { spentByClient.count }
@@ -77,7 +75,6 @@ package struct Budget {
         self.cheapest = UsageAmount(calls: 1, units: cheapest)
     }
 
-    /// Takes over the reservation and today's use from `old`, a budget of the same account.
     mutating func takeOver(from old: inout Budget) {
         store = old.store
         share = rule == old.rule ? old.share : nil
@@ -100,7 +97,7 @@ package struct Budget {
 // MARK: - Limits
 
 extension Budget {
-    /// Returns the use of the current day and month; nil if the stored counts are unknown.
+    /// Nil if the stored counts are unknown.
     package mutating func usage(wallSeconds: Int64) -> UsageRecord? {
         begin(UsageRecord.day(wallSeconds))
         if checkedAt != wallSeconds {
@@ -134,7 +131,6 @@ extension Budget {
 
     package var unknownBecause: String? { record == nil ? problem : nil }
 
-    /// Stored counts without the reservation.
     var ownRecord: UsageRecord? {
         var own = record
         own?.remove(reserved)
@@ -150,7 +146,6 @@ extension Budget {
         Rule.secondsSpent(limits, ownRecord, cheapest, wallSeconds: wallSeconds)
     }
 
-    /// For a shared budget, the limits of the machine's part.
     private var limits: Rule? {
         guard let part else { return rule }
         return rule?.limited(by: part.limits)
@@ -216,7 +211,6 @@ extension Budget {
         reserved = reserved.less(cost)
         if let client, rule != nil { spentByClient.add(cost, of: client) }
         if let client, rule?.unitsPerMonth != nil { spentThisMonth.add(cost, of: client) }
-        // `share` claims a larger part of a shared budget if necessary.
         if let share, let record { _ = share(record) }
         return Receipt(period: period, amount: cost, client: client)
     }
@@ -263,7 +257,7 @@ extension Budget {
         access { _ in false }
     }
 
-    /// Returns true if the log must report the exhausted budget, at most once a day.
+    /// Returns true at most once a day, if the log must report the exhausted budget.
     package mutating func tells(wallSeconds: Int64) -> Bool {
         guard toldOf != UsageRecord.day(wallSeconds), isExhausted(wallSeconds: wallSeconds),
             part?.left.isBelow(cheapest) ?? true
@@ -272,7 +266,7 @@ extension Budget {
         return true
     }
 
-    /// Returns true if the log must report a client at its limit, at most once a day.
+    /// Returns true at most once a day, if the log must report a client at its limit.
     package mutating func tellsOfShare(wallSeconds: Int64) -> Bool {
         let today = UsageRecord.day(wallSeconds)
         guard toldOfShare != today else { return false }
@@ -309,7 +303,7 @@ extension Budget {
         spentByClient = ClientUsage()
     }
 
-    /// Fills the reservation up to `cost` plus ``block``; returns false if the budget is too small.
+    /// Returns false if the budget is too small.
     private mutating func reserve(for cost: UsageAmount) -> Bool {
         let (rule, least) = (limits, cost.less(reserved))
         let most = (cost + block).less(reserved)

@@ -13,7 +13,6 @@ package struct CallShares: Sendable {
     /// Maximum number of calls that the vendor seems to accept at the same time.
     private(set) var limit: Int
 
-    /// Time of the latest change of `limit`.
     private var changedAt: Instant?
 
     /// Minimum time between two increases of `limit`.
@@ -21,12 +20,10 @@ package struct CallShares: Sendable {
     /// Doubles if the vendor refuses a call after an increase, and otherwise falls to a quarter.
     private var pause = ClientLimits.growthPause
 
-    /// True if the latest change of `limit` is an increase.
     private var hasGrown = false
 
     private(set) var count = 0
 
-    /// Calls in flight of clients that are not proven.
     private var unproven = 0
 
     private var counts: [ClientNetwork?: Int] = [:]
@@ -157,7 +154,6 @@ extension ClientNetwork? {
 }
 
 extension VendorClient {
-    /// Records that `client` uses the vendor.
     func note(_ client: ClientNetwork, now: Instant) {
         clients.note(client, now: now)
         shares.endLimits(now: now)

@@ -13,10 +13,8 @@ package enum ClientLimits {
 
     static let refusalPause = Duration.seconds(300)
 
-    /// Maximum wait for the answer to a health probe.
     static let longestTrial = Duration.milliseconds(2_500)
 
-    /// Minimum time between the starts of two health probes.
     static let trialPause = Duration.seconds(1)
 
     /// Maximum time that a queued name waits for the answer to a health probe.
@@ -50,7 +48,6 @@ package enum ClientLimits {
     /// Maximum time for which large replies limit the calls of a client.
     static let longestCallLimit = Duration.seconds(60)
 
-    /// Clients whose calls are limited because of large replies.
     static let limitedClients = 256
 
     /// Maximum time, in addition to `fallback-after`, that a queued name waits for a call.
@@ -65,7 +62,7 @@ package enum ClientLimits {
     /// Interval at which the resolver checks if a queued name must go to another source.
     static let queueCheck = Duration.milliseconds(100)
 
-    /// In seconds; ignored, because `Date` has whole seconds.
+    /// A smaller difference, in seconds, is ignored, because `Date` has whole seconds.
     static let tolerableSkew: Int64 = 2
 
     /// In seconds, over TLS: enough for a wrong time zone.

@@ -4,7 +4,6 @@ internal import DNSWire
 struct ClientUsage: Sendable {
     private var amounts: [ClientNetwork: UsageAmount] = [:]
 
-    /// Use of all clients that are not proven.
     private(set) var unproven = UsageAmount.none
 
     var count: Int { amounts.count }

@@ -29,7 +29,6 @@ package struct CostTable: Sendable {
 
     private var places: [Name: Int] = [:]
 
-    /// In the letter case of the latest charge.
     private var entries: [Entry] = []
 
     /// Results of the latest search in `cheapest()`: the lowest count, and the last index.

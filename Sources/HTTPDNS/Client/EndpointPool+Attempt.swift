@@ -26,7 +26,6 @@ extension EndpointPool {
 
         case limited(retryAfter: Duration?)
 
-        /// The server refused the account in a probe.
         case refused(VendorError, pause: Duration)
 
         /// The attempt was cancelled, or the server is not the cause of the failure.

@@ -57,7 +57,6 @@ extension EndpointPool {
         return [currentIndex] + byFailure(Array(next)) + others.filter { !next.contains($0) }
     }
 
-    /// Returns `indexes` with the failed servers last, the latest failure at the end.
     private func byFailure(_ indexes: [Int]) -> [Int] {
         let failed = indexes.filter { endpoints[$0].failedAt != 0 }
         return indexes.filter { endpoints[$0].failedAt == 0 }
@@ -79,8 +78,6 @@ extension EndpointPool {
         return rotation
     }
 
-    /// Returns false if the server has failed since its latest answer, or has
-    /// ``failuresBeforeSwitch`` or more unanswered requests in flight.
     func isHealthy(_ server: SocketAddress) -> Bool {
         endpoints.indices.contains {
             endpoints[$0].address == server && endpoints[$0].failedAt == 0 && !isSilent($0)

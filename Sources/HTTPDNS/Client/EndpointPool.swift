@@ -74,7 +74,6 @@ package struct EndpointPool: Sendable, Hashable {
     /// Server that answered the latest probe of this ``era`` first.
     private(set) var fastest: SocketAddress?
 
-    /// Attempt number of the answer of ``fastest``.
     private(set) var fastestTrial: UInt64 = 0
 
     /// Time of the next check; nil while the first server is current.
@@ -261,7 +260,6 @@ extension EndpointPool {
         return .switched(from: endpoints[index].address, to: current)
     }
 
-    /// Makes the fastest server current after ``failuresBeforeSwitch`` consecutive late probes.
     private mutating func wasOvertaken(_ index: Int, _ now: Instant) -> Change? {
         endpoints[index].lateTrials += 1
         guard endpoints[index].lateTrials >= failuresBeforeSwitch,
@@ -295,7 +293,6 @@ extension EndpointPool {
         }
     }
 
-    /// Clears the counts of failures, and ignores later results of earlier attempts.
     private mutating func beginEra() {
         era += 1
         (fastest, fastestTrial) = (nil, 0)

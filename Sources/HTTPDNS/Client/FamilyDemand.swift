@@ -55,7 +55,6 @@ struct FamilyDemand: Sendable {
         return all.isEmpty ? 1 : Double(both) / Double(all.count)
     }
 
-    /// Returns true if clients recently wanted all of `families`.
     func includes(_ name: Name, _ families: Families, now: Instant) -> Bool {
         let key = key(of: name)
         guard let demand = recent[key] ?? older[key] else { return false }

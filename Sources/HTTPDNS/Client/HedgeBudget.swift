@@ -20,7 +20,6 @@ struct HedgeBudget: Sendable {
     private let burst: Int
 
     private struct Debt {
-        /// Number of calls of the client that repay the debt, at least 1.
         var calls: Int
 
         let since: Instant
@@ -58,7 +57,6 @@ struct HedgeBudget: Sendable {
         let left = debts[key].map { $0.calls - Int((now - $0.since) / Self.repaymentTime) } ?? 0
         let calls = max(0, left) + Self.callsPerHedge
         guard calls <= burst * Self.callsPerHedge else { return false }
-        // If the table is full, all debts are cleared.
         if debts.count >= ClientLimits.countedClients { debts.removeAll() }
         debts[key] = Debt(calls: calls, since: now)
         return true

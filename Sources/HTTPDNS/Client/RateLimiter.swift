@@ -10,12 +10,10 @@ struct RateLimiter: Sendable, Hashable {
     /// Time at which the full burst is available again.
     private var busyUntil: Instant?
 
-    /// Start of the second that `counts` covers.
     private var second: Instant?
 
     private var counts: [ClientNetwork: Int] = [:]
 
-    /// Requests of this second for clients that are not proven.
     private var unproven = 0
 
     init(perSecond: Int?) { self.perSecond = perSecond }

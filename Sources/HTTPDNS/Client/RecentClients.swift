@@ -18,7 +18,6 @@ struct RecentClients: Sendable {
         return now - other < ClientLimits.clientMemory
     }
 
-    /// Returns true if a client other than `client` used the vendor recently.
     func hasOthers(than client: ClientNetwork, now: Instant) -> Bool {
         guard let other = last?.client == client ? former : last else { return false }
         return now - other.at < ClientLimits.clientMemory

@@ -54,7 +54,6 @@ final class PendingName {
     /// Time at which the name began to wait; nil if its call started immediately.
     var queuedAt: Instant?
 
-    /// Number of retries after the vendor refused a call.
     var retries = 0
 
     init(
@@ -126,7 +125,6 @@ final class VendorCall {
 
     let isAccountTrial: Bool
 
-    /// Index in `VendorClient.calls`.
     var index: Int?
 
     var isInFlight: Bool { index != nil }
@@ -148,7 +146,6 @@ final class VendorCall {
 
     var restarts = 0
 
-    /// Time of the next event: a hedged request, a health probe, or a deadline.
     var wake: Instant?
 
     let number: UInt64

@@ -23,7 +23,6 @@ struct VendorCircuitBreaker: Sendable, Hashable {
 
     var isSilent: Bool { tries >= limit }
 
-    /// True if a health probe failed after the latest reply.
     var hasFailedProbe: Bool { trialBegan != nil }
 
     func hasReceived(since start: Instant) -> Bool {
@@ -44,7 +43,6 @@ extension VendorCircuitBreaker {
         if !hasReceived(since: start) { tries += 1 }
     }
 
-    /// Records that the health probe that started at `start` got no reply.
     mutating func confirmed(since start: Instant) {
         guard !hasReceived(since: start) else { return }
         tries += suspicions

@@ -223,7 +223,6 @@ final class Exchange<Question: VendorRequest>: RequestHandle {
 }
 
 extension VendorClient {
-    /// Returns a better clock offset if a wrong time may be the cause of the refusal.
     fileprivate func betterOffset(
         than used: Int64,
         _ error: VendorError,

@@ -73,8 +73,6 @@ extension VendorClient {
     }
 
     /// Adds `lookUp` to a pending name, or queues a new name, or starts a call.
-    ///
-    /// - Returns: the error if the lookup is rejected.
     private func enqueue(
         _ lookUp: PendingLookup,
         of client: ClientNetwork?,
@@ -106,7 +104,6 @@ extension VendorClient {
             return nil
         }
         if let reason = refusal(lookUp.start, of: client) { return reason }
-        // An empty queue never refuses a name.
         if queue.count > 0, let reason = queue.refusal(of: client) { return reason }
         let name = PendingName(question, wanted: wanted, route: route)
         name.lookUps.append(lookUp)
@@ -198,7 +195,6 @@ extension VendorClient {
         }
     }
 
-    /// Maximum number of units that one call can cost.
     package var largestCost: UInt64 {
         let names = [Name](repeating: .root, count: gathersNames ? facts.maximumNames : 1)
         let units = price.total(VendorQuery(names: names, families: .both))
@@ -234,7 +230,6 @@ extension VendorClient {
         }
     }
 
-    /// Starts a call for the names of `batch`; fails the names for which a reply would be too late.
     private func call(_ batch: BatchQueue.Batch, _ now: Instant) {
         var names: [PendingName] = []
         var late: [(name: PendingName, failure: VendorFailure)] = []
@@ -254,8 +249,6 @@ extension VendorClient {
         for (name, failure) in late { answer(name, failure) }
     }
 
-    /// Returns true if a reply would probably arrive after the deadline of the name.
-    ///
     /// A name with at least ``VendorLimits/fairWait`` left is never too late. Otherwise, a client
     /// that queries slow names could increase the median latency so much that other clients get no
     /// calls.
@@ -267,8 +260,6 @@ extension VendorClient {
         return deadline - now < usual * 2
     }
 
-    /// Fails the lookups of a refused call.
-    ///
     /// If the reason concerns only the client of the call, names of other clients stay queued.
     private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError, _ now: Instant) {
         var refused: [PendingName] = []

@@ -37,7 +37,7 @@ extension VendorClient {
         dropTrial(clocks.now())
     }
 
-    /// Limits this machine to its part of a shared budget; nil removes the limit.
+    /// Nil removes the limit.
     package func shareBudget(_ share: Budget.Share?) { budget.share = share }
 
     package var budgetRule: Budget.Rule? { budget.rule }

@@ -53,14 +53,12 @@ extension VendorClient {
         )
     }
 
-    /// Returns the current server, with the default port if the test call changes the use of TLS.
     private func server(of each: ProofCase) -> SocketAddress {
         let facts = each.vendor.facts
         guard facts.usesTLS != self.facts.usesTLS else { return pool.current }
         return SocketAddress(octets: pool.current.octets, port: facts.defaultPort) ?? pool.current
     }
 
-    /// Returns the price rules of the settings, with the higher weight of settings and vendor.
     private func price(of each: ProofCase) -> PriceModel {
         guard settings.price != nil else { return each.vendor.price }
         var model = price

@@ -55,9 +55,8 @@ extension VendorClient {
     /// Removes and returns the names of a failed call that are retried when another call ends.
     ///
     /// If another request of the call failed for a different reason, no name is retried, because
-    /// the vendor might bill each retry.
-    ///
-    /// Also reduces `shares.limit` to the number of other calls in flight, with two exceptions:
+    /// the vendor might bill each retry. Otherwise, the function reduces `shares.limit` to the
+    /// number of other calls in flight, with two exceptions:
     ///
     /// - A refusal of a call does not reduce the limit, because the queried name can be the cause.
     /// - A probe that could not connect does not reduce the limit, because idle connections of the

@@ -113,8 +113,7 @@ extension VendorClient {
     /// If this vendor is protected and the fallback is not, the fallback would send the name in
     /// plain text. Therefore, the name waits longer:
     ///
-    /// - If the call needs a new connection, `delay` begins when the connection is open, at most
-    ///   ``ClientLimits/handshakePatience`` later.
+    /// - If the call needs a new connection, `delay` begins when the connection is open.
     /// - A queued name waits until its deadline, or until a health probe has failed.
     ///
     /// - Parameter isProtected: true if the next vendor or the upstreams are encrypted.
@@ -155,7 +154,6 @@ extension VendorClient {
         return trials.wasAnswered ? check : nil
     }
 
-    /// Returns the time until which a name waits for a call that opens a connection.
     private func handshakeEnd(
         of call: VendorCall,
         after delay: Duration,

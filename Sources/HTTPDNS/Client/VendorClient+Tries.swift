@@ -95,7 +95,6 @@ extension VendorClient {
         }
     }
 
-    /// Updates the avoided servers and the hedging debt of the client after the first answer.
     private func noteOrder(_ first: VendorCall.RunningTry, of call: VendorCall, _ now: Instant) {
         let server = first.attempt.server
         call.wasAnswered = true
@@ -178,7 +177,6 @@ extension VendorClient {
         facts.usesTLS ? ClientLimits.refusalPause : VendorLimits.maximumUnauthenticatedRetryAfter
     }
 
-    /// Stops all calls if all configured servers refuse the account.
     func noteRefusal(of call: VendorCall) {
         let refusal = call.failed.last { $0.verdict == .accountRefused }
         guard let refusal, pool.takeRefusal() else { return }
@@ -215,7 +213,6 @@ extension VendorClient {
 }
 
 extension VendorClient {
-    /// Returns the answer to one of several names of a call; empty if there is none.
     private func answer(
         to name: PendingName,
         _ answers: [VendorAnswer],

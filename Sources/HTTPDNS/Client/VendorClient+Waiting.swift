@@ -50,9 +50,7 @@ extension VendorClient {
     /// The reason is `clientBusy` if a call is free, or if a client that waits for the name has
     /// calls in flight.
     ///
-    /// - Parameters:
-    ///   - clients: the waiting clients; nil if the name is held after a refused call.
-    ///   - free: the number of free calls to assume; nil for the current number.
+    /// - Parameter clients: the waiting clients; nil if the name is held after a refused call.
     func waitReason(of clients: Set<ClientNetwork?>?, free: Int? = nil) -> VendorError {
         guard isResponsive else { return .outOfTime }
         guard let clients else { return .busy }
@@ -61,10 +59,6 @@ extension VendorClient {
     }
 
     /// Returns the failure of a name that gets no call because of `reason`.
-    ///
-    /// - Parameters:
-    ///   - clients: the clients that wait for the name; nil if they are unknown.
-    ///   - client: client of the call for which the name was too late.
     func failure(
         _ reason: VendorError,
         of clients: Set<ClientNetwork?>?,

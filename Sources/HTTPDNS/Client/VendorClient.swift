@@ -58,7 +58,6 @@ package final class VendorClient {
         didSet { latestRecord = nil }
     }
 
-    /// Comparing its address is faster than a search in `records`.
     private var latestRecord: ServerRecord?
 
     func record(of server: SocketAddress) -> ServerRecord? {
@@ -78,7 +77,6 @@ package final class VendorClient {
 
     var queue = BatchQueue()
 
-    /// True if the next iteration of the service loop sends queued names.
     var isFlushing = false
 
     var isSending = false
@@ -93,7 +91,6 @@ package final class VendorClient {
     /// Time without a reply to a call after which a health probe begins.
     let suspicionTime: Duration
 
-    /// Value of `callsBegun` when `suspectCalls` last ran.
     var suspectedCalls: UInt64 = 0
 
     /// True if a queued name has upstreams as fallback.
@@ -109,7 +106,6 @@ package final class VendorClient {
     /// Nil if all servers are in the settings.
     let source: AddressSource?
 
-    /// Returns true if the machine can reach global IPv6 addresses.
     package let hasIPv6: @Sendable () -> Bool
 
     var schedule: AddressSchedule
@@ -182,7 +178,6 @@ package final class VendorClient {
 // MARK: - Families
 
 extension VendorClient {
-    /// Returns the families to request for a query that needs the families `wanted`.
     func families(
         _ name: Name,
         wanted: Families,
@@ -204,7 +199,6 @@ extension VendorClient {
         return price.total(VendorQuery(names: [name], families: families))
     }
 
-    /// True if the families that clients want change the calls or their price.
     var countsDemand: Bool { facts.pairsFamilies || price.item == .family }
 
     /// Returns the families of the call that `lookUp` would make with these arguments.

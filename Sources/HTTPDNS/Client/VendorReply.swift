@@ -11,7 +11,6 @@ package struct VendorReply: Sendable, Hashable {
 
     package var duration: Duration
 
-    /// True if the lookup joined another lookup in flight.
     package var wasMerged = false
 
     /// Creates a reply that the vendor sent to this host, or to another host of the fleet.

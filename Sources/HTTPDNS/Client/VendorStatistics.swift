@@ -76,7 +76,6 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Nil if the stored counts are unknown.
     package var usage: UsageRecord?
 
-    /// Reason why `usage` is unknown or only in memory.
     package var usageProblem: String?
 
     package var isBudgetSpent = false
@@ -115,7 +114,6 @@ package struct VendorStatistics: Sendable, Hashable {
 
         case paused
 
-        /// A probe can start from `until` on.
         case refused(VendorError, until: Instant)
 
         /// All servers returned 429; no calls before `until`.

@@ -52,7 +52,6 @@ package enum Digest {
         _ text: [UInt8]
     ) throws(VendorError) -> [UInt8] {
         ERR_set_mark()
-        // libcurl must not find errors of this function in the thread's OpenSSL error queue.
         defer { ERR_pop_to_mark() }
 
         var code = [UInt8](repeating: 0, count: count)

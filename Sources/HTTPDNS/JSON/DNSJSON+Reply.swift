@@ -133,7 +133,6 @@ private struct Chain {
 
         let data: JSONValue
 
-        /// - Parameter name: the expected owner name; an equal text is not parsed.
         init(_ element: JSONValue, _ name: Name) throws(VendorError) {
             guard let owner = element["name"]?.name(or: name) else {
                 throw .unreadable(.member("name"))

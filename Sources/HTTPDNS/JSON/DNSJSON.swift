@@ -23,7 +23,6 @@ package struct DNSJSON: Vendor {
 
     private let url: HTTPURL
 
-    /// Path with the question mark.
     private let path: [UInt8]
 
     private let query: QueryTemplate

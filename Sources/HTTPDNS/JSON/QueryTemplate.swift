@@ -25,7 +25,7 @@ struct QueryTemplate: Sendable {
         self.rest = Array(rest.utf8)
     }
 
-    /// Appends the query; returns false if `name` is not a hostname.
+    /// Returns false if `name` is not a hostname.
     func fill(_ query: inout QueryWriter, name: Name, type: [UInt8]) -> Bool {
         for part in parts {
             query.append(part.text)

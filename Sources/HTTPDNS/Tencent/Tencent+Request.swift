@@ -3,8 +3,6 @@ import DNSWire
 package import Net
 
 extension Tencent {
-    /// Returns the request `GET /d`.
-    ///
     /// With `query=1`, the reply includes the name.
     package func request(
         for lookup: VendorQuery,

@@ -225,7 +225,6 @@ extension JSONReader {
         try endString(from: start)
     }
 
-    /// Parses the rest of a string that has escapes or non-ASCII characters.
     private mutating func endString(from start: Int) throws(UnreadableReply) {
         var rest = start
         let decodedStart = decoded.count
@@ -260,7 +259,6 @@ extension JSONReader {
         throw fault
     }
 
-    /// Skips ASCII text up to the next control character, quote, backslash or non-ASCII octet.
     private mutating func skipPlain() { position = endOfPlain() }
 
     private func endOfPlain() -> Int {

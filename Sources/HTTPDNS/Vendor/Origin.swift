@@ -68,7 +68,6 @@ struct QueryWriter {
 }
 
 extension [UInt8] {
-    /// Appends `text` with percent-encoding of all but letters, digits and `others`.
     mutating func append(escaping text: String, except others: String) {
         for octet in text.utf8 {
             if octet.isAlphanumeric || others.utf8.contains(octet) {

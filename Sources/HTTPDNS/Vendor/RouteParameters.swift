@@ -12,8 +12,6 @@ package final class RouteParameters: Sendable {
 
     private let hash: Int
 
-    /// Creates parameters; nil if both arguments are nil.
-    ///
     /// - Precondition: `Alibaba.init` accepts the parameters `sdns` (names without `sdns-`).
     package init?(clientSubnet: IPAddress? = nil, sdns: [String: String]? = nil) {
         guard clientSubnet != nil || sdns != nil else { return nil }

@@ -21,7 +21,6 @@ package struct VendorCode: Sendable, Hashable {
 // MARK: - Known codes
 
 extension VendorCode {
-    /// Alibaba's code for a server that requires a higher service level.
     package static let serviceLevelDeny = VendorCode(known: "ServiceLevelDeny")
 
     package static let disable = VendorCode(known: "disable")

@@ -19,7 +19,7 @@ package enum VendorLimits {
 
     package static let maximumAliases = 16
 
-    /// Octets of the names in a call, with the commas; short for a URL (RFC 9110 §4.1).
+    /// Octets of the names in a call, with commas; the names are part of the URL (RFC 9110 §4.1).
     package static let maximumNameOctets = 1024
 
     package static let maximumServers = 32

@@ -72,7 +72,7 @@ package struct Volcengine: Vendor, Redacted {
         return try Digest.md5([UInt8](text)).hexadecimal
     }
 
-    /// Returns the answer in `{"host", "ips": […], "ttl"}`; `ips` has addresses of both families.
+    /// Returns the answer in `{"host", "ips": […], "ttl"}`.
     package func answers(
         to lookup: VendorQuery,
         in reply: HTTPReply
