@@ -75,7 +75,6 @@ extension Alibaba {
             .joined(separator: "&")
     }
 
-    /// Returns the JSON object to encrypt; no value needs escaping.
     private static func object(of parameters: [Parameter]) -> [UInt8] {
         let members = parameters.map { "\"\($0.name)\":\"\($0.value)\"" }
         return [UInt8]("{\(members.joined(separator: ","))}".utf8)

@@ -60,7 +60,6 @@ package struct AlibabaResolveCount: Sendable, Equatable {
         return text + "&Signature=" + Self.escaped(signature.base64)
     }
 
-    /// Returns the count in a reply `{"ResolveSummary": {"Http", "Https", "Http6", "Https6"}}`.
     package func count(in reply: HTTPReply) throws(VendorError) -> ResolveCount {
         if reply.status != 200, let code = reply.code(in: "Code") { throw reply.error(code) }
         let json = try reply.acceptedJSON()

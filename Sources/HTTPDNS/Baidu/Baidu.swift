@@ -99,7 +99,6 @@ package struct Baidu: Vendor, Redacted {
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
         for entry in entries {
             let index = try lookup.index(of: try? Name(entry.key))
-            // Rejects two names that differ only in letter case. The parser rejects equal names.
             guard found[index] == nil else { throw .unreadable(.member("data")) }
             var answer = VendorAnswer(name: lookup.names[index], client: json.client("clientip"))
             if lookup.families.includesV4 {

@@ -2,8 +2,6 @@
 internal import DNSWire
 
 /// Rules by which a vendor counts billed units, and the price of a unit.
-///
-/// The defaults are from the vendor's price page, not from an invoice.
 package struct PriceModel: Sendable, Hashable {
     package enum Item: String, Sendable, Hashable {
         case request
@@ -78,8 +76,7 @@ package struct PriceModel: Sendable, Hashable {
 
     package var pairsForFree: Bool { item != .family || weight == 0 }
 
-    /// Returns the price of `units` additional units in a month in which `used` units were already
-    /// used; nil if unknown.
+    /// Returns the price of `units` additional units in a month with `used` units; nil if unknown.
     package func cost(of units: UInt64, after used: UInt64) -> Price? {
         let (sum, isOver) = used.addingReportingOverflow(units)
         guard let before = cost(ofMonth: used), let after = cost(ofMonth: isOver ? .max : sum)
@@ -100,10 +97,8 @@ package struct PriceModel: Sendable, Hashable {
 
 extension PriceModel {
     package enum Fate: Sendable {
-        /// The request was not sent, or the vendor refused it.
         case free
 
-        /// The request is possibly billed, but the reply is missing or unreadable.
         case unknown
 
         case answered([VendorAnswer])

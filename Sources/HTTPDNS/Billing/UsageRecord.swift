@@ -127,8 +127,8 @@ package struct UsageRecord: Sendable, Hashable {
             if isLatest { ahead = use }
             day = today
         }
-        // The current counts continue, without the counts in `former`. A host without a clock
-        // battery starts in the distant past, and the sum of all days since then would be too high.
+        // A host without a clock battery starts in the distant past. The sum of all days since then
+        // would be too high, so the current counts continue without the counts in `former`.
         guard isFormer(today) else {
             if behind == nil {
                 // Only a wrong clock has reached a `latestDay` that is after `day`.
@@ -137,8 +137,6 @@ package struct UsageRecord: Sendable, Hashable {
             } else if day == behind {
                 behind = today
             } else if use != .none {
-                // Because of this entry, the counts of `day` continue if the clock is set to `day`
-                // again. Its use is `.none`, because `useToday` still contains these counts.
                 former.append(Former(day: day, until: latestDay, use: .none, unitsOfMonth: 0))
                 former.sort { $0.day < $1.day }
                 former = former.suffix(Self.mostFormer)
@@ -204,14 +202,13 @@ package struct UsageRecord: Sendable, Hashable {
 
 /// Storage of a ``UsageRecord`` for each vendor, shared by all processes that use the account.
 package protocol UsageStore: AnyObject, Sendable {
-    /// Changes the record of `vendor` under an exclusive lock.
+    /// Changes the record of `vendor` under an exclusive lock; returns nil if it is unknown.
     ///
     /// - Parameters:
     ///   - durably: if the storage cannot be opened: true to return nil, false to use a record in
     ///     memory.
     ///   - change: returns true if it changed the record. The closure can run on any thread, and
     ///     after this function has returned nil.
-    /// - Returns: the record after the change; nil if the stored record is unknown.
     @ServiceLoop
     func update(
         _ vendor: String,

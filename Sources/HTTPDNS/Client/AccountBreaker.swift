@@ -4,7 +4,7 @@
 /// refuse the account.
 ///
 /// After a refusal, the breaker stays open for some minutes, because the vendor may penalize
-/// further attempts. Then a health probe tests the account.
+/// further attempts.
 struct AccountBreaker: Sendable, Hashable {
     enum Refusal: Sendable, Hashable {
         case byOperator

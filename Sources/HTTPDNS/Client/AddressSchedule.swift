@@ -65,7 +65,6 @@ extension AddressSchedule {
         failures += 1
     }
 
-    /// Schedules an early request.
     package mutating func serversFailed(now: Instant) {
         guard let next else { return }
         let soonest = latest.map { $0 + ClientLimits.refreshPause } ?? now

@@ -4,8 +4,7 @@ package import Net
 /// State machine that plans the retries and hedged requests of one vendor call.
 ///
 /// A plan queries each server at most once, and at most `maximumServers` servers, because requests
-/// are billed. Servers that cannot be reached do not count. If a reused connection to a server
-/// failed, the plan queries this server again on a new connection.
+/// are billed. If a reused connection to a server failed, the plan queries this server again.
 package struct AttemptPlan: Sendable, Hashable {
     package enum Move: Sendable, Hashable {
         /// The integer identifies the request.

@@ -4,17 +4,13 @@ internal import Net
 
 /// Servers that a client avoids, because they did not answer the client's calls in time.
 ///
-/// A server can answer health probes, but not the names of a client. Each client has its own list,
-/// because a client can choose names that only one of the servers answers. All clients that are not
-/// proven have one common list.
+/// Each client has its own list, because a client can choose names that only one of the servers
+/// answers. All clients that are not proven have one common list.
 ///
 /// A server misses a call if the server fails, or if another server answers and this server has not
-/// answered within `hedge-after`. A call that no server answers clears the list of the client,
-/// because the changed order of servers may be the cause.
-///
-/// Each missed call adds ``HedgeBudget/callsPerHedge`` to the score of the server. Each call that
-/// the server answers within `hedge-after` subtracts 1. If the score is more than (`limit` - 1) ×
-/// ``HedgeBudget/callsPerHedge``, the client avoids the server for the time `duration`.
+/// answered within `hedge-after`. After `limit` missed calls, the client avoids the server for the
+/// time `duration`. ``HedgeBudget/callsPerHedge`` answered calls outweigh one missed call. A call
+/// that no server answers clears the list, because the changed order of servers may be the cause.
 struct AvoidedServers: Sendable {
     static let serversPerClient = 16
 
@@ -23,7 +19,6 @@ struct AvoidedServers: Sendable {
 
         var score: Int
 
-        /// Nil while the score is too low.
         var end: Instant?
     }
 
@@ -37,7 +32,6 @@ struct AvoidedServers: Sendable {
         (self.limit, self.duration) = (limit, duration)
     }
 
-    /// Puts a healthy server with a lower score first if the client avoids `order[0]`.
     @inline(__always)
     func apply(
         to order: inout [SocketAddress],

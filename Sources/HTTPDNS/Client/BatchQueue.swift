@@ -4,10 +4,9 @@ internal import Net
 
 /// Queue of names that wait for a vendor call.
 ///
-/// Each DNS client has its own queues. The next call is for the client with the fewest calls in
-/// flight; clients with equally many calls take turns. If both proven and other clients wait, every
-/// second call is for a proven client. A call has only names of one client, because one slow name
-/// delays the whole call.
+/// The next call is for the client with the fewest calls in flight. If both proven and other
+/// clients wait, every second call is for a proven client. A call has only names of one client,
+/// because one slow name delays the whole call.
 ///
 /// Not copyable, because a copy would share the entries.
 package struct BatchQueue: ~Copyable {
@@ -58,7 +57,7 @@ package struct BatchQueue: ~Copyable {
 
         var others: Set<ClientNetwork?> = []
 
-        /// False after the name has left the queue; `Client.lines` may still contain the entry.
+        /// `Client.lines` may still contain an entry after its name has left the queue.
         var isWaiting = true
 
         init(_ question: Question, of owner: ClientNetwork?, since: Instant?) {
@@ -102,7 +101,6 @@ package struct BatchQueue: ~Copyable {
         }
     }
 
-    /// Clients with queued names, in round-robin order.
     private struct Turns {
         let isProven: Bool
 
@@ -126,7 +124,7 @@ package struct BatchQueue: ~Copyable {
 
     private var entries = 0
 
-    /// Number of entries with names that have already left the queue.
+    /// Entries with names that have already left the queue.
     private var left = 0
 
     private var shares = CallShares(of: ClientLimits.queuedNames)
@@ -158,9 +156,9 @@ package struct BatchQueue: ~Copyable {
 extension BatchQueue {
     /// Adds a question to the queue of `client`.
     ///
-    /// If another client has already queued the question, the question is added only while all
-    /// queues together have fewer than ``ClientLimits/queuedEntries`` entries (half of this number
-    /// for a client that is not proven).
+    /// If another client has already queued the question, all queues together must have fewer than
+    /// ``ClientLimits/queuedEntries`` entries (half of this number for a client that is not
+    /// proven).
     package mutating func add(
         _ question: Question,
         of client: ClientNetwork? = nil,
@@ -281,7 +279,6 @@ extension BatchQueue {
                     best = (index, calls)
                 } else {
                     turns[group].remove(index)
-                    // `remove` has increased the indices of the clients before `index` by 1.
                     best?.index += 1
                 }
             }

@@ -3,10 +3,8 @@
 /// Circuit breaker of one server, opened by HTTP status 429, or by a refusal of the account.
 ///
 /// The breaker stays open for the time of `Retry-After`. Without this header, the time is 1 s, and
-/// doubles with each further 429, up to 60 s. Then one attempt is admitted.
-///
-/// An attempt that began before the breaker opened cannot close the breaker. A 429 for such an
-/// attempt only prolongs the pause, and only if its `Retry-After` ends after the pause.
+/// doubles with each further 429, up to 60 s. Then one attempt is admitted. An attempt that began
+/// before the breaker opened cannot close the breaker.
 struct Breaker: Sendable, Hashable {
     struct Pause: Sendable, Hashable {
         var until: Instant
@@ -36,7 +34,7 @@ extension Breaker {
         pause?.trial = number
     }
 
-    /// Records a 429 for attempt `number`; `last` is the highest attempt number so far.
+    /// `last` is the highest attempt number so far.
     mutating func limited(
         _ number: UInt64,
         retryAfter: Duration?,
@@ -68,7 +66,6 @@ extension Breaker {
         self.pause = nil
     }
 
-    /// Records that attempt `number` ended with neither an answer nor a 429.
     mutating func ended(_ number: UInt64) {
         if pause?.trial == number { pause?.trial = nil }
     }

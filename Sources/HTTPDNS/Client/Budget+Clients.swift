@@ -6,9 +6,9 @@ package import DNSWire
 extension Budget {
     /// Returns true if `client` has used up its share of the budget.
     ///
-    /// If `yields`, the client must leave a part of the budget to the other kind of clients
-    /// (proven, or not proven). This part is a quarter of each limit at the start of the day or
-    /// month, and decreases linearly until the end.
+    /// If `yields`, a part of the budget is for the other kind of clients (proven, or not proven).
+    /// This part is a quarter of each limit at first, and decreases linearly until the day or month
+    /// ends.
     package mutating func forbids(
         _ client: ClientNetwork,
         yields: Bool,

@@ -37,7 +37,6 @@ package struct Budget {
     /// Stored counts at the latest access, including the reservation; nil if unknown.
     private var record: UsageRecord?
 
-    /// Charges at the Unix time `second`, and charges one second earlier.
     private var charged = UsageAmount.none
     private var chargedBefore = UsageAmount.none
     private var second: Int64 = .min
@@ -107,7 +106,6 @@ extension Budget {
         return ownRecord
     }
 
-    /// Returns true if the budget cannot pay the cheapest request.
     package mutating func isExhausted(wallSeconds: Int64) -> Bool {
         guard rule != nil else { return false }
         begin(UsageRecord.day(wallSeconds))
@@ -156,11 +154,8 @@ extension Budget {
         return share(record)
     }
 
-    /// Amount to reserve in addition to the cost of a request.
-    ///
-    /// The amount is a tenth of the charges in the previous second, at least
-    /// ``ClientLimits/usageBlock``, but at most 0.1 % of the limit. If `isReleased`, the amount is
-    /// zero, because nothing would return the rest of a reservation.
+    /// Amount to reserve in advance: a tenth of the charges in the previous second, at least
+    /// ``ClientLimits/usageBlock``, at most 0.1 % of the limit.
     private var block: UsageAmount {
         guard !isReleased else { return .none }
         let least = ClientLimits.usageBlock
@@ -217,7 +212,7 @@ extension Budget {
 
     /// Refunds the difference between the charge and the real cost of a request.
     ///
-    /// - Parameter actual: upper bound of the real cost; zero for an unsent or refused request.
+    /// - Parameter actual: upper bound of the real cost.
     package mutating func settle(
         _ receipt: Receipt,
         actual: UsageAmount,
@@ -257,7 +252,7 @@ extension Budget {
         access { _ in false }
     }
 
-    /// Returns true at most once a day, if the log must report the exhausted budget.
+    /// Returns true if the log must report the exhausted budget, at most once a day.
     package mutating func tells(wallSeconds: Int64) -> Bool {
         guard toldOf != UsageRecord.day(wallSeconds), isExhausted(wallSeconds: wallSeconds),
             part?.left.isBelow(cheapest) ?? true
@@ -266,7 +261,7 @@ extension Budget {
         return true
     }
 
-    /// Returns true at most once a day, if the log must report a client at its limit.
+    /// Returns true if the log must report a client at its limit, at most once a day.
     package mutating func tellsOfShare(wallSeconds: Int64) -> Bool {
         let today = UsageRecord.day(wallSeconds)
         guard toldOfShare != today else { return false }
@@ -280,7 +275,6 @@ extension Budget {
 extension Budget {
     mutating func begin(_ today: Int64) {
         guard today != day else { return }
-        // If the clock was set back, the unused reservation stays in the counts of the old `day`.
         let unused = today > day ? reserved.units : 0
         let isNewMonth = unused > 0 && UsageRecord.month(of: day) != UsageRecord.month(of: today)
         day = today

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Calls in flight of each DNS client (nil: the daemon itself), and the limits of these calls.
+/// Calls in flight of each DNS client (nil: the daemon itself), and their limits.
 ///
-/// The limit of each client is ``FairShare/half``. While proven clients use the vendor, all other
-/// clients together can have at most half of the calls. Otherwise, queries with forged source
-/// addresses could use all calls.
+/// While proven clients use the vendor, all other clients together can have at most half of the
+/// calls. Otherwise, queries with forged source addresses could use all calls.
 package struct CallShares: Sendable {
     /// Configured maximum (`concurrent-calls`).
     private let most: Int
@@ -29,8 +28,6 @@ package struct CallShares: Sendable {
     private var counts: [ClientNetwork?: Int] = [:]
 
     /// Clients with large replies, and the time until which they have at most one call in flight.
-    ///
-    /// On a slow network, large replies to one client delay the replies to other clients.
     private var limitedUntil: [ClientNetwork: Instant] = [:]
 
     private var firstEnd = Instant(nanoseconds: 0)
@@ -68,8 +65,6 @@ package struct CallShares: Sendable {
         return limitedUntil[client] != nil
     }
 
-    /// Limits a client to one call in flight after a large reply.
-    ///
     /// - Parameter octets: octets of the reply above ``ClientLimits/usualReplyOctets`` per name.
     mutating func noteLargeReply(_ octets: Int, of client: ClientNetwork, now: Instant) {
         endLimits(now: now)
@@ -92,9 +87,8 @@ package struct CallShares: Sendable {
 
     /// Returns true if `client` gets no further call because of its own calls in flight.
     ///
-    /// The client must have at least as many calls as all other clients together, without the calls
-    /// of the daemon itself. The result is false for a client that is not proven, because another
-    /// host can forge its address.
+    /// The client must have at least as many calls as all other clients together. The result is
+    /// false for a client that is not proven, because another host can forge its address.
     ///
     /// - Parameter more: number to add to the client's calls in flight.
     func isOwnReason(_ client: ClientNetwork?, adding more: Int) -> Bool {
@@ -113,8 +107,7 @@ package struct CallShares: Sendable {
         hasGrown = false
     }
 
-    /// Raises a reduced limit, at most once per `pause`: by one call after a reduction, and by a
-    /// quarter if the latest change was also an increase.
+    /// Raises a reduced limit, at most once per `pause`.
     ///
     /// The caller must call this function when the vendor answers while names are queued.
     mutating func grow(now: Instant) {
@@ -149,7 +142,7 @@ package struct CallShares: Sendable {
 }
 
 extension ClientNetwork? {
-    /// True for the daemon itself, and for a client that cannot have forged its address.
+    /// True for the daemon itself.
     var isProven: Bool { self?.isProven ?? true }
 }
 
@@ -179,7 +172,6 @@ extension VendorClient {
         return true
     }
 
-    /// Calls that count against `concurrent-calls`.
     var counted: [VendorCall] {
         (calls + lingering.filter(\.isExpired)).filter { !$0.isTrial }
     }

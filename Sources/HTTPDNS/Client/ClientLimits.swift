@@ -85,7 +85,6 @@ package enum ClientLimits {
     /// Maximum number of queued calls that one iteration of the service loop starts or refuses.
     static let batchesPerIteration = 64
 
-    /// Minimum interval between searches of the queue for expired lookups.
     static let queueGrain = Duration.milliseconds(10)
 
     /// Recommended value of `minimum-ttl`.
@@ -109,7 +108,6 @@ package enum ClientLimits {
     /// Waiting time after which newer names of the same client are sent first.
     static let newestFirst = Duration.milliseconds(500)
 
-    /// Assumed latency of a server before its first reply.
     static let assumedLatency = Duration.milliseconds(50)
 
     static let countedNames = 1_024

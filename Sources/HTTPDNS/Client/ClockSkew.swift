@@ -2,10 +2,9 @@
 
 /// Estimated difference between the vendor's clock and the local clock.
 ///
-/// A refused request is signed again with the time in the header `Date` of the reply. The
-/// difference between this time and the local time (*offset*) is stored only if the vendor accepts
-/// the second request. The offset has a limit, because a request that is signed for a future time
-/// can be replayed until this time.
+/// A refused request is signed again with the time in the header `Date` of the reply. The offset is
+/// stored only if the vendor accepts the second request. The offset has a limit, because a request
+/// that is signed for a future time can be replayed until this time.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
         case none
@@ -13,7 +12,6 @@ struct ClockSkew: Sendable, Hashable {
         /// Retry with this offset in seconds.
         case sign(Int64)
 
-        /// The necessary offset is above the limit.
         case refused(Int64)
     }
 
@@ -65,7 +63,7 @@ extension ClockSkew {
         repairs += 1
     }
 
-    /// Returns true for the first offset above the limit since the vendor last accepted a request.
+    /// Returns true for the first refused offset since the vendor last accepted a request.
     mutating func refused(_ offset: Int64) -> Bool {
         defer { refusedOffset = offset }
         return refusedOffset == nil

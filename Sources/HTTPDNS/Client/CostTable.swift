@@ -3,8 +3,8 @@ package import DNSWire
 
 /// Table of the names with the most billable requests, in bounded memory.
 ///
-/// The algorithm is "space-saving" (Metwally, Agrawal, El Abbadi, 2005). If the table is full, a
-/// new name replaces a name with the lowest count, and inherits that count.
+/// The algorithm is "space-saving" (Metwally, Agrawal, El Abbadi, 2005): in a full table, a new
+/// name replaces a name with the lowest count, and inherits that count.
 package struct CostTable: Sendable {
     package struct Charge: Sendable, Hashable {
         package let name: Name
@@ -31,7 +31,6 @@ package struct CostTable: Sendable {
 
     private var entries: [Entry] = []
 
-    /// Results of the latest search in `cheapest()`: the lowest count, and the last index.
     private var lowest: UInt64 = 0
     private var hand = -1
 

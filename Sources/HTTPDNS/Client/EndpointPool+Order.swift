@@ -11,8 +11,6 @@ extension EndpointPool {
         case limited(until: Instant)
     }
 
-    /// Returns the servers for a call in the order of ``rotation``.
-    ///
     /// Servers with ``failuresBeforeSwitch`` or more unanswered requests in flight come last.
     package func order(now: Instant) -> Order {
         var pool = self
@@ -41,9 +39,9 @@ extension EndpointPool {
     /// Indexes of the servers, the current server first, with alternating families (RFC 8305 §4).
     ///
     /// If there are scheduled servers, the second server is a configured server, and the first
-    /// three servers include both kinds, because all servers of one kind may be silent. Exception:
-    /// if only the second server has failed since its latest answer, the second and the third
-    /// server change places.
+    /// three servers include both kinds, because all servers of one kind may be silent. If only the
+    /// second server has failed since its latest answer, the second and the third server change
+    /// places.
     var rotation: [Int] {
         let alternating = alternating
         guard hasScheduled else { return alternating }
@@ -92,10 +90,8 @@ extension EndpointPool {
 
     func isReturnDue(_ now: Instant) -> Bool { !returnCandidates(now).isEmpty }
 
-    /// Returns the servers to check now with a probe; empty if no check is due.
-    ///
-    /// If a configured server is current and scheduled servers are known, these are at most two
-    /// scheduled servers; otherwise, the primary server (the first server of the list).
+    /// Returns the servers to check now with a probe: at most two scheduled servers while a
+    /// configured server is current, otherwise the primary server (the first of the list).
     func returnCandidates(_ now: Instant) -> [Int] {
         guard let returnAt, !isProbing, now >= returnAt else { return [] }
         var candidates = [0]

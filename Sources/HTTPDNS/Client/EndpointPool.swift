@@ -3,9 +3,8 @@ package import Net
 
 /// State machine for server selection and failover of one vendor.
 ///
-/// A failure that the queried name can cause counts only if a later health probe fails and the
-/// server has not answered in the meantime. Each change of the current server begins an era.
-/// Attempts of earlier eras cannot change the current server.
+/// Each change of the current server begins an era. Attempts of earlier eras cannot change the
+/// current server.
 package struct EndpointPool: Sendable, Hashable {
     struct Endpoint: Sendable, Hashable {
         let address: SocketAddress
@@ -197,9 +196,8 @@ extension EndpointPool {
             guard change == nil, index == currentIndex, attempt.number < fastestTrial else {
                 return change
             }
-            // A probe has a shorter timeout than a call. A server that always answers between these
-            // two timeouts would stay current, because each answered call clears the count of
-            // failures.
+            // An answered call clears the count of failures. Therefore, a server that always
+            // answers calls, but is too slow for probes, would stay current.
             return wasOvertaken(index, now)
         case .failed:
             return failed(attempt, index, times: 1, now)
@@ -217,8 +215,6 @@ extension EndpointPool {
 
     package var isCurrentSuspected: Bool { endpoints[currentIndex].suspicions > 0 }
 
-    /// Ends a check of a server: makes that server current, or postpones the next check.
-    ///
     /// A server that answered after another server does not become current: calls to a slow server
     /// are hedged, and therefore billed twice.
     private mutating func probeEnded(
@@ -247,7 +243,6 @@ extension EndpointPool {
     ) -> Change? {
         endpoints[index].failuresInRow += times
         setFailure(of: index, attempt.number)
-        // For a scheduled server, one failed probe is enough to use another server.
         let isDisproven = attempt.isTrial && !endpoints[index].isConfigured
         guard index == currentIndex,
             isDisproven || endpoints[index].failuresInRow >= failuresBeforeSwitch,

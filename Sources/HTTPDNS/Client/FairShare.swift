@@ -3,9 +3,8 @@ internal import DNSWire
 
 /// Limit of a client's share of a resource: a dynamic threshold (Choudhury and Hahne, 1998).
 ///
-/// A client that uses no unit of the resource gets a unit if one is free. A client that already
-/// uses units gets another unit only if it uses less than `multiple` times the number of units that
-/// would remain free.
+/// A client that already uses units gets another unit only if it uses less than `multiple` times
+/// the number of units that would remain free.
 struct FairShare {
     private let multiple: Int
 
@@ -15,16 +14,13 @@ struct FairShare {
     /// Three quarters of the units that other clients leave free.
     static let threeQuarters = FairShare(multiple: 3)
 
-    /// Returns true if a client gets a unit, with a reserve for proven and for other clients.
+    /// Returns true if a client gets a unit; `reserve` units each are for proven and for other
+    /// clients.
     ///
     /// - A client that is not proven cannot use the reserve of proven clients.
     /// - A proven client can use the reserves if it uses at most an eighth of the free units.
     /// - Any other proven client must leave both reserves free, minus the units that unproven
     ///   clients already use. If these clients use their whole reserve, nothing must stay free.
-    ///
-    /// - Parameters:
-    ///   - reserve: number of units in the reserve of each kind.
-    ///   - unproven: number of units in use by all clients that are not proven.
     func admits(
         _ client: ClientNetwork,
         used: Int,

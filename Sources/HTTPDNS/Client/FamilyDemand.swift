@@ -23,7 +23,7 @@ struct FamilyDemand: Sendable {
 
     private let limit: Int
 
-    /// By hash of the name. When `recent` is full, its content replaces the content of `older`.
+    /// When `recent` is full, its content replaces the content of `older`.
     private var recent: [UInt64: Demand] = [:]
     private var older: [UInt64: Demand] = [:]
 

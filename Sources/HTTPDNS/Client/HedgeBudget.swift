@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Limit of hedged requests: one for each ``callsPerHedge`` calls of a client, plus a burst.
+/// Limit of hedged requests: one for each ``callsPerHedge`` calls of a client, plus `burst`.
 ///
-/// A hedged request is billed like a call, but does not help if all servers are slow. Each client
-/// has its own limit, so that a client that queries only slow names cannot use up the limit of
-/// other clients. All clients that are not proven have one common limit.
-///
-/// Each hedged request adds ``callsPerHedge`` to the debt of its client; the debt is at most
-/// `burst` × ``callsPerHedge``. Each call of the client, and each period of ``repaymentTime``,
-/// subtracts 1 from the debt. A hedged request that is answered before the earlier requests of its
-/// call does not count.
+/// A hedged request is billed like a call, but does not help if all servers are slow. A client that
+/// queries only slow names must not use up the limit of other clients. All clients that are not
+/// proven have one common limit. A hedged request that is answered before the earlier requests of
+/// its call does not count.
 struct HedgeBudget: Sendable {
     static let callsPerHedge = 20
 
@@ -40,7 +36,6 @@ struct HedgeBudget: Sendable {
         if !debts.isEmpty { repay(Self.key(client)) }
     }
 
-    /// Removes the debt of hedged requests that were answered before the earlier requests.
     mutating func refund(_ count: Int, to client: ClientNetwork?) {
         if count > 0 { repay(Self.key(client), count * Self.callsPerHedge) }
     }
@@ -51,7 +46,6 @@ struct HedgeBudget: Sendable {
         debts[key] = debt.calls > 0 ? debt : nil
     }
 
-    /// Returns true if the client may send a hedged request, and counts this request.
     mutating func take(for client: ClientNetwork?, now: Instant) -> Bool {
         let key = Self.key(client)
         let left = debts[key].map { $0.calls - Int((now - $0.since) / Self.repaymentTime) } ?? 0

@@ -11,8 +11,7 @@ struct RecentClients: Sendable {
     private var latestProven: Instant?
     private var latestUnproven: Instant?
 
-    /// Returns true if `client` must leave a part of a limit to the other kind of clients (proven,
-    /// or not proven).
+    /// True if `client` must leave a part of a limit to the other kind of clients (proven, or not).
     func mustYield(_ client: ClientNetwork, now: Instant) -> Bool {
         guard let other = client.isProven ? latestUnproven : latestProven else { return false }
         return now - other < ClientLimits.clientMemory

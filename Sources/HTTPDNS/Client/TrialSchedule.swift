@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Schedule of health probes.
+/// Schedule of health probes, which start at least ``ClientLimits/trialPause`` apart.
 ///
-/// At most one probe is in flight, and probes start at least ``ClientLimits/trialPause`` apart.
 /// After a failed probe, the next probe can start without this pause, until `burst` probes have
 /// failed in a row.
 struct TrialSchedule: Sendable, Hashable {

@@ -51,7 +51,6 @@ final class PendingName {
     /// Nil while the name is queued or held.
     var call: VendorCall?
 
-    /// Time at which the name began to wait; nil if its call started immediately.
     var queuedAt: Instant?
 
     var retries = 0
@@ -108,14 +107,10 @@ final class VendorCall {
     var saturation: VendorError?
 
     /// True if a request failed with an error that a limit of concurrent calls cannot cause.
-    ///
-    /// A failed TLS handshake does not count. A closed idle connection does not count if the
-    /// request is sent again on a new connection.
     var hasOtherFailure = false
 
     var wasAnswered = false
 
-    /// Servers that answered with HTTP 401, 403 or 429.
     var refusals: [SocketAddress] = []
 
     /// Hedged requests that count against the limit of ``client``.
@@ -131,17 +126,14 @@ final class VendorCall {
 
     /// True if the lookups reached their deadlines while requests were in flight.
     ///
-    /// The vendor still works on these requests. Therefore, the call counts against
-    /// `concurrent-calls` until the requests end.
+    /// The call counts against `concurrent-calls` until the requests end.
     var isExpired = false
 
     var start: Instant
 
     var suspectAt: Instant?
 
-    /// Number of cancellations of all requests in flight.
-    ///
-    /// The result of a request that was sent before the latest cancellation is ignored.
+    /// Incremented when all requests are cancelled; results of an earlier round are ignored.
     var round = 0
 
     var restarts = 0

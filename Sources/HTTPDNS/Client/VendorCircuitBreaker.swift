@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Circuit breaker of a vendor that does not reply.
+/// Circuit breaker of a vendor that does not reply; any reply closes the breaker.
 ///
-/// The breaker opens after `limit` failures, and closes after any reply. A failed request counts
-/// only if the vendor sent no reply after the start of this request. A failure to connect counts
-/// immediately; a timeout counts only if a later health probe fails.
+/// A failed request counts only if the vendor sent no reply after the start of this request. A
+/// failure to connect counts immediately; a timeout counts only if a later health probe fails.
 struct VendorCircuitBreaker: Sendable, Hashable {
     let limit: Int
 
-    /// Timeouts since the latest reply.
     private var suspicions = 0
 
     private var tries = 0
@@ -38,7 +36,6 @@ extension VendorCircuitBreaker {
         if let trialBegan, start <= trialBegan { tries += 1 } else { suspicions += 1 }
     }
 
-    /// Records a failed connection or TLS handshake, which the queried name cannot cause.
     mutating func didNotConnect(since start: Instant) {
         if !hasReceived(since: start) { tries += 1 }
     }

@@ -7,7 +7,6 @@ internal import Net
 extension VendorClient {
     /// Charges a request before it is sent; returns nil for a free request.
     ///
-    /// - Parameter other: price rules that replace the price rules of the settings.
     /// - Throws: `pace`, `budget`, `clientPace` or `clientBudget` if the request must not be sent.
     func pay(
         _ question: some VendorRequest,
@@ -48,8 +47,6 @@ extension VendorClient {
         }
     }
 
-    /// Records and returns the cost of a finished request, and refunds the rest of the charge.
-    ///
     /// - Parameter refunds: false if the reply can be forged, because the vendor may bill a call
     ///   with a forged refusal.
     func settle(
@@ -134,8 +131,6 @@ extension VendorClient {
 }
 
 extension PriceModel.Fate {
-    /// Estimated fraction (0…1) of the units that would remain with ``ClientLimits/advisedTTL``.
-    ///
     /// The estimate assumes that clients query the name again as soon as its answer expires.
     fileprivate var shareAtAdvisedTTL: Double {
         guard case .answered(let answers) = self else { return 1 }

@@ -321,7 +321,6 @@ extension VendorClient {
         let octets =
             switch sent {
             case .success(let reply): reply.body.count
-            // The vendor has probably sent more octets than the limit.
             case .failure(.bodyTooLarge(let limit)): 4 * limit
             case .failure: 0
             }

@@ -10,7 +10,6 @@ extension VendorClient {
     /// Looks up the addresses of `name`; equal lookups in flight share one call.
     ///
     /// - Parameters:
-    ///   - route: route to which a new call is charged.
     ///   - choice: setting `families` of the route; nil for the vendor's setting.
     ///   - mayFallBack: true if an upstream answers a name that waits too long (`fallback-after`).
     ///   - next: vendor that gets the name after a failure.
@@ -72,7 +71,6 @@ extension VendorClient {
         return families == wanted ? own : BatchQueue.Question(own, families)
     }
 
-    /// Adds `lookUp` to a pending name, or queues a new name, or starts a call.
     private func enqueue(
         _ lookUp: PendingLookup,
         of client: ClientNetwork?,
@@ -135,8 +133,6 @@ extension VendorClient {
         return obstacle
     }
 
-    /// Returns `clientBudget` if `client` has used up its share of the budget.
-    ///
     /// Neither the daemon itself (nil) nor a client that uses the vendor alone has such a limit.
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         guard settings.isBudgetStrict, let client, clients.hasOthers(than: client, now: now) else {
@@ -177,9 +173,6 @@ extension VendorClient {
 // MARK: - Queue
 
 extension VendorClient {
-    /// Starts calls for queued names, if the limit of concurrent calls permits another call.
-    ///
-    /// With `batching: together`, the calls start in the next iteration of the service loop.
     func flushSoon() {
         guard shares.free > 0 else { return suspectCalls() }
         guard gathersNames else { return sendQueued() }
@@ -205,7 +198,6 @@ extension VendorClient {
 
     /// Starts or refuses calls for queued names, up to ``ClientLimits/batchesPerIteration``.
     func sendQueued() {
-        // If a call ends during `begin`, `end(_:)` runs this function again.
         guard !isSending else { return }
         isSending = true
         defer { isSending = false }
@@ -249,9 +241,10 @@ extension VendorClient {
         for (name, failure) in late { answer(name, failure) }
     }
 
-    /// A name with at least ``VendorLimits/fairWait`` left is never too late. Otherwise, a client
-    /// that queries slow names could increase the median latency so much that other clients get no
-    /// calls.
+    /// A name with at least ``VendorLimits/fairWait`` left is never too late.
+    ///
+    /// Otherwise, a client that queries slow names could increase the median latency so much that
+    /// other clients get no calls.
     private func isTooLate(_ name: PendingName, _ now: Instant) -> Bool {
         guard let deadline = name.lastDeadline, deadline - now < VendorLimits.fairWait else {
             return false
@@ -288,7 +281,7 @@ extension VendorClient {
         }
         let queued = pending.values.lazy.filter { $0.call == nil }
         let next = queued.compactMap(\.firstDeadline).min()
-        // One search expires all lookups with deadlines that are close together.
+        // One search expires all lookups with similar deadlines.
         queueAlarm.set(next.map { max($0, now + ClientLimits.queueGrain) })
     }
 }

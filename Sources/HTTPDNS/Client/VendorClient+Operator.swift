@@ -44,12 +44,10 @@ extension VendorClient {
 
     package func budgetUse() -> UsageRecord? { budget.usage(wallSeconds: clocks.wallSeconds()) }
 
-    /// Restarts all calls in flight, and resets the health of all servers.
+    /// Restarts all calls in flight in the next iteration of the service loop.
     ///
-    /// The requests are sent again in the next iteration of the service loop. Before the next
-    /// iteration, the owner of the transport must drop the connections of the transport.
-    ///
-    /// - Returns: the number of restarted calls.
+    /// Before the next iteration, the owner of the transport must drop the connections of the
+    /// transport.
     @discardableResult
     package func networkChanged() -> Int {
         let now = clocks.now()

@@ -8,8 +8,6 @@ extension VendorClient {
     }
 
     /// Sends a test call once to the current server, and charges the call to the budget.
-    ///
-    /// The result does not change the recorded health of servers and account.
     package func prove(_ each: ProofCase) async -> ProofResult {
         if let error = obstacle(clocks.now()) { return ProofResult(outcome: .failure(error)) }
         let inquiry = AddressInquiry(

@@ -55,12 +55,10 @@ extension VendorClient {
     /// Removes and returns the names of a failed call that are retried when another call ends.
     ///
     /// If another request of the call failed for a different reason, no name is retried, because
-    /// the vendor might bill each retry. Otherwise, the function reduces `shares.limit` to the
-    /// number of other calls in flight, with two exceptions:
-    ///
-    /// - A refusal of a call does not reduce the limit, because the queried name can be the cause.
-    /// - A probe that could not connect does not reduce the limit, because idle connections of the
-    ///   daemon can be the cause.
+    /// the vendor might bill each retry. Otherwise, the function reduces `shares.limit`. Two
+    /// failures do not reduce the limit: the refusal of a call, because the queried name can be the
+    /// cause, and the failure of a probe to connect, because idle connections of the daemon can be
+    /// the cause.
     func takeRetriable(from call: VendorCall) -> [PendingName] {
         guard let error = call.saturation, !call.hasOtherFailure else { return [] }
         let now = clocks.now()
@@ -96,7 +94,6 @@ extension VendorClient {
         sendQueued()
     }
 
-    /// Queues the held names after the end of `call`, if the vendor may accept another call.
     func release(after call: VendorCall) {
         if call.saturation == nil || shares.count == 0 { release() }
     }

@@ -6,8 +6,7 @@ internal import Net
 extension VendorClient {
     /// Takes over the state of `old`, the client of this vendor under earlier settings.
     ///
-    /// Calls in flight continue in `old`, but count in the statistics of this client. The health of
-    /// servers is not kept.
+    /// Calls in flight continue in `old`, but count in the statistics of this client.
     package func takeOver(from old: VendorClient, hasSameAccount: Bool) {
         old.settlePredecessor()
         predecessor = old
@@ -25,7 +24,6 @@ extension VendorClient {
         settlePredecessor()
     }
 
-    /// Releases the predecessor and adds its counters, if all calls of the predecessor have ended.
     func settlePredecessor() {
         guard let old = predecessor else { return }
         old.settlePredecessor()

@@ -5,7 +5,6 @@ internal import Net
 // MARK: - Health probes
 
 extension VendorClient {
-    /// True if the vendor does not reply; the resolver should then use another source.
     package var isSilent: Bool { silence.isSilent }
 
     package var isAvailable: Bool { !isSilent && obstacle(clocks.now()) == nil }
@@ -17,8 +16,7 @@ extension VendorClient {
 
     /// Starts a health probe if one is due and permitted.
     ///
-    /// The probe first queries the servers that are due for a check. The rate limit never refuses a
-    /// probe: otherwise, a flood of names could prevent all probes.
+    /// The rate limit never refuses a probe: otherwise, a flood of names could prevent all probes.
     ///
     /// - Parameter client: the client to which the probe is charged; nil for the daemon itself.
     package func beginTrial(of client: ClientNetwork? = nil) {
@@ -55,10 +53,7 @@ extension VendorClient {
         )
     }
 
-    /// Maximum wait for the answer to a health probe, which needs a new connection.
-    ///
-    /// On a long network path, the handshake and the reply need up to four round trips. While the
-    /// vendor is silent, the wait is longer: other sources answer the names.
+    /// On a long network path, the handshake and the reply need up to four round trips.
     private var trialTimeout: Duration {
         let usual = max(settings.timeout / 2, min(settings.timeout, VendorLimits.fairWait))
         let median = record(of: pool.current)?.latency.median ?? .zero
@@ -107,14 +102,10 @@ extension VendorClient {
     /// Returns the time until which a name waits for this vendor; nil to use the fallback now.
     ///
     /// A name in a call waits until the call has lasted for `delay` (`fallback-after`). A queued
-    /// name waits at most `delay` plus ``ClientLimits/queuePatience``, and at most
-    /// ``ClientLimits/trialPatience`` for a health probe in flight.
-    ///
-    /// If this vendor is protected and the fallback is not, the fallback would send the name in
-    /// plain text. Therefore, the name waits longer:
-    ///
-    /// - If the call needs a new connection, `delay` begins when the connection is open.
-    /// - A queued name waits until its deadline, or until a health probe has failed.
+    /// name waits at most `delay` plus ``ClientLimits/queuePatience``. If this vendor is protected
+    /// and the fallback is not, the fallback would send the name in plain text. Therefore, the name
+    /// also waits for a new connection; a queued name waits until its deadline, or until a health
+    /// probe has failed.
     ///
     /// - Parameter isProtected: true if the next vendor or the upstreams are encrypted.
     package func waitEnd(
@@ -137,7 +128,7 @@ extension VendorClient {
         guard let queuedAt = name.queuedAt else { return nil }
         let end =
             mayLeave ? queuedAt + delay + ClientLimits.queuePatience : name.lastDeadline ?? now
-        // The queue fails the name soon, and then the resolver selects the fallback.
+        // The queue fails the name soon.
         if !mayLeave, end <= now, name.lastDeadline != nil { return now + ClientLimits.queueGrain }
         guard end > now else { return nil }
         let check = min(end, now + ClientLimits.queueCheck)

@@ -251,10 +251,8 @@ extension VendorError {
 
     /// Returns the effect of a failed attempt on the health of its server.
     ///
-    /// - A timeout does not count if the server had less time than ``VendorLimits/fairWait`` and
-    ///   `timeout`.
-    /// - A timeout or a lost connection does not count if a retry on a new connection follows.
-    /// - A 429 for a call does not count, because the queried name may be the cause.
+    /// A timeout does not count if the server had less time than both ``VendorLimits/fairWait`` and
+    /// `timeout`. A 429 for a call does not count, because the queried name may be the cause.
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,

@@ -47,9 +47,6 @@ extension VendorClient {
 
     /// Returns the reason why a name did not get a call.
     ///
-    /// The reason is `clientBusy` if a call is free, or if a client that waits for the name has
-    /// calls in flight.
-    ///
     /// - Parameter clients: the waiting clients; nil if the name is held after a refused call.
     func waitReason(of clients: Set<ClientNetwork?>?, free: Int? = nil) -> VendorError {
         guard isResponsive else { return .outOfTime }
@@ -58,7 +55,6 @@ extension VendorClient {
         return isOfClient ? .clientBusy : .busy
     }
 
-    /// Returns the failure of a name that gets no call because of `reason`.
     func failure(
         _ reason: VendorError,
         of clients: Set<ClientNetwork?>?,

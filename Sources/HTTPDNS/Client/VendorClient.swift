@@ -3,9 +3,6 @@ package import DNSWire
 package import Net
 
 /// HTTP client of one vendor, which connects the state machines of this folder to the service loop.
-///
-/// Several lookups can wait for one ``PendingName``, and several names for one ``VendorCall``. A
-/// call sends requests (tries) until one server answers.
 @ServiceLoop
 package final class VendorClient {
     package nonisolated let name: String
@@ -153,8 +150,8 @@ package final class VendorClient {
             store: usage
         )
         pace = RateLimiter(perSecond: settings.callsPerSecond)
-        // One DNS client can have half of the concurrent calls, each with a hedged request. After
-        // `retriesBeforeSwitch` hedged requests, the calls of the DNS client avoid a slow server.
+        // Half of the concurrent calls, which one DNS client can have, can each be hedged. After
+        // `retriesBeforeSwitch` hedged requests, the calls of the client avoid a slow server.
         hedges = HedgeBudget(
             burst: max((settings.concurrentCalls + 1) / 2, settings.retriesBeforeSwitch)
         )
@@ -163,7 +160,6 @@ package final class VendorClient {
             duration: settings.returnToPrimaryAfter
         )
         trials = TrialSchedule(burst: settings.retriesBeforeSwitch)
-        // All scheduled servers count as one server (`EndpointPool.rotation`).
         silence = VendorCircuitBreaker(
             limit: settings.retriesBeforeSwitch * (servers.count + (source == nil ? 0 : 1))
         )
@@ -201,8 +197,6 @@ extension VendorClient {
 
     var countsDemand: Bool { facts.pairsFamilies || price.item == .family }
 
-    /// Returns the families of the call that `lookUp` would make with these arguments.
-    ///
     /// If `isAwaited`, also records the families as demand, as `lookUp` does.
     package func familiesOfCall(
         _ name: Name,
@@ -296,7 +290,6 @@ extension VendorClient {
         /// Never empty.
         package var servers: [SocketAddress]
 
-        /// Maximum time until a list of servers is requested again.
         package var refresh: Duration
 
         package init(servers: [SocketAddress], refresh: Duration = ClientLimits.addressLifetime) {

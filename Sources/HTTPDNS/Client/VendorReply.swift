@@ -28,7 +28,6 @@ package struct VendorReply: Sendable, Hashable {
 }
 
 package struct VendorFailure: Error, Hashable {
-    /// Error of the last request, or a local error.
     package var reason: VendorError
 
     /// True if other clients' calls are the reason that the name got no call.

@@ -54,7 +54,6 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var reissued: UInt64 = 0
 
-    /// Lookups that joined a lookup of the same name and families.
     package var merged: UInt64 = 0
 
     /// Lookups that joined a lookup of the same name and the other family.
@@ -116,7 +115,6 @@ package struct VendorStatistics: Sendable, Hashable {
 
         case refused(VendorError, until: Instant)
 
-        /// All servers returned 429; no calls before `until`.
         case limited(until: Instant)
 
         /// The budget is spent, or its counts are unknown because of `problem`.

@@ -202,7 +202,6 @@ extension Cipher {
 package enum CipherError: Error, Hashable {
     case keyLength(expected: Int, found: Int)
 
-    /// The legacy provider has DES.
     case legacyProviderMissing
 
     case unavailable(String)

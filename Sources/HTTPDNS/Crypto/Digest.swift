@@ -37,7 +37,7 @@ package enum Digest {
         try hmac("SHA256", octets: 32, key: key, text)
     }
 
-    /// True if OpenSSL provides HMAC-SHA256, which a restricted OpenSSL may lack.
+    /// False if a restricted OpenSSL lacks HMAC-SHA256.
     package static var hasHMAC: Bool { (try? hmacSHA256(key: Secret("key"), [])) != nil }
 
     /// For Alibaba's RPC interface only.

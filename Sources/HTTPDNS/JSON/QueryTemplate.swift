@@ -11,7 +11,6 @@ struct QueryTemplate: Sendable {
 
     private var rest: [UInt8]
 
-    /// Splits `query` at `{name}` and `{type}`; appends missing placeholders.
     init(_ query: String) {
         var rest = query
         for (place, parameter) in [(Place.name, "name="), (.type, "type=")]

@@ -92,7 +92,7 @@ extension Tencent {
         }
     }
 
-    /// Form of the client subnet; the vendor's documents and SDKs use different forms.
+    /// Form of the client subnet; the vendor's documents and SDKs differ.
     package enum ClientSubnetForm: String, Sendable, Hashable, CaseIterable {
         case encrypted
         case plain

@@ -6,8 +6,7 @@ import DNSWire
 /// An attacker on the path that knows a pair of plaintext and ciphertext can forge any text of 16
 /// octets, but not all blocks of a longer text. Therefore, every octet must be valid, and each
 /// requested part must be present: the name (`query=1`), the TTLs (`ttl=1`) and, at the end, the
-/// client's address (`clientip=1`). An attacker can still forge a reply with the addresses of
-/// another name, or for a very short name.
+/// client's address (`clientip=1`).
 extension TencentReply {
     /// An empty body is valid.
     static func checkSealed(_ body: ArraySlice<UInt8>) throws(VendorError) {

@@ -23,7 +23,7 @@ struct TencentReply {
         self.isSealed = isSealed
     }
 
-    /// Returns the answers in a whole body; only the first record of each name is used.
+    /// Only the first record of each name is used.
     ///
     /// A name that is missing in the body is not registered with the vendor, and its answer is
     /// empty.
@@ -125,8 +125,7 @@ extension TencentReply {
                 answer.v4 = family(.v4, in: text[..<hyphen])
                 answer.v6 = family(.v6, in: text[(hyphen + 1)...])
             } else {
-                // "0" means that both families are empty. A list of addresses is of one family; the
-                // other family stays nil (unknown).
+                // A list of addresses is of one family; the other family stays nil (unknown).
                 answer.v4 = family(.v4, in: text)
                 answer.v6 = family(.v6, in: text)
             }
@@ -142,8 +141,6 @@ extension TencentReply {
 // MARK: - Families
 
 extension TencentReply {
-    /// Returns the addresses of one family; nil without a valid address or TTL.
-    ///
     /// In an encrypted reply, one invalid address makes the whole family invalid.
     private func family(_ family: Families, in text: ArraySlice<UInt8>) -> AddressSet? {
         let comma = text.lastIndex(of: UInt8(ascii: ",")) ?? text.endIndex

@@ -68,7 +68,6 @@ extension VendorQuery {
         String(decoding: try octets(for: facts), as: Unicode.UTF8.self)
     }
 
-    /// Returns the names in lower case, separated by commas.
     func octets(for facts: VendorFacts) throws(VendorError) -> [UInt8] {
         precondition(
             (1...facts.maximumNames).contains(names.count),

@@ -8,7 +8,6 @@ struct HTTPURL: Sendable, Hashable {
 
     let path: String
 
-    /// Query without the question mark.
     let query: String
 
     init?(_ text: String) {

@@ -11,7 +11,6 @@ struct JSONReader {
 
     private var nodes: [JSONDocument.Node] = []
 
-    /// Decoded text of the strings with escapes; ``read(_:)`` appends this text to `text`.
     private var decoded: [UInt8] = []
 
     private var keys: Set<Key> = []
@@ -100,10 +99,10 @@ extension JSONReader {
         nodes[object].end = nodes.count
     }
 
-    /// Records the latest string as a key of `object`; returns false for a duplicate key.
+    /// Returns false for a duplicate key; `count` includes this key.
     ///
-    /// `count` includes this key. `marks` combines the marks of the object's earlier keys
-    /// (``mark(of:)``). If the mark of this key is not in `marks`, the key needs no comparison.
+    /// `marks` combines the marks (``mark(of:)``) of the object's earlier keys. If the mark of this
+    /// key is not in `marks`, the key needs no comparison.
     private mutating func insertKey(of object: Int, _ count: Int, _ marks: inout UInt64) -> Bool {
         let latest = nodes.count - 1
         guard count > Self.comparedKeys else {

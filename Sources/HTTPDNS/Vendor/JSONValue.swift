@@ -27,9 +27,7 @@ final class JSONDocument: Sendable {
         /// Range of the value in `text`; for a string, the decoded octets without quotes.
         var range: Range<Int> { Int(lower)..<Int(upper) }
 
-        /// Index of the first node after the value and its elements or members.
-        ///
-        /// A member has two nodes: key and value.
+        /// Index of the first node after the value and its elements or members (two nodes each).
         var end: Int {
             get { Int(last) }
             set { last = Int32(newValue) }
@@ -53,7 +51,6 @@ final class JSONDocument: Sendable {
         self.nodes = nodes
     }
 
-    /// Returns the index of the value of a member.
     fileprivate func member(_ key: Span<UInt8>, of object: Int) -> Int? {
         Self.member(key, of: object, text, nodes)
     }
@@ -160,7 +157,6 @@ extension JSONValue {
 
     private static func integer(_ text: [UInt8], _ range: Range<Int>) -> Int64? {
         let digits = text.span.extracting(range)
-        // The text of an integer is not empty.
         let isNegative = digits[0] == UInt8(ascii: "-")
         var number: Int64 = 0
         for index in (isNegative ? 1 : 0)..<digits.count {

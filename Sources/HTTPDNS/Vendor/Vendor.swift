@@ -94,9 +94,7 @@ package struct VendorFacts: Sendable, Hashable {
 }
 
 extension VendorFacts {
-    /// Returns true if a call with `count` names (`octets` octets) can also contain `name`.
-    ///
-    /// If true, adds the octets of `name` to `octets`.
+    /// If true, adds the octets of `name` to `octets`, the octets of the `count` names of a call.
     func canCarry(_ name: Name, after count: Int, _ octets: inout Int) -> Bool {
         let sum = octets + name.octets.count - (count == 0 ? 2 : 1)
         guard count < maximumNames, count == 0 || sum <= VendorLimits.maximumNameOctets else {

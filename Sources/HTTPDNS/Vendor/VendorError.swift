@@ -13,7 +13,6 @@ package enum VendorError: Error, Hashable {
     /// Every other server would reject the request, too.
     case refused(status: Int, code: VendorCode)
 
-    /// HTTP status 429.
     case limited(retryAfter: Duration?)
 
     /// HTTP status that no other case covers, or a vendor code for a failed server.
@@ -92,7 +91,6 @@ extension VendorError {
         }
     }
 
-    /// True if a wrong local clock may be the cause.
     package var mayBeClockSkew: Bool {
         switch self {
         case .wrongTime: true
@@ -106,7 +104,6 @@ extension VendorError {
         if case .serverStatus(_, code: .serviceLevelDeny?) = self { true } else { false }
     }
 
-    /// True if only a limit of one DNS client prevents the call.
     package var isOfClient: Bool {
         self == .clientBudget || self == .clientPace || self == .clientBusy
     }

@@ -88,8 +88,7 @@ package struct Volcengine: Vendor, Redacted {
         v4.keep(found.filter { $0.octets.count == 4 })
         v6.keep(found.filter { $0.octets.count != 4 })
         v4.dropped += items.count - found.count
-        // The vendor may omit a family. Then the result for this family is nil (unknown), not an
-        // empty list.
+        // The vendor may omit a family, so the result for this family is nil (unknown).
         let isSilentAboutV4 = v4.addresses.isEmpty && !v6.addresses.isEmpty
         let isSilentAboutV6 = v6.addresses.isEmpty && !v4.addresses.isEmpty
         return [
