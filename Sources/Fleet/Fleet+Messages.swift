@@ -26,14 +26,12 @@ extension Fleet {
 
     func take(_ key: FleetKey, _ sealed: [UInt8]) throws(FleetRejection) {
         guard let subject = names[key] else {
-            // This host did not use the name recently, so it only checks that the value is
-            // authentic.
+            // The name is not in recent use here: the host only checks that the value is authentic.
             _ = try seal.open(sealed, for: key.digest)
             return
         }
         let known = subject.fetchedAt
-        // Redis also delivers the messages that this host itself published. A value with the time
-        // `known` is from such a message, and is skipped.
+        // Redis also delivers the messages of this host itself. Their values have the time `known`.
         guard let value = open(sealed, key, subject.name), value.fetchedAt != known, let now else {
             return
         }
@@ -48,9 +46,7 @@ extension Fleet {
         }
     }
 
-    /// Applies the stored flushes that this host missed while it was stopped or disconnected.
-    ///
-    /// - Parameter list: the stored flushes, newest first.
+    /// Applies the stored flushes that this host missed; `list` begins with the newest flush.
     func takeStored(_ list: [[UInt8]]) {
         guard let now else { return }
         var stored: [FleetFlush] = []

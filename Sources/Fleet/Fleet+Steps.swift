@@ -30,8 +30,7 @@ extension Fleet {
             "PX",
             "\(Int(milliseconds))"
         )
-        // Requests the lease, and reads the values again, because another host may have stored its
-        // answer since the first read.
+        // Another host may have stored its answer since the first read.
         link.send(
             [claim] + reads(lookUp),
             Completion { [weak self] replies in
@@ -83,8 +82,6 @@ extension Fleet {
     }
 
     /// Returns the replies; nil if a reply is an error, or if the commands failed.
-    ///
-    /// Counts a timeout in `statistics`.
     func replies(_ replies: EngineLink.Replies) -> [RedisReply]? {
         switch replies {
         case .success(let list):
@@ -100,8 +97,8 @@ extension Fleet {
 
     /// Returns the commands that read the values for the keys of a lookup.
     ///
-    /// A command reads at most one octet more than the limit. ``FleetSeal`` rejects a value of that
-    /// length as too long.
+    /// A command reads at most one octet more than the limit, so that ``FleetSeal`` rejects a
+    /// longer value.
     private func reads(_ lookUp: FleetLookUp) -> [[UInt8]] {
         lookUp.keys.map { key in
             RedisCodec.command("GETRANGE", key.value, "0", "\(FleetLimits.valueOctets)")
@@ -143,9 +140,8 @@ extension Fleet {
             guard !flushes.covers(name, fetchedAt: value.fetchedAt, now: now) else {
                 throw .flushed
             }
-            // Ignores a `known` time in the future. Such a time can occur after a failover, if the
-            // clock of the new Redis server is behind the clock of the former server. If the
-            // daemon did not ignore this time, it would reject all new values as replays.
+            // After a failover, the clock of the new Redis server can be behind, so that `known` is
+            // in the future. Then all new values would count as replays.
             if let known = names[key]?.fetchedAt, known <= now + FleetLimits.clockTolerance,
                 value.fetchedAt < known
             {

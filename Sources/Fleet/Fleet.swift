@@ -4,22 +4,20 @@ package import Net
 
 /// Client of the fleet, in which hosts share the answers of vendors through a Redis server.
 ///
-/// `Fleet.md` describes the protocol. If Redis fails, the caller calls the vendor, as without a
-/// fleet.
+/// `Fleet.md` describes the protocol.
 @ServiceLoop
 package final class Fleet {
     /// Question to a vendor; the hosts share the answer.
     package struct Question: Sendable {
         package var name: Name
 
-        /// Address families of the vendor call that this host would make.
+        /// Address families of the vendor call.
         package var families: Families
 
-        /// Text of all other facts on which the answer depends, such as the account; see
-        /// ``FleetKey``.
+        /// All other facts on which the answer depends; see ``FleetKey``.
         package var view: String
 
-        /// Longest time that a client waits for the answer of the fleet; nil if no client waits.
+        /// Longest time that a client waits for the fleet; nil if no client waits.
         package var patience: Duration?
 
         package init(_ name: Name, _ families: Families, view: String, patience: Duration?) {
@@ -36,8 +34,8 @@ package final class Fleet {
 
         /// This host must call the vendor.
         ///
-        /// If there is a ticket, ``end(_:_:)`` must be called after the vendor call. `stale` is
-        /// a shared answer with an expired TTL, for use if no server answers.
+        /// If there is a ticket, ``end(_:_:)`` must follow. `stale` is an expired shared answer,
+        /// for use if no server answers.
         case call(Ticket?, stale: (value: FleetValue, age: UInt32)? = nil)
     }
 
@@ -61,9 +59,8 @@ package final class Fleet {
 
     /// Percentage of the TTL (0...9) by which this host refreshes earlier than configured.
     ///
-    /// The percentage depends on the name of the host. So usually, one host refreshes an
-    /// answer first, and sends the new answer to the other hosts before these hosts refresh
-    /// the answer themselves.
+    /// The percentage depends on the host's name, so that usually one host refreshes first, and
+    /// sends the answer to the other hosts.
     package nonisolated var refreshSpread: UInt32 {
         UInt32(machine.text.utf8.reduce(UInt64(7)) { ($0 &* 31 &+ UInt64($1)) % 1_000_003 } % 10)
     }
@@ -87,7 +84,6 @@ package final class Fleet {
     private var reported: Set<FleetRejection> = []
     let flushKey: [UInt8]
 
-    /// Vendor budgets that the hosts share.
     package let budget: FleetBudget
 
     /// Creates the client; `start` connects to Redis.
@@ -211,8 +207,6 @@ package final class Fleet {
     }
 
     /// Shares the answer of a vendor call without a ``Ticket``.
-    ///
-    /// For example, the Redis server was not reachable before the call, but is reachable now.
     package func publish(_ question: Question, _ value: FleetValue) {
         guard link.isUsable, let value = stamped(value, at: now) else { return }
         let key = FleetKey(question.name, question.families, view: question.view, seal)
@@ -221,8 +215,8 @@ package final class Fleet {
 
     /// Returns the answer with `time` and the name of this host; nil if the time is unknown.
     ///
-    /// - Parameter time: start of the vendor call, so that a flush during the call also removes the
-    ///   answer of this call.
+    /// - Parameter time: start of the vendor call, so that a flush during the call also removes its
+    ///   answer.
     private func stamped(_ value: FleetValue, at time: Int64?) -> FleetValue? {
         guard let time else { return nil }
         var value = value
@@ -274,8 +268,7 @@ package final class Fleet {
     private func call(_ lookUp: FleetLookUp) {
         if lookUp.machine.phase == .calling(isLeader: true) { statistics.led += 1 }
         lookUp.calledAt = now
-        // Only the first query gets the ticket. The other queries also call the vendor, but the
-        // vendor client merges these calls with the call of the first query.
+        // The vendor client merges the calls of the other queries with the call of the first query.
         var ticket: Ticket? = Ticket(key: lookUp.key, number: lookUp.number)
         let stale = lookUp.stale.flatMap { value in
             now.map { (value: value, age: value.age(at: $0)) }

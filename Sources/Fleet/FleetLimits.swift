@@ -10,7 +10,7 @@ package enum FleetLimits {
 
     /// Maximum octets of a string in a reply; a longer string ends the connection.
     ///
-    /// A string that is shorter than this limit, but too long for a value, is discarded.
+    /// A shorter string that is too long for a value is discarded.
     static let skippedOctets = 1 << 20
 
     static let replyOctets = 512 << 10
@@ -21,7 +21,7 @@ package enum FleetLimits {
     /// Maximum octets of a protocol line, such as an error.
     static let lineOctets = 1_024
 
-    /// Maximum commands in flight on a connection; 512 commands with values are at most 2 MiB.
+    /// Maximum commands in flight on a connection.
     static let commands = 512
 
     /// Maximum octets that wait to be written on a connection.
@@ -56,14 +56,13 @@ package enum FleetLimits {
 
     /// Number of consecutive timeouts after which clients no longer wait for Redis.
     ///
-    /// In addition, the oldest command without a reply must be at least `shortSilence` old.
+    /// The oldest command without a reply must also be at least `shortSilence` old.
     static let timeouts = 3
     static let shortSilence: Duration = .milliseconds(100)
 
     /// Maximum milliseconds by which an answer can be older than a known answer with the same key.
     ///
-    /// Answers that are even older count as replays. The limit is not 0, because hosts that call
-    /// the vendor at the same time share their answers in any order.
+    /// Not 0, because hosts that call the vendor at the same time share their answers in any order.
     static let disorder: Int64 = 4_000
 
     /// Time between the heartbeats of a host.
@@ -71,8 +70,7 @@ package enum FleetLimits {
 
     /// Time from the start of a connection to the second heartbeat.
     ///
-    /// The first heartbeat is immediate. The reply to the second heartbeat also counts hosts
-    /// that connected at the same time.
+    /// Its reply also counts hosts that connected at the same time.
     static let secondHeartbeat: Duration = .seconds(1)
 
     /// Seconds for which a host counts as a member after the last heartbeat.

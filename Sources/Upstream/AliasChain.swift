@@ -13,7 +13,6 @@ package struct AliasChain: Equatable {
     package enum Ending {
         case target
 
-        /// The last CNAME points to a name in the chain.
         case loop
 
         case tooLong

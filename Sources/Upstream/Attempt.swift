@@ -2,10 +2,9 @@
 package import DNSWire
 package import Net
 
-/// One query to one server, from its start to its result.
+/// One query to one server, with the state that ``Forwarder`` and the transports store for it.
 ///
-/// ``Forwarder`` and the transports store their state of the query here. A ``Run`` (the query of a
-/// client) is also the first attempt of this query, so that most queries need only one object.
+/// A ``Run`` is also the first attempt of its query, which saves an object.
 @ServiceLoop
 package class Attempt {
     package final let query: Query
@@ -15,10 +14,9 @@ package class Attempt {
     package final var deadline: Instant { due }
     private final var due = Instant(nanoseconds: 0)
 
-    /// Record of this attempt in a trace of the query; nil if the query is not traced.
+    /// Record of this attempt in a trace of the query.
     final private(set) var place: Trace.Place?
 
-    /// True if the client has many queries in flight (``ClientLoad``).
     final private(set) var isOfBusyClient = false
 
     /// True if the server closed the last connection of the query without a reply to any query.
@@ -28,11 +26,8 @@ package class Attempt {
     final private(set) var usesStream = false
 
     /// Start of an earlier unanswered attempt at the same server; nil if there was none.
-    ///
-    /// A connection that has received no data since this time is not used.
     final private(set) var earlier: Instant?
 
-    /// True if the query has an OPT record; false for a server without EDNS (RFC 6891 §7).
     package final var usesEDNS: Bool { !omitsEDNS }
     private final var omitsEDNS = false
 
@@ -42,7 +37,7 @@ package class Attempt {
     /// Sequence number of the attempt in the group's plan, and index of the server in the group.
     final private(set) var (number, server) = (0, 0)
 
-    /// Time at which an ``UpstreamGroup`` sent the query; 0 if no group sent it.
+    /// Start at an ``UpstreamGroup``; 0 if no group sent the query.
     final private(set) var began = Instant(nanoseconds: 0)
 
     final private(set) var sent = Instant(nanoseconds: 0)
@@ -51,40 +46,38 @@ package class Attempt {
     package final var outcome: Outcome { result }
     private final var result: Outcome = .failure(.timedOut)
 
-    /// Time of the result; nil if the result was not counted by a forwarder.
+    /// Time of the result; nil if no forwarder counted the result.
     final private(set) var ended: Instant?
 
     package typealias Outcome = Result<UpstreamReply, UpstreamError>
 
-    /// Forwarder that counts the result; nil before the query was sent, and after the result.
     private final var forwarder: Forwarder?
 
-    /// UDP socket that waits for the reply; nil before the query was sent, and after the result.
+    /// UDP socket that waits for the reply.
     private final var carrier: UDPSocketSlot?
 
-    /// Query in a datagram; nil unless a ``UDPExchanger`` waits for the reply.
+    /// Nil unless a ``UDPExchanger`` waits for the reply.
     final var datagram: Datagram?
 
     struct Datagram {
         let exchange: UpstreamExchange
         let transport: PlainTransport
 
-        /// Index of the query among the queries of its ``UDPSocketSlot``.
+        /// Index of the query in its ``UDPSocketSlot``.
         let index: Int
     }
 
     private final var completion: Completion<Attempt>?
 
-    /// Creates an attempt; the caller must set the deadline and the completion with `prepare`.
+    /// Creates an attempt; `prepare` must set the deadline and the completion.
     init(_ query: Query, cancellation: CancellationSignal?) {
         self.query = query
         self.cancellation = cancellation
     }
 
-    /// Creates an attempt without sending the query.
+    /// Creates an attempt; sends nothing.
     ///
-    /// - Parameter completion: receives the ended attempt, possibly before ``Forwarding/ask(_:)``
-    ///   returns.
+    /// - Parameter completion: may be called before ``Forwarding/ask(_:)`` returns.
     package convenience init(
         _ query: Query,
         deadline: Instant,
@@ -124,10 +117,9 @@ package class Attempt {
         swap(&self.completion, &next)
     }
 
-    /// Client of the query, for the limits per client; nil for a query of the daemon itself.
+    /// Client of the query; nil for a query of the daemon itself.
     final var client: ClientNetwork? { cancellation?.account as? ClientNetwork }
 
-    /// True if the attempt has ended, for example because the network removed the server.
     final var isOver: Bool { completion == nil }
 
     final var isCancelled: Bool { cancellation?.isCancelled ?? false }
@@ -141,7 +133,6 @@ package class Attempt {
         (omitsEDNS, hasRejectedEDNS, earlier) = (true, true, nil)
     }
 
-    /// Records the socket that waits for the reply, so that the query can be cancelled.
     final func wasSent(by carrier: UDPSocketSlot) {
         self.carrier = carrier
         cancellation?.whenCancelled { [self] in self.carrier?.cancel(self) }

@@ -16,25 +16,19 @@ package final class Forwarder: Forwarding {
     private var successes: UInt64 = 0
     private var consecutiveFailures: UInt64 = 0
 
-    /// End of the period without EDNS, which starts after a failed check for EDNS; nil if EDNS is
-    /// used.
+    /// End of the period without EDNS; nil if EDNS is used.
     private var noEDNSUntil: Instant?
 
     private var ednsTestedAt: Instant?
 
-    /// Attempts in flight at a learned server, which end if the network removes the server.
-    ///
-    /// Empty for all other servers.
+    /// Attempts in flight at a learned server; empty for all other servers.
     private var inFlight: [ObjectIdentifier: Attempt] = [:]
     private let isLearned: Bool
     private var isWithdrawn = false
 
     /// Creates a server; sends nothing.
     ///
-    /// - Parameters:
-    ///   - url: the address for display.
-    ///   - isLearned: true for a server of a ``LearnedUpstream``; a network change can remove it.
-    ///   - latency: the histogram of successful exchanges.
+    /// - Parameter isLearned: true for a server of a ``LearnedUpstream``.
     package init(
         name: String,
         url: String,
@@ -81,7 +75,7 @@ package final class Forwarder: Forwarding {
         transport.carry(attempt)
     }
 
-    /// Receives the transport's reply: counts the result, or repeats the query without EDNS.
+    /// Counts the result of the transport, or repeats the query without EDNS.
     func received(_ outcome: consuming Attempt.Outcome, to attempt: Attempt) {
         guard !isWithdrawn else { return attempt.complete(.failure(.withdrawn)) }
         let end = clocks.now()
@@ -111,7 +105,7 @@ package final class Forwarder: Forwarding {
         attempt.complete(outcome, at: end)
     }
 
-    /// Ends all queries and rejects new queries, after a network change has removed the server.
+    /// Ends all queries and rejects new queries.
     package func withdraw() {
         isWithdrawn = true
         let attempts = inFlight
@@ -132,8 +126,8 @@ package final class Forwarder: Forwarding {
 extension Forwarder {
     /// Checks with a probe if the server supports EDNS (RFC 6891 §7).
     ///
-    /// Only this probe disables EDNS for later queries. A client's query must not disable EDNS,
-    /// because a client may query a name that always gets FORMERR.
+    /// Only this probe disables EDNS for later queries, because a client may query a name that
+    /// always gets FORMERR.
     private func testEDNS() {
         let now = clocks.now()
         if let ednsTestedAt, now - ednsTestedAt < UpstreamLimits.ednsTestSpacing { return }
@@ -172,7 +166,7 @@ extension Message {
         }
     }
 
-    /// True if the message is a referral (RFC 2308 §2.2), which a non-recursive server sends.
+    /// True for a referral (RFC 2308 §2.2), which a non-recursive server sends.
     private var isReferral: Bool {
         answers.isEmpty && !header.isAuthoritative && !header.recursionAvailable
             && authorities.contains { $0.type == .ns }

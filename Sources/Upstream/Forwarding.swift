@@ -25,11 +25,10 @@ package protocol Forwarding: AnyObject, Sendable {
 
     /// Minimum time before an unanswered query is sent to the same server again; nil for never.
     ///
-    /// Zero for UDP, because datagrams get lost. 1 s for TCP, TLS and HTTPS, which lose queries
-    /// only when the connection fails.
+    /// Zero for UDP, because datagrams get lost.
     nonisolated var repeatsAfter: Duration? { get }
 
-    /// Servers of this upstream; each server is selected and health-checked separately.
+    /// Servers of this upstream, each selected and health-checked separately.
     var servers: [any Forwarding] { get }
 
     /// Number of UDP sockets that the daemon closed because of possibly forged replies.
@@ -57,7 +56,7 @@ extension Forwarding {
 
     package var forgeries: UInt64 { 0 }
 
-    /// Sends a query with ``ask(_:)`` and returns the decoded reply.
+    /// Sends a query and returns the decoded reply.
     package func exchange(
         _ query: Query,
         repeating earlier: Instant? = nil,
@@ -89,16 +88,14 @@ package struct UpstreamNumbers: Sendable, Equatable {
     /// Number of failures, for each `UpstreamError.kind`.
     package var failures: [String: UInt64] = [:]
 
-    /// Number of UDP queries that the daemon repeated over TCP.
     package var tcpRetries: UInt64 = 0
 
-    /// Number of messages from the upstream's address that match no query.
     package var foreignReplies: UInt64 = 0
 
-    /// Number of established connections; for HTTPS, only connections with a reply.
+    /// For HTTPS, only connections with a reply.
     package var connectionsOpened: UInt64 = 0
 
-    /// Number of queries on reused connections; for HTTPS, only queries with a reply.
+    /// For HTTPS, only queries with a reply.
     package var connectionsReused: UInt64 = 0
 
     package var lastError: UpstreamError?

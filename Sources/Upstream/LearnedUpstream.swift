@@ -2,8 +2,6 @@
 package import Net
 
 /// Upstream with servers from the network or a file, which change at run time.
-///
-/// ``UpstreamGroup`` selects one of the ``servers`` for each query.
 package final class LearnedUpstream: Forwarding {
     package let name: String
     package let url: String
@@ -16,17 +14,15 @@ package final class LearnedUpstream: Forwarding {
     package private(set) var servers: [any Forwarding] = []
 
     /// Number of spare servers, which are at the end of ``servers``.
-    ///
-    /// Spare servers are queried after all other servers have returned an error.
     package private(set) var spareCount = 0
 
-    /// Reason why ``servers`` is empty, for error messages.
+    /// Reason why ``servers`` is empty.
     private var absence = "the network offers no DNS server"
 
     /// Number of times that ``servers`` changed.
     private(set) var version = 0
 
-    /// Sum of the counters of all servers that were removed.
+    /// Sum of the counters of removed servers.
     private var former = UpstreamNumbers()
 
     /// Object that supplies the servers; this upstream retains the object.
@@ -66,8 +62,7 @@ package final class LearnedUpstream: Forwarding {
         for server in self.servers where !servers.contains(where: { $0 === server }) {
             former.add(server.numbers)
         }
-        // Clears the error, because an error of a removed server does not describe the present
-        // servers.
+        // An error of a removed server does not describe the present servers.
         (former.lastError, former.lastErrorAt) = (nil, nil)
         self.servers = servers
         spareCount = spares.count

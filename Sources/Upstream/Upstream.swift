@@ -3,8 +3,6 @@ internal import DNSWire
 package import Net
 
 /// Upstream with one URL for display, and one server for each address.
-///
-/// ``UpstreamGroup`` selects one of the ``servers`` for each query.
 package final class Upstream: Forwarding {
     package let name: String
     package let url: String
@@ -27,7 +25,6 @@ package final class Upstream: Forwarding {
         self.latency = latency
     }
 
-    /// Sum of the servers' counters.
     package var numbers: UpstreamNumbers { UpstreamNumbers(summing: servers.map(\.numbers)) }
 
     package func ask(_ attempt: Attempt) {

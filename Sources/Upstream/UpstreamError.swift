@@ -4,22 +4,21 @@ internal import Net
 
 /// Reason for which an upstream returned no answer.
 package enum UpstreamError: Error, Hashable {
-    /// No matching reply arrived in time.
     case timedOut
 
-    /// The server cannot be reached; the text is the error of the operating system.
+    /// The text is the error of the operating system.
     case unreachable(String)
 
     /// The server returned an error RCODE or a referral, possibly with an EDE (RFC 8914).
     case declined(RCode, because: ExtendedError? = nil)
 
-    /// The server returned a CNAME loop, or more than ``UpstreamLimits/longestChain`` CNAMEs.
+    /// A CNAME loop, or more than ``UpstreamLimits/longestChain`` CNAMEs.
     case aliases
 
-    /// The server limits the rate of queries (HTTP 429, RFC 6585 §4).
+    /// HTTP status 429 (RFC 6585 §4).
     case rateLimited
 
-    /// The server returned an HTTP status other than 200 and 429.
+    /// HTTP status other than 200 and 429.
     ///
     /// Some servers limit the rate with status 503, so this error alone does not show an outage.
     case httpStatus(Int)
@@ -32,26 +31,23 @@ package enum UpstreamError: Error, Hashable {
 
     case loop
 
-    /// An operator has paused the upstream; no query was sent.
     case paused
 
     /// The network no longer announces the server; does not count as a failure of the server.
     case withdrawn
 
-    /// The upstream has no server now; the text is the reason.
+    /// The upstream has no server; the text is the reason.
     case noServer(String)
 
     /// A limit of this daemon or machine was reached; the server is not at fault.
     case exhausted(String)
 
-    /// The daemon rejected or ended this query because of a limit on queries in flight.
+    /// A limit on queries in flight was reached.
     ///
     /// This server does not get the query again, but other servers may get it.
     case crowded
 
     /// Like `crowded`, but other queries of the same client have reached the limit.
-    ///
-    /// Queries of other clients can succeed.
     case clientCrowded
 }
 
@@ -94,7 +90,6 @@ extension UpstreamError: CustomStringConvertible {
         }
     }
 
-    /// True if a limit on queries in flight is the reason.
     package var isCrowded: Bool { self == .crowded || self == .clientCrowded }
 
     /// True if the server responded, but declined to answer.
@@ -108,7 +103,7 @@ extension UpstreamError: CustomStringConvertible {
     /// Permission to send the query to the same server again.
     ///
     /// SERVFAIL and REFUSED can be temporary: a resolver can be overloaded, or still be fetching
-    /// the data. The other RCODEs and referrals are not temporary.
+    /// the data.
     var repetition: AttemptPlan.Repetition {
         switch self {
         case .declined(.servFail, because: let code), .declined(.refused, because: let code):
@@ -121,8 +116,7 @@ extension UpstreamError: CustomStringConvertible {
     /// True if the daemon repeats the query after this error, unless the client has a high load.
     package var isRepeatable: Bool { self == .timedOut || repetition == .afterPause }
 
-    /// True if the server is not the cause of the error, so that a probe with this error does not
-    /// count.
+    /// True if the server is not the cause of the error.
     var isOurs: Bool {
         switch self {
         case .exhausted, .withdrawn: true

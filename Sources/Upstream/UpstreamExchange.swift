@@ -27,9 +27,7 @@ package struct UpstreamExchange {
 
     /// Builds the query with ID and letter case from `random`.
     ///
-    /// - Parameters:
-    ///   - usesEDNS: false to omit the OPT record.
-    ///   - validates: true to request the AD flag (RFC 6840 §5.7).
+    /// - Parameter validates: true to request the AD flag (RFC 6840 §5.7).
     package init(
         _ query: Query,
         over transport: Transport = .datagram,
@@ -57,7 +55,6 @@ package struct UpstreamExchange {
         )
     }
 
-    /// Encoded query.
     package var message: [UInt8] {
         var octets = query.octets
         octets.withMutableRawSpan { letterCase?.apply(to: &$0, name) }
@@ -73,26 +70,22 @@ package struct UpstreamExchange {
         letterCase?.apply(to: &buffer, name)
     }
 
-    /// Offset of the name in a message (RFC 1035 §4.1.1).
     private static let nameStart = QueryFacts.headerCount
 
-    /// Range of the name in a message.
     private var name: Range<Int> { Self.nameStart..<query.questionEnd - 4 }
 
     package enum Validation {
-        /// Not a reply to this query; ignored.
-        ///
-        /// Because the message is ignored, a forged reply cannot end the exchange (RFC 5452 §9.1).
+        /// Not a reply to this query; ignored, so that a forged reply cannot end the exchange (RFC
+        /// 5452 §9.1).
         case foreign
 
-        /// Truncated reply; the query must be repeated over TCP (RFC 7766 §5).
+        /// The query must be repeated over TCP (RFC 7766 §5).
         case truncated
 
-        /// Reply with unreadable records, or only an error header; the query must be repeated over
-        /// TCP.
+        /// Unreadable records, or only an error header; the query must be repeated over TCP.
         ///
-        /// The reply may be forged, but is not counted as ``foreign``: a client can cause such
-        /// replies itself, with records in a domain that the client owns.
+        /// Not counted as ``foreign``, because a client can cause such replies with records of its
+        /// own domain.
         case doubtful
 
         /// Complete reply with changed letter case, and therefore possibly forged.
@@ -105,8 +98,7 @@ package struct UpstreamExchange {
 
     /// Validates octets in a borrowed buffer.
     ///
-    /// The question is compared without decoding, because the first name of a message is not
-    /// compressed.
+    /// The question is compared without decoding: the first name of a message is not compressed.
     func validate(_ octets: Span<UInt8>) -> Validation {
         let (received, question, end) = (octets.rawSpan, query.question, query.questionEnd)
         if received.byteCount == Self.nameStart, isBareError(received) { return .doubtful }
@@ -132,8 +124,7 @@ package struct UpstreamExchange {
 
     /// True for a header with an error RCODE, the ID of the query, and all section counts 0.
     ///
-    /// A server that cannot parse or process a query may send only this header. Over UDP the header
-    /// could be forged, so the query is repeated over TCP.
+    /// A server that cannot parse or process a query may send only this header.
     private func isBareError(_ header: RawSpan) -> Bool {
         let rcode = RCode(rawValue: UInt16(header.uint8(at: 3) & 0x0F))
         return header.uint16(at: 0) == id && header.uint8(at: 2) & 0xF8 == 0x80
@@ -159,7 +150,6 @@ package struct UpstreamExchange {
 
 /// Random letter case of a name: one bit for each octet (0x20).
 private struct LetterCase {
-    /// One random 64-bit integer for each 64 octets of a name.
     private var bits = InlineArray<4, UInt64>(repeating: 0)
 
     init(of name: Name, using random: inout some RandomNumberGenerator) {
@@ -180,7 +170,7 @@ private struct LetterCase {
 
     /// True if each letter of a received name has the case that `bits` prescribes.
     ///
-    /// The caller has already checked that the names are equal apart from the case.
+    /// The names must be equal apart from the case.
     func isKept(in message: RawSpan, _ name: Range<Int>) -> Bool {
         for offset in stride(from: 0, to: name.count, by: 8) {
             let octets = octets(offset, of: name, in: message)

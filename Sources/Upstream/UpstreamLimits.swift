@@ -4,22 +4,22 @@ internal import Net
 package enum UpstreamLimits {
     // MARK: - One query
 
-    /// Maximum attempts for one query, on all servers.
+    /// Maximum attempts for one query on all servers.
     static let tries = 8
 
     /// Maximum attempts for one query on each server of a group.
     static let rounds = 2
 
-    /// Maximum attempts for one query if the group has one server; RFC 9520 §3.1 permits three.
+    /// Maximum attempts if the group has one server; RFC 9520 §3.1 permits three.
     static let roundsAlone = 3
 
-    /// Maximum attempts for one query on a server that returned SERVFAIL or REFUSED.
+    /// Maximum attempts on a server that returned SERVFAIL or REFUSED.
     static let roundsWithErrors = 3
 
     /// Minimum time after SERVFAIL or REFUSED before the server gets the query again.
     static let declinePause: Duration = .milliseconds(100)
 
-    /// Maximum attempts for one query on a server that loses datagrams; the last attempt uses TCP.
+    /// Maximum attempts on a server that loses datagrams; the last attempt uses TCP.
     ///
     /// RFC 9520 §3.1 permits three attempts for each transport.
     static let roundsWithLosses = 4
@@ -27,22 +27,19 @@ package enum UpstreamLimits {
     /// Minimum time before the third and the fourth attempt at a server that loses datagrams.
     static let lossPause: Duration = .milliseconds(300)
 
-    /// A server counts as losing datagrams for this time after a lost datagram.
+    /// Time for which a server counts as lossy after a lost datagram.
     static let lossLifetime: Duration = .seconds(60)
 
     /// Maximum parallel attempts for one query, except at servers that lose datagrams.
     static let triesAtOnce = 3
 
-    /// Numerator and denominator of the part of the remaining time that a protected server gets.
-    ///
-    /// The rest of the time is for an unprotected server that gets the query next.
+    /// Part of the remaining time that a protected server gets; the rest is for an unprotected
+    /// server.
     static let protectedShare = (2, 3)
 
     // MARK: - Hedging
 
     /// Usual time in which an upstream resolves a name that is not in the upstream's cache.
-    ///
-    /// A hedged query is sent after two round trips plus this time.
     static let resolvingTime: Duration = .milliseconds(100)
 
     /// Assumed round trip to a server before its first answer.
@@ -55,9 +52,7 @@ package enum UpstreamLimits {
 
     /// Minimum timeout of a probe.
     ///
-    /// A timed-out attempt causes a probe only if the attempt could last `fairWait` or, if this is
-    /// shorter, the configured timeout of the server. A connection that gets no data for `fairWait`
-    /// is possibly broken.
+    /// A connection that gets no data for this time is possibly broken.
     static let fairWait: Duration = .milliseconds(500)
 
     /// Timeout of a probe of an encrypted server that has not answered yet.
@@ -68,7 +63,6 @@ package enum UpstreamLimits {
     /// Minimum interval between probes of one server.
     static let probeSpacing: Duration = .milliseconds(500)
 
-    /// Maximum number of datagrams per probe.
     static let probeDatagrams = 3
 
     /// Number of consecutive probes with an error response after which a server is backed off.
@@ -76,13 +70,12 @@ package enum UpstreamLimits {
 
     /// Time without an answer after which a server that returns errors to probes counts as down.
     ///
-    /// Before this time has passed, a rate limit of the server may be the reason for the errors.
+    /// Before, a rate limit of the server may be the reason for the errors.
     static let declineTolerance: Duration = .seconds(600)
 
     /// Time after a query of a busy client in which a failed probe does not count as an outage.
     ///
-    /// Applies to encrypted servers, because clients may have overloaded the server. In this time,
-    /// the daemon lowers the limit on queries in flight for busy clients.
+    /// Applies to encrypted servers, because the client may have overloaded the server.
     static let overloadTime: Duration = .seconds(10)
 
     /// Initial back-off, which doubles with each failed probe, up to `longestRest`.
@@ -123,7 +116,7 @@ package enum UpstreamLimits {
     /// Time without samples after which earlier samples no longer count.
     static let sampleGap: Duration = .seconds(10)
 
-    /// A server counts as answering samples for this time after a reply to a sample.
+    /// Time for which a server counts as answering samples after a reply to a sample.
     static let sampleLifetime: Duration = .seconds(60)
 
     // MARK: - EDNS
@@ -136,9 +129,7 @@ package enum UpstreamLimits {
 
     // MARK: - Letter case
 
-    /// Time for which replies with changed letter case are accepted from a server.
-    ///
-    /// The time starts when the server has changed the letter case of a probe (mixed-case check).
+    /// Time for which replies with changed letter case are accepted after a mixed-case check.
     static let anyCase: Duration = .seconds(3_600)
 
     /// Minimum interval between mixed-case checks of one server.
@@ -146,7 +137,7 @@ package enum UpstreamLimits {
 
     // MARK: - Loops
 
-    /// A failed attempt causes a loop probe only if the attempt took at least this time.
+    /// Minimum duration of a failed attempt that causes a loop probe.
     static let loopTime: Duration = .milliseconds(500)
 
     /// Maximum time until a loop probe returns.
@@ -173,53 +164,46 @@ package enum UpstreamLimits {
     /// A client with an overdue query is treated as a busy client for the same time.
     static let sharingTime: Duration = .seconds(10)
 
-    /// Maximum number of clients with overdue queries that the daemon remembers for each server.
+    /// Maximum number of clients with overdue queries, for each server.
     static let slowClients = 256
 
-    /// Number of queries of a batch that are sent over one socket before the next socket is used.
+    /// Number of queries of a batch that are sent over one socket.
     static let queriesTogether = 8
 
-    /// After this number of unmatched messages, a socket is closed, and its queries move to TCP.
+    /// Number of unmatched messages after which a socket is closed, and its queries move to TCP.
     static let foreignReplies = 8
 
-    /// Maximum delay of a timeout; the delay allows several queries to share a timer.
+    /// Maximum delay of a timeout, so that several queries can share a timer.
     static let grain: Duration = .milliseconds(5)
 
     // MARK: - Streams
 
-    /// Maximum queries in flight per connection; further queries use another connection.
+    /// Maximum queries in flight per connection.
     static let inFlight = 4_096
 
-    /// Maximum client queries in flight to all HTTPS servers; see ``TransferShares``.
+    /// Maximum client queries in flight to all HTTPS servers.
     ///
     /// The header lines of one reply can take 250 KiB of memory (HPACK, RFC 7541 §7.3).
     package static let transfers = 256
 
-    /// Maximum transfers that run at the same time at an upstream over HTTP/1.1.
-    ///
-    /// Each of these transfers needs a connection.
+    /// Maximum running transfers at an upstream over HTTP/1.1; each needs a connection.
     static let connections = HTTPClient.Limits().connectionsPerServer
 
     /// Number of running transfers over HTTP/1.1 below which unproven clients have precedence.
     static let unprovenConnections = connections / 4
 
-    /// Time over which the number of connections that a client uses is averaged.
+    /// Time over which the number of connections of a client is averaged.
     static let transferMemory: Duration = .seconds(4)
 
     /// Minimum age of a transfer that a new transfer of the same client can replace.
-    ///
-    /// Over HTTP/1.1, the same minimum age applies if a client without a running transfer replaces
-    /// a transfer of another client.
     static let transferGrace: Duration = .milliseconds(400)
 
     /// Time without a reply over HTTPS after which a new connection is opened.
     ///
-    /// After half of this time, a query of the daemon itself tests whether an open connection is
-    /// silent.
+    /// After half of this time, a query of the daemon itself tests the open connections.
     static let silence: Duration = .seconds(1)
 
-    /// Number of cancelled or expired queries on a connection after which new queries use another
-    /// connection.
+    /// Number of cancelled or expired queries after which new queries use another connection.
     static let givenUp = 4_096
 
     /// Maximum connections per server that get no new queries and only wait for replies.

@@ -15,7 +15,7 @@ package enum UpstreamReply: Hashable, Sendable {
         }
     }
 
-    /// Returns the message, decoded if necessary, as an answer to `question`.
+    /// Returns the message as an answer to `question`.
     package func message(to question: Question) -> Message {
         switch self {
         case .plain(let reply):

@@ -3,12 +3,8 @@
 /// State machine for the part of a shared budget that this host can use.
 ///
 /// A host claims a part of each limit at Redis before it uses that part. Without Redis, a host can
-/// use its claim and its *share* (the unclaimed amount divided by the number of hosts).
-///
-/// The known sum of the claims can be wrong or old, so that the share is too small. Therefore, a
-/// host without Redis can use at least its *equal part* (the limit divided by the number of hosts).
-/// At the beginning of a day, a host with Redis can use a quarter of its equal part until Redis
-/// confirms a claim. The state machine uses no clock and no network.
+/// use its claim and its *share* (the unclaimed amount divided by the number of hosts), but at
+/// least its *equal part* (the limit divided by the number of hosts).
 package struct BudgetClaim: Sendable, Hashable {
     static let monthly = 2
 
@@ -28,8 +24,8 @@ package struct BudgetClaim: Sendable, Hashable {
 
         /// Returns the advance: the amount to claim beyond the amount that this host has used.
         ///
-        /// The advance becomes smaller as the unclaimed part of the budget becomes smaller. So an
-        /// idle host holds only a small part of a budget that is nearly used up.
+        /// The advance becomes smaller with the unclaimed part of the budget, so that an idle host
+        /// holds little of a budget that is nearly used up.
         ///
         /// - Parameters:
         ///   - members: 1 to ``FleetLimits/mostMembers``.
@@ -47,10 +43,6 @@ package struct BudgetClaim: Sendable, Hashable {
         }
 
         /// Permits the use of a quarter of the host's equal part without a claim.
-        ///
-        /// All hosts together can thus use a quarter of the limit without a claim. Their use
-        /// exceeds the limit only if some hosts claim and spend more than three quarters of the
-        /// limit before Redis has confirmed the first claims of the other hosts.
         fileprivate mutating func beginDay(_ members: Int) {
             share = most / UInt64(4 * members)
         }
@@ -65,13 +57,11 @@ package struct BudgetClaim: Sendable, Hashable {
     /// Number of hosts when Redis last answered.
     package private(set) var members: Int
 
-    /// True while Redis is unreachable.
     private(set) var isAlone = true
 
     /// Creates a claim of zero.
     ///
     /// - Parameter members: last known number of hosts; 1 if this host has never reached Redis.
-    ///   With 1, the share of this host is the whole budget.
     package init(_ most: [UInt64?], day: Int64, month: Int64, members: Int) {
         limits = most.map { most in most.map { Limit(most: $0) } }
         self.day = day
@@ -106,9 +96,6 @@ package struct BudgetClaim: Sendable, Hashable {
     // MARK: - Events
 
     /// Begins a new day: resets the daily claims; if the month is new, also the monthly claim.
-    ///
-    /// With Redis, this host can use a quarter of its equal part until Redis confirms a claim.
-    /// Without Redis, this host can use its share.
     package mutating func begin(day: Int64, month: Int64) {
         guard day != self.day else { return }
         let isSameMonth = month == self.month
@@ -125,14 +112,12 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Returns the amount of each limit that is left for this host; nil if there is no such limit.
     ///
-    /// With Redis, the result is the unused part of the claim, plus the amount that no host has
-    /// claimed. Without Redis, the result is the unused part of the claim, plus the share.
+    /// With Redis, the amount that no host has claimed is included; without Redis, the share.
     package func left(_ use: [UInt64]) -> [UInt64?] {
         zip(limits, use).map { limit, used in
             limit.map { limit in
                 let unclaimed = isAlone ? 0 : limit.most - min(limit.most, limit.total)
-                // The larger value, not the sum: the amount that no host has claimed includes the
-                // share.
+                // Not the sum: the amount that no host has claimed includes the share.
                 let share = max(limit.share, unclaimed)
                 let allowed = limit.claimed + min(share, .max - limit.claimed)
                 return allowed - min(allowed, used)
@@ -140,13 +125,10 @@ package struct BudgetClaim: Sendable, Hashable {
         }
     }
 
-    /// Returns true if this host should claim more of a limit.
+    /// Returns true if half of the advance is used, or if the claim does not cover another call.
     ///
-    /// The host should claim more if half of the advance (``block``) is used, or if the claim
-    /// does not cover another call. Exception: if all hosts together have claimed the whole
-    /// limit, the host claims more only after it has used more than its claim.
-    ///
-    /// - Parameter costs: maximum amount for one call, for each limit.
+    /// If all hosts together have claimed the whole limit, a host claims more only after it has
+    /// used more than its claim.
     func isShort(_ use: [UInt64], _ costs: [UInt64]) -> Bool {
         zip(zip(limits, costs), use).contains { entry, used in
             let (limit, cost) = entry
@@ -167,8 +149,7 @@ package struct BudgetClaim: Sendable, Hashable {
     /// - Parameters:
     ///   - members: number of hosts; 0 if not known.
     ///   - isSettled: false in the first minute of a connection, when Redis possibly does not know
-    ///     all hosts and claims. While false, a reply can increase the number of hosts and the
-    ///     sums of the claims, but cannot decrease them.
+    ///     all hosts and claims. Then the number of hosts and the sums cannot decrease.
     mutating func take(
         _ reply: [(claimed: UInt64, total: UInt64)?],
         members: Int,
@@ -188,8 +169,8 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Starts to use shares, because Redis is unreachable.
     ///
-    /// - Parameter members: number of hosts now; 0 if not known. The number is ignored if it is
-    ///   lower than the number in the latest reply.
+    /// - Parameter members: number of hosts; 0 if not known. A number below the latest reply is
+    ///   ignored.
     mutating func lose(members: Int) {
         guard !isAlone else { return }
         isAlone = true

@@ -4,8 +4,8 @@ package import Net
 
 /// Budgets of vendor accounts that all hosts of the fleet share.
 ///
-/// Redis has a hash for each account, limit and period, with the claim of each host and the sum
-/// of the claims (field `*`). One script compares the sum with the limit, and changes the claim.
+/// Redis has a hash for each account, limit and period, with the claim of each host and the sum of
+/// the claims (field `*`).
 @ServiceLoop
 package final class FleetBudget {
     /// Budget of one vendor on this host.
@@ -42,7 +42,6 @@ package final class FleetBudget {
         var nextAsk: Instant?
     }
 
-    /// Called after each change of a claim.
     package var onChange: (@ServiceLoop (_ vendor: String, BudgetClaim) -> Void)?
 
     private let link: EngineLink
@@ -63,7 +62,7 @@ package final class FleetBudget {
 
     /// Replaces the accounts of all vendors; an unchanged account keeps its claim.
     ///
-    /// - Parameter known: returns the claim that an earlier run of the daemon stored for a vendor.
+    /// - Parameter known: returns the claim that an earlier run of the daemon stored.
     package func use(_ accounts: [String: Account], _ known: (String) -> BudgetClaim?) {
         var new: [String: Entry] = [:]
         for (vendor, account) in accounts {
@@ -95,8 +94,6 @@ package final class FleetBudget {
     }
 
     /// Returns the claim of this host; nil if the budget is not shared.
-    ///
-    /// - Parameter use: amounts that this host has used or reserved.
     package func claim(_ vendor: String, day: Int64, month: Int64, use: [UInt64]) -> BudgetClaim? {
         guard entries[vendor] != nil else { return nil }
         entries[vendor]?.claim.begin(day: day, month: month)
@@ -107,8 +104,7 @@ package final class FleetBudget {
 
     func connected() {
         for vendor in entries.keys { askForUse(vendor) }
-        // Some hosts may connect a moment later than this host. Therefore, this host reads the sum
-        // of the claims again after a short time.
+        // Some hosts may connect a moment later, so the sum is read again after a short time.
         alarm.set(clocks.now() + FleetLimits.firstConfirmation)
     }
 
@@ -119,10 +115,7 @@ package final class FleetBudget {
         }
     }
 
-    /// Updates all claims of this host.
-    ///
-    /// Gives back the parts of claims that this host does not need, reads the sums of the claims of
-    /// all hosts, and restores claims that Redis has lost.
+    /// Gives back unused parts of claims, reads the sums, and restores claims that Redis has lost.
     private func confirm() {
         alarm.set(clocks.now() + FleetLimits.confirmation)
         for vendor in entries.keys { askForUse(vendor) }
@@ -182,8 +175,7 @@ package final class FleetBudget {
             let amounts = Self.amounts(list, entry.account.limits, indices, use)
         else { return }
         entries[vendor]?.claim.take(amounts, members: link.members, isSettled: link.isSettled)
-        // `claim.take` has set the share to zero. Without Redis, the claim needs a share. `lost`
-        // does not set the share again: it runs only once, when Redis becomes unreachable.
+        // `claim.take` has set the share to zero, and `lost` runs only once.
         if !link.isUsable { entries[vendor]?.claim.lose(members: link.members) }
         guard let claim = entries[vendor]?.claim else { return }
         // If no limit is completely claimed, this host can claim more without a pause.
@@ -195,9 +187,7 @@ package final class FleetBudget {
 
     /// Returns, for each limit, the claim of this host and the sum of the claims of all hosts.
     ///
-    /// Nil for an invalid reply: a reply that the script never returns.
-    ///
-    /// - Parameter use: amounts that this host had used when it called the script.
+    /// Nil for a reply that the script never returns.
     static func amounts(
         _ replies: [RedisReply],
         _ limits: [UInt64?],
@@ -213,8 +203,7 @@ package final class FleetBudget {
                 case .integer(let total) = numbers[2 * place + 1],
                 claimed >= 0, UInt64(claimed) >= use[index], total >= claimed
             else { return nil }
-            // Reduces a claim above the limit to the limit. Such a claim is possible: without
-            // Redis, a host can use more than the limit, and later claims the used amount.
+            // Without Redis, a host can use more than the limit, and later claims the used amount.
             amounts[index] = (min(UInt64(claimed), limits[index] ?? 0), UInt64(total))
         }
         return amounts
@@ -230,11 +219,9 @@ package final class FleetBudget {
 
     /// Script that updates the claims of this host.
     ///
-    /// For each key, the script returns the claim of this host and the sum of all claims.
-    ///
-    /// The first argument is the host. Four arguments for each key follow: USED, WANTED, LIMIT
-    /// and the seconds to live. A claim is never below USED. A key that is not a hash is replaced.
-    /// The run time of the script does not depend on the number of hosts.
+    /// For each key, the script returns the claim of this host and the sum of all claims. The first
+    /// argument is the host. Four arguments for each key follow: USED, WANTED, LIMIT and the
+    /// seconds to live. A claim is never below USED. A key that is not a hash is replaced.
     private static let script = """
         local r={} \
         for i,k in ipairs(KEYS) do \

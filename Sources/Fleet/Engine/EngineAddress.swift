@@ -19,7 +19,7 @@ package struct EngineAccess: Sendable {
     package var place: Place
     package var user: String?
 
-    /// Function that returns the password; nil if Redis needs no password.
+    /// Nil if Redis needs no password.
     package var password: (@Sendable () -> [UInt8])?
 
     package var open: Opening

@@ -9,9 +9,7 @@ struct EngineClock: Sendable, Hashable {
 
     /// Milliseconds by which the highest accepted time is ahead of this clock.
     ///
-    /// Each reply of the Redis server that sets this clock back increases this number, and the
-    /// number has a limit. So a hostile Redis server cannot set the clock far back in many small
-    /// steps.
+    /// The limit on this number prevents many small steps back by a hostile Redis server.
     private var ahead: Int64 = 0
 
     /// Creates the clock from a reply to TIME; nil if the reply is invalid.
@@ -33,11 +31,10 @@ struct EngineClock: Sendable, Hashable {
 
     /// Returns the seconds by which the clock went back; nil if the step back is acceptable.
     ///
-    /// A step back can make expired answers valid again. Therefore, the new time must be at most
-    /// ``FleetLimits/clockStep`` behind the highest accepted time.
-    ///
-    /// Exception: a *correction* of a Redis clock that was ahead of this host's clock. The new time
-    /// is closer to this host's clock, and must be at most ``FleetLimits/clockStep`` behind it.
+    /// A step back can make expired answers valid again, so the new time must be at most
+    /// ``FleetLimits/clockStep`` behind the highest accepted time. Exception: a *correction* of a
+    /// Redis clock that was ahead of this host's clock. Then the new time must be closer to this
+    /// host's clock, and at most ``FleetLimits/clockStep`` behind it.
     mutating func falseStep(from former: Self, at now: Instant, wallSeconds: Int64) -> Int64? {
         let old = former.milliseconds(at: now) + former.ahead
         let new = milliseconds(at: now)

@@ -19,7 +19,7 @@ extension EngineLink {
 
     /// Sends commands for which no client waits.
     ///
-    /// A timeout does not count towards the circuit breaker; an error reply closes the connections.
+    /// A timeout does not count towards the circuit breaker.
     func sendWithoutWaiting(_ list: [[UInt8]], _ completion: consuming Completion<Replies>) {
         guard let commands else {
             return completion(.failure(.lost("not connected to the Redis server")))

@@ -3,9 +3,8 @@ internal import Net
 
 /// Connections to Redis: one for commands, one for the messages of other hosts.
 ///
-/// Both connections are to the same server. If one connection fails, the link replaces both. The
-/// link uses a new server only after a successful write, because a replica or a full server refuses
-/// writes.
+/// If one connection fails, the link replaces both. A new server must accept a write, because a
+/// replica or a full server refuses writes.
 @ServiceLoop
 final class EngineLink {
     typealias Replies = RedisConnection.Replies
@@ -24,11 +23,10 @@ final class EngineLink {
 
     /// Called with nil when Redis becomes usable, and with the error when Redis becomes unusable.
     ///
-    /// Redis is usable while the link is connected and the circuit breaker is closed. Also called
-    /// if the first attempt to connect fails.
+    /// Also called if the first attempt to connect fails.
     var onChange: (@ServiceLoop (EngineError?) -> Void)?
 
-    /// Called after each new connection; the argument is the list of flushes that Redis stores.
+    /// Called after each new connection, with the flushes that Redis stores.
     var onFlushes: (@ServiceLoop ([[UInt8]]) -> Void)?
 
     /// Called with each message; nil stands for a message that is too long.
@@ -37,7 +35,7 @@ final class EngineLink {
     /// Redis clock; nil before the first connection.
     var clock: EngineClock?
 
-    /// Number of hosts that sent a heartbeat in the last minute.
+    /// Number of hosts with a heartbeat in the last minute.
     var members = 0
 
     private let access: EngineAccess
@@ -53,7 +51,7 @@ final class EngineLink {
     lazy var probe = Alarm(clocks) { [weak self] in self?.sendProbe() }
     lazy var heartbeat = Alarm(clocks) { [weak self] in self?.beat() }
 
-    /// Number of connection attempts, including the current one; selects the server or Sentinel.
+    /// Number of connection attempts; selects the server or Sentinel.
     private var turn = 0
 
     /// Server that is probed while the breaker is open.
@@ -90,7 +88,6 @@ final class EngineLink {
         pause?.resume(.closed)
     }
 
-    /// Replaces the connections, because a change of the network may have broken them.
     func networkChanged() {
         drop(.lost("the network changed"))
         pause?.resume(.ready)
@@ -162,8 +159,7 @@ final class EngineLink {
         (self.commands, self.messages) = (commands, messages)
         breaker = EngineBreaker()
         onFlushes?(flushes)
-        // `becomeConnected` claims budgets, and a claim needs the number of hosts. Therefore,
-        // `beat`, which reads this number, comes first.
+        // `becomeConnected` claims budgets, and a claim needs the number of hosts from `beat`.
         beat()
         heartbeat.set(clocks.now() + FleetLimits.secondHeartbeat)
         becomeConnected(server)
@@ -249,7 +245,7 @@ final class EngineLink {
         do throws(EngineError) {
             replies = try await connection.send([question], deadline: deadline)
         } catch .refused(let text) {
-            // The first attempt sends no password, because most Sentinels need none.
+            // Most Sentinels need no password.
             guard text.hasPrefix("NOAUTH"), let authentication = access.authentication else {
                 throw .refused(text)
             }

@@ -2,9 +2,8 @@
 
 /// Circuit breaker of Redis; while the breaker is open, no client waits for Redis.
 ///
-/// The breaker opens if consecutive commands have timed out, and the server has been silent for
-/// ``FleetLimits/shortSilence``. The number of timeouts is not sufficient, because commands that
-/// are sent together time out together. Only a probe that is answered in time closes the breaker.
+/// The number of timeouts alone does not open the breaker, because commands that are sent together
+/// time out together. Only a probe that is answered in time closes the breaker.
 struct EngineBreaker: Hashable, Sendable {
     private var timeouts = 0
     private(set) var isOpen = false

@@ -8,17 +8,14 @@ final class FleetLookUp {
     let question: Fleet.Question
     let number: UInt64
 
-    /// Keys of other values that also answer the question.
-    ///
-    /// For example, the value with both families also answers a question for one family.
+    /// Keys of other values that also answer the question, such as the value with both families.
     var others: [FleetKey] = []
 
     var machine = LeaseMachine()
 
-    /// Value that was read, that another host sent, or that the vendor returned to this host.
     var value: FleetValue?
 
-    /// Value that had already expired when this host read it.
+    /// Value that had already expired.
     var stale: FleetValue?
 
     /// Start of the vendor call of this host, by the Redis clock in milliseconds.
@@ -51,7 +48,6 @@ final class FleetLookUp {
 
     var keys: [FleetKey] { [key] + others }
 
-    /// True while the lookup reads the value, claims the lease, or waits for another host.
     var waits: Bool {
         switch machine.phase {
         case .reading, .claiming, .waiting: true
@@ -61,8 +57,8 @@ final class FleetLookUp {
 
     /// Adds a query to the lookup.
     ///
-    /// If this host already calls the vendor, the query gets the result `call` without a ticket.
-    /// The vendor client then merges the query with the call in flight.
+    /// If this host already calls the vendor, the query gets `call` without a ticket, and the
+    /// vendor client merges the calls.
     func add(_ completion: consuming Completion<Fleet.Answer>, until end: Instant) {
         guard waits else { return completion(.call(nil)) }
         waiting.append(Box(completion))

@@ -2,12 +2,8 @@
 
 /// State machine of one lookup of a shared answer, without clock and network.
 ///
-/// Each host reads the shared answer (the *value*), then claims a lease in Redis. The host that
-/// gets the lease is the *leader*: the leader calls the vendor, stores the answer, sends the answer
-/// to the other hosts, and releases the lease. The other hosts wait for the leader's message with
-/// the answer. If this message does not arrive before the end of the wait, these hosts call the
-/// vendor themselves. The time limit of the wait includes the time of the read and the claim, so
-/// that a slow Redis server does not prolong a lookup.
+/// `Fleet.md` describes the protocol. The time limit of the wait includes the time of the read and
+/// the claim, so that a slow Redis server does not prolong a lookup.
 struct LeaseMachine: Hashable, Sendable {
     enum Phase: Hashable, Sendable {
         case reading
@@ -23,9 +19,7 @@ struct LeaseMachine: Hashable, Sendable {
     enum Event: Hashable, Sendable {
         case read(hasValue: Bool)
 
-        /// Redis replied to the claim of the lease, and to the second read of the value.
-        ///
-        /// The claim and the second read are sent together.
+        /// Redis replied to the claim of the lease and the second read, which are sent together.
         case claimed(isWon: Bool, hasValue: Bool)
 
         case engineFailed
@@ -56,7 +50,7 @@ struct LeaseMachine: Hashable, Sendable {
 
     static let first = Action.read
 
-    /// Handles an event; returns the actions in the order in which to perform them.
+    /// Returns the actions in the order in which to perform them.
     mutating func take(_ event: Event) -> [Action] {
         switch (phase, event) {
         case (.done, _): return lateActions(event)
@@ -82,13 +76,11 @@ struct LeaseMachine: Hashable, Sendable {
             phase = .calling(isLeader: false)
             return [.call]
         case (.calling, .claimed(let isWon, _)):
-            // The reply to the claim came after the end of the wait, so this host already calls the
-            // vendor.
+            // This host already calls the vendor.
             mayHold = isWon
             return []
         case (.calling, .callEnded(let hasValue)):
             return end(with: hasValue ? .publish : nil)
-        // Late replies, and events that do not concern this phase, cause no action.
         case (.calling, _), (.reading, _), (.claiming, _), (.waiting, _): return []
         }
     }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Leaky bucket that limits the rate of messages of a subscription.
-///
-/// Every client of Redis can publish messages. Without a limit, a flood of messages would occupy a
-/// processor.
+/// Leaky bucket that limits the rate of messages, because every client of Redis can publish them.
 struct MessagePace {
     private var octets = 0
     private var updated: Instant
@@ -14,8 +11,7 @@ struct MessagePace {
 
     /// Returns the time to wait before the next read.
     mutating func pause(at now: Instant) -> Duration {
-        // The limit of 60 s prevents an overflow: the clock also runs while the host is
-        // suspended, and `passed` can be very long.
+        // The limit of 60 s prevents an overflow: the clock also runs while the host is suspended.
         let passed = min(now - updated, .seconds(60))
         let microseconds = Int(passed / .microseconds(1))
         octets = max(0, octets - microseconds * FleetLimits.messageRate / 1_000_000)

@@ -120,7 +120,7 @@ final class RedisConnection {
 
     // MARK: - Octets
 
-    /// Writes the outbox; commands of the same iteration of the service loop are sent together.
+    /// Commands of the same iteration of the service loop are sent together.
     private func write() {
         guard !isWriting else { return }
         isWriting = true
@@ -148,8 +148,8 @@ final class RedisConnection {
                     throw .lost("connection lost: \(error)")
                 }
                 guard !octets.isEmpty else { throw .lost("the Redis server closed the connection") }
-                // Counts all octets: a message that is too long also costs processor time, although
-                // the reader skips the message.
+                // A message that is too long also costs processor time, although the reader skips
+                // it.
                 if onMessage != nil { pace.note(octets.count) }
                 for reply in try reader.read(octets) { try take(reply) }
                 let pause = pace.pause(at: clocks.now())

@@ -20,19 +20,17 @@ enum RedisReply: Hashable, Sendable {
 
 /// Failure of Redis or of a connection to it.
 package enum EngineError: Error, Hashable {
-    /// Redis did not answer in time.
     case timedOut
 
     /// Too many commands are in flight.
     case busy
 
-    /// Redis or a Sentinel refused a command; the value is the text of the error reply.
+    /// The text is the error reply of Redis or a Sentinel.
     case refused(String)
 
     /// The connection failed or was lost.
     case lost(String)
 
-    /// Redis or a Sentinel sent an unexpected reply.
     case unexpected(String)
 }
 

@@ -2,9 +2,8 @@
 
 /// Filter that checks the lengths in replies before hiredis parses them.
 ///
-/// hiredis allocates as much memory as a length announces. The filter replaces a string that is too
-/// long with a nil reply (`$-1`). The filter does not throw an error, because an error would end
-/// the connection, and any client of Redis could cause the error by publishing a long message.
+/// hiredis allocates as much memory as a length announces. A string that is too long becomes a nil
+/// reply (`$-1`), not an error: any client of Redis could end the connection with a long message.
 struct ReplyGuard: Sendable {
     private enum State: Sendable {
         /// The next octet is the type of an element.
@@ -13,7 +12,6 @@ struct ReplyGuard: Sendable {
         /// Inside a status, an error or an integer.
         case text(octets: Int, isEnding: Bool)
 
-        /// Inside the length of a string or list.
         case length(isList: Bool, value: Int, octets: Int)
 
         /// Inside a string, or inside the CRLF after a string.
@@ -22,7 +20,7 @@ struct ReplyGuard: Sendable {
         case skipped(left: Int)
     }
 
-    /// Octets of a length that are held back: hiredis gets a length only after its check.
+    /// Octets of a length: hiredis gets a length only after its check.
     private var line: [UInt8] = []
 
     private var state = State.type

@@ -3,8 +3,8 @@ internal import DNSWire
 
 /// Key of a shared answer: an HMAC of the name, the families and the view.
 ///
-/// The view is a text of all other facts on which the answer depends: the vendor's kind, the
-/// account, the parameters, and the exit (the network from which the vendor sees the calls).
+/// The view is a text of all other facts: the vendor's kind, the account, the parameters, and the
+/// exit (the network from which the vendor sees the calls).
 package struct FleetKey: Hashable, Sendable {
     let digest: [UInt8]
     static let octets = 16
@@ -18,8 +18,6 @@ package struct FleetKey: Hashable, Sendable {
         )
     }
 
-    /// Key of the value in Redis.
-    ///
     /// In a Redis Cluster, keys with equal text in braces are on one node.
     var value: [UInt8] { key("v") }
     var lease: [UInt8] { key("l") }

@@ -97,17 +97,14 @@ struct FlushList: Sendable {
 
     /// Time of the latest hard flush of all names, which removes answers.
     ///
-    /// A soft flush marks answers stale, and therefore does not replace earlier hard flushes.
+    /// A soft flush does not replace earlier hard flushes.
     private var allHard: Int64 = .min
 
     /// Adds a flush; returns false if the flush is known, or is too far in the future.
     ///
-    /// A flush counts as known if a later flush of all names covers it. A flush of all names can
-    /// have a time in the future, because the Redis clock was ahead. Such a flush covers no other
-    /// flush until its time has come.
-    ///
-    /// The list contains no flushes more than ``FleetLimits/clockStep`` in the future. If the list
-    /// is too long, its oldest flush becomes a flush of all names.
+    /// A later flush of all names makes a flush known. A flush of all names in the future (the
+    /// Redis clock was ahead) covers no other flush until its time has come. If the list is too
+    /// long, its oldest flush becomes a flush of all names.
     @discardableResult
     mutating func add(_ flush: FleetFlush, now: Int64) -> Bool {
         let horizon = now + FleetLimits.clockStep
@@ -135,12 +132,10 @@ struct FlushList: Sendable {
         return true
     }
 
-    /// Adds the flushes that Redis stores; returns the flushes that are new.
+    /// Adds the flushes that Redis stores, oldest first; returns the flushes that are new.
     ///
-    /// - Parameters:
-    ///   - stored: the flushes, oldest first.
-    ///   - isFull: true if Redis possibly removed older flushes. In their place, the function adds
-    ///     a soft flush of all names with the time of the oldest flush in `stored`.
+    /// - Parameter isFull: true if Redis possibly removed older flushes. A soft flush of all names
+    ///   then replaces these flushes.
     mutating func add(stored: [FleetFlush], isFull: Bool, now: Int64) -> [FleetFlush] {
         var all = stored
         if isFull, let oldest = stored.map(\.at).min() {
@@ -151,9 +146,8 @@ struct FlushList: Sendable {
 
     /// Returns true if a value of `name` was fetched before a flush.
     ///
-    /// Flushes with a time in the future have no effect. Such flushes exist if, after a failover,
-    /// the clock of the new Redis server is behind the clock of the former server. With effect,
-    /// these flushes would cover all new values.
+    /// Flushes with a time in the future have no effect: after a failover, the clock of the new
+    /// Redis server can be behind the clock of the former server.
     func covers(_ name: Name, fetchedAt: Int64, now: Int64) -> Bool {
         let latest = now + FleetLimits.clockTolerance
         return all <= latest && fetchedAt <= all

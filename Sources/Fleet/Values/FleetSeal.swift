@@ -28,7 +28,7 @@ package enum FleetRejection: String, Error, Hashable, CaseIterable {
 /// HMAC-SHA256 is the only primitive: HMACs of the nonce and a counter are the key stream, and the
 /// HMAC of nonce, ciphertext and context is the tag (encrypt-then-MAC).
 package struct FleetSeal: Sendable {
-    /// Function that returns the HMAC-SHA256 of a text with the secret of the fleet.
+    /// HMAC-SHA256 of a text with the secret of the fleet.
     package typealias Code = @Sendable ([UInt8]) -> [UInt8]
 
     /// Purpose of an HMAC; the raw value is the first octet of the HMAC's input.
@@ -55,8 +55,7 @@ package struct FleetSeal: Sendable {
 
     /// Returns the encrypted form of `text`: version, nonce, ciphertext, tag.
     ///
-    /// - Parameter context: octets that the tag also covers, such as the key of a value; `open`
-    ///   needs the same octets.
+    /// - Parameter context: octets that the tag also covers, such as the key of a value.
     func seal(_ text: [UInt8], for context: [UInt8]) -> [UInt8] {
         var random = SystemRandomNumberGenerator()
         let nonce = (0..<Self.nonceOctets).map { _ in

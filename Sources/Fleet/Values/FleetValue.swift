@@ -18,7 +18,7 @@ package struct FleetValue: Sendable, Hashable {
     /// Time of the fetch by the Redis clock, in milliseconds since 1970.
     package var fetchedAt: Int64 = 0
 
-    /// Addresses of each family; nil if the vendor was not asked for that family.
+    /// Nil if the vendor was not asked for that family.
     package var v4: Addresses?
     package var v6: Addresses?
     package var denial: Denial?

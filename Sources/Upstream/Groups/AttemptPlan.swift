@@ -8,7 +8,7 @@ struct AttemptPlan: Sendable, Hashable {
     enum Move: Sendable, Hashable {
         /// Send the query to a server; the first `Int` is the sequence number of the attempt.
         ///
-        /// `since` is the start of the previous attempt at this server; nil if there was none.
+        /// `since` is the start of the previous attempt at this server.
         case ask(Int, server: Int, until: Instant, since: Instant?)
 
         case end
@@ -24,8 +24,8 @@ struct AttemptPlan: Sendable, Hashable {
         let start: Instant
         let until: Instant
 
-        /// Time at which the attempt, if still unanswered, causes a probe of its server, and a
-        /// hedged query to the next server.
+        /// Time at which an unanswered attempt causes a probe, and a hedged query to the next
+        /// server.
         fileprivate let overdue: Instant
         fileprivate var isSuspected = false
     }
@@ -34,7 +34,7 @@ struct AttemptPlan: Sendable, Hashable {
 
     private var candidates: ShortArray<Candidate>
 
-    /// Servers that the caller excluded, or that returned an error without a permitted repetition.
+    /// Servers that were excluded, or that returned an error without a permitted repetition.
     var refused: [Int] = []
 
     /// Servers with a probe in flight.
@@ -45,23 +45,20 @@ struct AttemptPlan: Sendable, Hashable {
 
     private var running = ShortArray<Try>()
 
-    /// True if no attempt is in flight: the plan waits for a probe, or for the end of a pause.
     var isIdle: Bool { running.isEmpty }
 
     private(set) var count = 0
 
-    /// Time at which a hedged query is due after the latest attempt.
+    /// Time at which a hedged query is due.
     private var hedge: Instant?
 
     /// True if the latest datagram repeated the query to a server that had not replied.
     ///
-    /// A short outage could lose all datagrams that are sent at short intervals. So in this state,
-    /// the plan waits for an event before the next attempt: an attempt times out, or a server with
-    /// an attempt in flight replies to another query or to a probe. Exception: if the next server
-    /// is lossy, or has returned SERVFAIL or REFUSED, this server gets a hedged query.
+    /// The next attempt then waits for a timeout, or for a reply of a queried server to another
+    /// query: a short outage could lose all datagrams that are sent at short intervals. An attempt
+    /// at a lossy server, or at a server that returned SERVFAIL or REFUSED, does not wait.
     private var waitsForReply = false
 
-    /// Time of the first attempt.
     private var start: Instant?
 
     /// True after an answer or a final failure.
@@ -123,10 +120,9 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// Index of the server to query next.
     ///
-    /// Allowed servers with the fewest attempts come first, and servers that returned an error come
-    /// last. After two attempts at servers of one upstream, servers of other upstreams come first.
-    /// Without this rule, an upstream with many servers that answer only probes could use all
-    /// attempts.
+    /// Servers with the fewest attempts come first, and servers that returned an error come last.
+    /// After two attempts at servers of one upstream, other upstreams come first: an upstream with
+    /// many servers that answer only probes must not use all attempts.
     private var next: Int? {
         guard count < UpstreamLimits.tries else { return nil }
         var next: (index: Int, tries: Int, isTried: Bool)?
@@ -141,7 +137,6 @@ struct AttemptPlan: Sendable, Hashable {
         return next?.index
     }
 
-    /// True if the servers of `upstream` have had at least two attempts in total.
     private func isTried(_ upstream: Int) -> Bool {
         var tries = 0
         for index in candidates.indices where candidates[index].upstream == upstream {
@@ -150,10 +145,9 @@ struct AttemptPlan: Sendable, Hashable {
         return tries >= 2
     }
 
-    /// True if the plan may query a server now: attempts are left, and the server is trusted.
+    /// True if the plan may query a server now.
     ///
-    /// An unprotected server may be queried only if all protected servers before it are down. A
-    /// spare server may be queried only if `isSurplus` is false.
+    /// An unprotected server may be queried only if all protected servers before it are down.
     private func mayBeAsked(_ candidate: Int) -> Bool {
         isLeft(candidate) && !candidates[candidate].isUntrusted && !isSurplus(candidate)
             && (candidates[candidate].isProtected
@@ -216,10 +210,7 @@ struct AttemptPlan: Sendable, Hashable {
             }
     }
 
-    /// True if the query must wait for the result of a probe, because `next` is down or being
-    /// probed.
-    ///
-    /// If the probe fails, an unprotected server may get the query instead.
+    /// True if the query must wait for a probe, because `next` is down or being probed.
     private func isHeld(_ next: Int) -> Bool {
         (candidates[next].isDown || suspects.contains(candidates[next].server))
             && !isRunning(next) && awaitsProbe
@@ -236,8 +227,7 @@ extension AttemptPlan {
         return advance(to: next, now: now)
     }
 
-    /// Returns the attempts that became overdue since the last call; the caller probes their
-    /// servers.
+    /// Returns the attempts that became overdue since the last call.
     mutating func newlySuspicious(now: Instant) -> [Try] {
         guard let suspicion, now >= suspicion else { return [] }
         return running.indices.compactMap { index in
@@ -250,9 +240,6 @@ extension AttemptPlan {
         }
     }
 
-    /// Ends a failed attempt.
-    ///
-    /// - Parameter repetition: permission to send the query to the server again.
     mutating func failed(
         _ number: Int,
         _ repetition: Repetition,
@@ -283,14 +270,13 @@ extension AttemptPlan {
         if !suspects.contains(server) { suspects.append(server) }
     }
 
-    /// Records that a server loses datagrams.
     mutating func foundLossy(_ server: Int) {
         for index in candidates.indices where candidates[index].server == server {
             candidates[index].isLossy = true
         }
     }
 
-    /// True if the latest attempt at a server must use TCP, because datagrams were lost.
+    /// True if the latest attempt at a server must use TCP.
     func usesStream(_ server: Int) -> Bool {
         candidates.contains {
             $0.server == server && $0.isLossy && $0.tries == UpstreamLimits.roundsWithLosses
@@ -327,8 +313,7 @@ extension AttemptPlan {
             isOver = true
             return .end
         }
-        // If `next` already has an attempt in flight, the failure of another server must not cause
-        // a second attempt at `next`.
+        // The failure of another server must not cause a second attempt at `next`.
         guard mayJoin(next), !isRunning(next), !isHeld(next) else { return nil }
         if let end = candidates[next].repeatableAt, now < end { return nil }
         return advance(to: next, now: now)
@@ -355,8 +340,7 @@ extension AttemptPlan {
         if server.isProtected,
             candidates.indices.contains(where: { !candidates[$0].isProtected && isLeft($0) })
         {
-            // Keeps a part of the query's time for an unprotected server, in case the protected
-            // server fails.
+            // Keeps time for an unprotected server, in case the protected server fails.
             let (part, whole) = UpstreamLimits.protectedShare
             left = left * part / whole
         }
@@ -364,13 +348,12 @@ extension AttemptPlan {
         self.start = start
         let usesStream = server.isLossy && server.tries + 1 == UpstreamLimits.roundsWithLosses
         if waitsForReply, server.tries > 0, !usesStream {
-            // Limits the total time of the query, because perhaps the server never answers this
-            // name.
+            // Perhaps the server never answers this name.
             let rest = start - now + server.timeout + server.patience * 3
             left = min(left, max(server.patience, rest))
         }
-        // The attempt over TCP is the last attempt. It gets all of the remaining time, because TCP
-        // may repeat a lost packet only after seconds.
+        // The attempt over TCP is the last attempt, and TCP may repeat a lost packet only after
+        // seconds.
         let until = now + (usesStream ? left : min(server.timeout, left))
         let number = count
         count += 1

@@ -6,7 +6,7 @@ extension Query {
     /// Health probe `. IN NS`, which a resolver can answer from its root hints.
     static let probe = Query(question: Question(name: .root, type: .ns))
 
-    /// Questions of samples (``LossSamples``): A queries for the names of the root servers.
+    /// Questions of samples (``LossSamples``).
     static let samples = "abcdefghijklm".map { letter in
         guard let name = try? Name("\(letter).root-servers.net") else {
             preconditionFailure("invalid probe name")
@@ -14,12 +14,10 @@ extension Query {
         return Query(question: Question(name: name, type: .a))
     }
 
-    /// Second question of a probe, for servers that refuse or ignore ``probe``.
-    ///
-    /// For example, a filter against amplification can drop queries for `. IN NS`.
+    /// Second question of a probe: a filter against amplification can drop queries for `. IN NS`.
     static let otherProbe = samples[0]
 
-    /// True if the question of this query is one of the questions of probes and samples.
+    /// True for the questions of probes and samples.
     var isProbe: Bool {
         if question == Self.probe.question { return true }
         let octets = Self.otherProbe.question.name.octets.count
@@ -68,8 +66,8 @@ extension HealthTable {
         page.probeCount += 1
         let number = page.probeCount
         let completion = Completion<Probe.Outcome> { [self] in
-            // If a network change has reset the health, a later probe can be in flight. In this
-            // case, only the result of the later probe counts.
+            // A network change can reset the health, so that a later probe is in flight. Then only
+            // the result of the later probe counts.
             guard number == page.probeCount || !page.health.isProbed else { return }
             probed(server, page, $0)
         }
@@ -85,9 +83,7 @@ extension HealthTable {
         }
     }
 
-    /// Minimum time for a probe.
-    ///
-    /// Over a stream, this time is sufficient to open a new connection in a slow network.
+    /// Minimum time for a probe; over a stream, enough to open a connection in a slow network.
     func probeTime(of server: any Forwarding, _ page: Page) -> Duration {
         server.repeatsAfter == .zero
             ? UpstreamLimits.fairWait
@@ -106,7 +102,7 @@ extension HealthTable {
 
     /// Measures the round trip of a server with two queries.
     ///
-    /// Only the time of the second query is used, because the first query may open a connection.
+    /// Only the second query counts, because the first query may open a connection.
     func measure(_ server: any Forwarding) {
         update(server) { $0.beganMeasuring(now: clocks.now()) }
         ServiceLoop.task { [self] in
@@ -121,11 +117,10 @@ extension HealthTable {
         }
     }
 
-    /// Probes an encrypted server at the end of its back-off.
+    /// Starts a timer that probes an encrypted server at the end of its back-off.
     ///
-    /// A timer starts the probe, so that the probe does not wait for a client's query. Otherwise,
-    /// the server would stay down during a time without queries, and the first queries after this
-    /// time would go to an unencrypted server.
+    /// Without the timer, the first queries after a time without queries would go to an unencrypted
+    /// server.
     private func probeLater(_ server: any Forwarding, _ page: Page) {
         guard let end = page.health.backOffEnd else { return }
         page.nextProbe = clocks.timer(end) { [weak self, weak page] in
@@ -135,7 +130,6 @@ extension HealthTable {
         }
     }
 
-    /// Probes a server if its back-off has ended.
     func probeIfDue(_ server: any Forwarding, _ page: Page) {
         let now = clocks.now()
         if page.health.isDue(at: now) { probe(server, until: now + probeTimeout(of: server)) }
@@ -147,7 +141,7 @@ extension HealthTable {
         _ outcome: Probe.Outcome
     ) {
         let began = outcome.began
-        // `isProbed` is false if a network change reset the health during the probe.
+        // A network change may have reset the health during the probe.
         if page.health.isProbed {
             let now = clocks.now()
             if let error = outcome.failure {
@@ -162,7 +156,7 @@ extension HealthTable {
                 if page.health.passedProbe(now: now) {
                     report(server, "recovered", isTrouble: false, "answers again")
                 }
-                // The probe may include a handshake, so the time of the probe is not a round trip.
+                // The probe may include a handshake, so its time is not a round trip.
                 let isSlow = now - began > page.health.patience
                 if isSlow, page.health.isUnmeasured(at: now) { measure(server) }
             }
@@ -175,16 +169,13 @@ extension HealthTable {
 
 /// Health probe of one server.
 ///
-/// Over UDP, the probe repeats ``Query/probe`` until a reply arrives. Over TCP or TLS, the probe
-/// sends ``Query/probe``, then ``Query/otherProbe``; one answer is enough. The first query uses an
-/// open connection. If an unanswered client query caused the probe, the second query uses a new
-/// connection. The open connection also stays in use, because a firewall can refuse new connections
-/// while the server answers on the open connection.
+/// Over UDP, the probe repeats ``Query/probe`` until a reply arrives. Over TCP or TLS,
+/// ``Query/otherProbe`` follows, and one answer is enough. If an unanswered client query caused the
+/// probe, the second query uses a new connection. The first query stays on the open connection,
+/// because a firewall can refuse new connections.
 @ServiceLoop
 private final class Probe {
-    /// Result of a probe.
-    ///
-    /// `began` is the time of the first query. `failure` is nil for success.
+    /// Time of the first query, and the error; `failure` is nil for success.
     typealias Outcome = (began: Instant, failure: UpstreamError?)
 
     private let server: any Forwarding
@@ -196,16 +187,15 @@ private final class Probe {
     /// Called for each datagram without a reply, if the server answered a later datagram.
     private let lostDatagram: @ServiceLoop () -> Void
 
-    /// Index of the query that the server answered; 0 for the first query, and for no answer.
+    /// Index of the answered query; 0 without an answer.
     private var winner = 0
 
     private var began: Instant
     private var running = 0
 
-    /// First error response; nil if none has arrived.
+    /// First error response.
     private var decline: UpstreamError?
 
-    /// True if the server has been asked ``Query/otherProbe``.
     private var hasAskedOther = false
 
     init(
@@ -280,11 +270,10 @@ private final class Probe {
         case .failure(.declined(let rcode, let reason)):
             complete(decline ?? .declined(rcode, because: reason))
         case .failure(.timedOut) where running > 0: break
-        // Ignores this failure, because the query on the open connection may still get a reply.
+        // The query on the open connection may still get a reply.
         case .failure where running > 0 && !isDatagram: break
         case .failure(.timedOut) where clocks.now() - attempt.deadline > UpstreamLimits.lateness:
-            // The daemon was too busy, so a reply may wait unread in the socket. The server has not
-            // failed.
+            // The daemon was too busy, so a reply may wait unread in the socket.
             complete(.exhausted("the daemon was too busy to read the reply"))
         case .failure(let error): complete(decline ?? error)
         }

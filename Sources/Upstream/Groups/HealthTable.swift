@@ -14,7 +14,7 @@ package final class HealthTable {
     package struct News: Sendable {
         package var server: (name: String, url: String)
 
-        /// Event in one word, for the log field `event`; log lines with equal fields are limited.
+        /// Value of the log field `event`; log lines with equal fields are limited.
         package var kind: String
 
         package var isTrouble = true
@@ -33,10 +33,10 @@ package final class HealthTable {
         var health = ServerHealth()
         var samples = LossSamples()
 
-        /// Completion handlers of the queries that wait for the probe in flight.
+        /// Handlers of the queries that wait for the probe in flight.
         var completions: [Verdict] = []
 
-        /// Number of probes that were started; identifies the latest probe.
+        /// Number of started probes; identifies the latest probe.
         var probeCount = 0
 
         /// Timer of the next probe of an encrypted server that is down.
@@ -48,17 +48,15 @@ package final class HealthTable {
 
     typealias Verdict = @ServiceLoop (_ isDown: Bool) -> Void
 
-    /// Health of each server; retains the server, so that no later object gets the same identifier.
+    /// Retains each server, so that no later object gets the same identifier.
     private var pages: [ObjectIdentifier: (server: any Forwarding, page: Page)] = [:]
 
     private var paused: Set<String> = [] { didSet { hasPaused = !paused.isEmpty } }
 
-    /// True if `paused` is not empty; needs no run-time exclusivity check, unlike `paused.isEmpty`.
+    /// Needs no run-time exclusivity check, unlike `paused.isEmpty`.
     private var hasPaused = false
 
-    /// Servers with a query in flight that detects a forwarding loop (*loop probe*).
-    ///
-    /// The key is the first label of the queried name.
+    /// Servers with a loop probe in flight, by the first label of the queried name.
     private var probes: [[UInt8]: any Forwarding] = [:]
     var random = SystemRandomNumberGenerator()
 
@@ -125,8 +123,7 @@ package final class HealthTable {
     /// Resumes sending queries to the upstream `name`; returns false if it was not paused.
     package func resume(_ name: String) -> Bool {
         guard paused.remove(name) != nil else { return false }
-        // Probes the servers now, because their timers sent no probes while the upstream was
-        // paused.
+        // The timers sent no probes while the upstream was paused.
         for (server, page) in pages.values where server.name == name && server.isProtected {
             probeIfDue(server, page)
         }
@@ -157,8 +154,8 @@ package final class HealthTable {
 
     func answered(_ server: any Forwarding, _ page: Page, began: Instant, now: Instant) {
         let (isSlow, rests) = page.health.answered(in: now - began, now: now)
-        // Measures only encrypted servers. The round trip of an encrypted server determines the
-        // timeout of its probes, and a failed probe permits the use of unprotected servers.
+        // The round trip of an encrypted server determines the timeout of its probes, and a failed
+        // probe permits the use of unprotected servers.
         let isDue = isSlow && server.isEncrypted && !page.health.isProbed
         if isDue, page.health.isUnmeasured(at: now) { measure(server) }
         reportForgeries(of: server, page)
@@ -196,12 +193,10 @@ extension HealthTable {
         [10] + Array("loop-probe".utf8) + [8]
         + Array("httpdnsd".utf8) + [0]
 
-    /// Sends a loop probe, a query for a random name, to `server` unless a probe was sent recently.
+    /// Sends a loop probe, a query for a random name, unless a probe was sent recently.
     ///
-    /// Only an attempt that took at least ``UpstreamLimits/loopTime`` causes a loop probe, because
-    /// a query in a loop ends by a timeout, and not by a fast error.
-    ///
-    /// - Parameter began: the start of the failed attempt.
+    /// Only an attempt of at least ``UpstreamLimits/loopTime`` causes a loop probe, because a query
+    /// in a loop ends by a timeout.
     func seekLoop(through server: any Forwarding, failedSince began: Instant) {
         let now = clocks.now()
         guard now - began >= UpstreamLimits.loopTime, update(server, { $0.seekLoop(now: now) })
@@ -214,7 +209,7 @@ extension HealthTable {
         let end = now + UpstreamLimits.loopWait
         ServiceLoop.task { [self] in
             let query = Query(question: Question(name: name, type: .txt))
-            // Ignores the reply, because a loop is detected when the query arrives at this daemon.
+            // A loop is detected when the query arrives at this daemon.
             _ = try? await server.exchange(query, deadline: end)
             try? await clocks.sleep(end)
             guard probes.removeValue(forKey: label) != nil else { return }
@@ -225,7 +220,7 @@ extension HealthTable {
         }
     }
 
-    /// Returns true, and records the loop, if a client's question is a loop probe of this daemon.
+    /// Records the loop and returns true, if a client's question is a loop probe of this daemon.
     package func recognises(_ question: Question) -> Bool {
         guard question.type == .txt else { return false }
         let octets = question.name.lowercased.octets

@@ -9,47 +9,39 @@ package enum ClientLoad: Sendable {
     /// Many queries in flight; the servers that get these queries also get samples.
     case high
 
-    /// Like `high`, with a reduced limit of queries in flight; no server gets a query twice.
+    /// Reduced limit of queries in flight; no server gets a query twice.
     case excessive
 }
 
 /// Estimate of the share of queries that a server drops, from the replies to samples.
 ///
-/// A sample is sent only once, unlike a probe. Exception: if a plain server does not answer a
-/// sample, the sample is sent once more, because the network can lose one datagram. The samples use
-/// the questions of `Query.samples` in turn. If all questions were equal, a server could limit the
-/// replies (Response Rate Limiting) without being overloaded.
-///
-/// Unanswered queries of clients do not prove that a server is overloaded. Clients choose the
-/// names, and the authoritative servers of a name can be silent, or answer only some copies of a
-/// query. But a query of a client with a high load counts as a lost sample if the server closes the
-/// connection of this query without a reply to any query.
+/// Unanswered queries of clients do not prove an overload, because clients choose the names. But a
+/// query of a client with a high load counts as a lost sample if the server closes the connection
+/// without a reply to any query. The questions of samples change in turn, because a server could
+/// limit equal replies (Response Rate Limiting).
 struct LossSamples {
     /// Moving average of the share of samples without a reply, in units of 1/1024.
     private var lost = 0
 
-    /// Earliest time of the next sample.
     private var next: Instant?
 
     private var answeredAt: Instant?
 
-    /// Numbers of queries: since the latest sample, and to skip before the next sample.
+    /// Queries since the latest sample, and queries to skip before the next sample.
     private var (queries, skipped) = (0, 0)
 
-    /// Number of samples that were sent, which determines the question of the next sample.
     private var count = 0
 
-    /// True if the latest sample got an error reply, or the server closed the sample's connection.
+    /// True if the latest sample got an error reply, or the server closed its connection.
     ///
-    /// Then the next sample is sent later than usual, because the server may limit the rate of
-    /// error replies, and because each new connection costs CPU time.
+    /// The next sample is then sent later, because the server may limit error replies, and each new
+    /// connection costs CPU time.
     private var isRefused = false
 
     /// Counts a query; returns a sample that must be sent with the query, or nil for no sample.
     ///
-    /// Each sample is sent together with a randomly chosen query. If a sample were always sent with
-    /// the first query of a burst, the server would not be overloaded yet, and would answer all
-    /// samples.
+    /// The query is chosen at random: at the first query of a burst, the server is not overloaded
+    /// yet.
     mutating func begin(now: Instant, _ random: inout some RandomNumberGenerator) -> Query? {
         queries += 1
         if let next {
@@ -67,7 +59,6 @@ struct LossSamples {
         return Query.samples[count % Query.samples.count]
     }
 
-    /// Counts a sample with a reply.
     mutating func noteReply(_ rcode: RCode, now: Instant) {
         lost -= lost >> 4
         (answeredAt, isRefused) = (now, rcode != .noError)
@@ -75,8 +66,7 @@ struct LossSamples {
 
     /// Counts a lost sample: a sample that got no reply, or a client query on a closed connection.
     ///
-    /// A client query counts as a lost sample if the server closed the connection of the query
-    /// without a reply. Unbound does so with each query that exceeds `num-queries-per-thread`.
+    /// Unbound closes the connection of each query that exceeds `num-queries-per-thread`.
     ///
     /// - Parameter isClosed: true if the server closed the connection of the sample.
     mutating func noteLoss(isClosed: Bool) {
@@ -88,9 +78,6 @@ struct LossSamples {
     mutating func pause(now: Instant) { next = now + UpstreamLimits.firstRest }
 
     /// Returns true if more than 1/8 of the samples are lost; nil if the server answers no samples.
-    ///
-    /// A server that answers no samples has failed, or does not answer the questions of samples. So
-    /// missing replies of such a server do not show an overload.
     func areLost(at now: Instant) -> Bool? {
         guard let answeredAt, now - answeredAt < UpstreamLimits.sampleLifetime else { return nil }
         return lost > 1_024 / 8
@@ -98,7 +85,7 @@ struct LossSamples {
 }
 
 extension HealthTable {
-    /// Sends a sample to a server together with a query, unless the latest sample is too recent.
+    /// Sends a sample together with a query, unless the latest sample is too recent.
     func sample(_ server: any Forwarding, _ page: Page, now: Instant) {
         page.health.loaded(now: now)
         guard let query = page.samples.begin(now: now, &random) else { return }
@@ -135,8 +122,7 @@ extension HealthTable {
             page.samples.noteReply(.refused, now: now)
             page.health.replied(now: now)
         case .failure(.timedOut):
-            // If the daemon was too busy to end the attempt in time, the reply may wait unread in
-            // the socket. So the sample does not count.
+            // The daemon was too busy, so the reply may wait unread in the socket.
             guard now - attempt.deadline < UpstreamLimits.fairWait else { return }
             guard server.isProtected || isSecond else {
                 return send(attempt.query, to: server, page, isSecond: true, now: now)

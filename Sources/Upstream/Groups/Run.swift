@@ -17,16 +17,15 @@ final class Run: Attempt {
 
     private(set) var wake: Instant?
 
-    /// Index of this query in `UpstreamGroup.pending`; nil if no `tick` is scheduled.
+    /// Index in `UpstreamGroup.pending`; nil if no `tick` is scheduled.
     var index: Int?
 
-    /// Servers that returned an error response, each with the start of its first failed attempt.
+    /// Error responses, each with the start of the first failed attempt at the server.
     private var declined: [(server: any Forwarding, error: UpstreamError, began: Instant)] = []
 
-    /// Servers that the query avoids; see `avoided` of `UpstreamGroup.ask`.
     var avoided: [any Forwarding] = []
 
-    /// Attempt that got the answer; nil if this was the first attempt, or if there is no answer.
+    /// Nil if the first attempt got the answer, or if there is no answer.
     private var winner: (server: Int, number: Int)?
 
     private var latestError = UpstreamError.timedOut
@@ -34,7 +33,6 @@ final class Run: Attempt {
     /// True if a limit (`crowded`) ended an attempt at a server that had not declined the query.
     private var isCrowded = false
 
-    /// True if the error of an attempt was `clientCrowded`.
     private var isClientCrowded = false
 
     init(
@@ -60,15 +58,12 @@ final class Run: Attempt {
 
     func begin(_ now: Instant) { begin(plan.begin(now: now), now) }
 
-    /// Begins the query with the first move of the plan.
-    ///
-    /// - Parameter move: the result of ``AttemptPlan/begin(now:)``.
     func begin(_ move: AttemptPlan.Move?, _ now: Instant) {
         cancellation?.whenCancelled { [self] in finish(.failure(.timedOut)) }
         perform(move, .first, now)
     }
 
-    /// Begins a query if all servers are `untrusted`; the query waits for probes of these servers.
+    /// Begins a query that has only `untrusted` servers, and waits for probes of these servers.
     func begin(_ now: Instant, _ untrusted: [Int]) {
         latestError = roster.pages[untrusted[0]].health.failure ?? latestError
         let probed = untrusted.filter { roster.pages[$0].health.isRecheckable(at: now) }
@@ -118,7 +113,7 @@ final class Run: Attempt {
         wait()
     }
 
-    /// Restarts the query with the new servers, after the servers of the group have changed.
+    /// Restarts the query after the servers of the group have changed.
     private func beginAgain() {
         wait(until: nil)
         guard let completion = answered.take() else { return }
@@ -191,11 +186,9 @@ final class Run: Attempt {
 
     /// Keeps an attempt open until its timeout, after the server closed the connection.
     ///
-    /// This applies to a client with a high load, if the server closed the connection without a
-    /// reply to any query: an overloaded server can close connections in this way. If the attempt
-    /// ended immediately, the limit on the client's queries in flight would not limit the rate of
-    /// the queries. The attempt counts as a lost sample, because an overloaded server may still
-    /// answer all samples from its cache.
+    /// This applies to a client with a high load: if the attempt ended immediately, the limit on
+    /// the client's queries in flight would not limit the rate of the queries. The attempt counts
+    /// as a lost sample, because an overloaded server may still answer all samples from its cache.
     private func hold(_ attempt: Attempt) {
         roster.pages[attempt.server].samples.noteLoss(isClosed: false)
         ServiceLoop.task { [self] in
@@ -217,22 +210,19 @@ final class Run: Attempt {
         if error == .timedOut, server.repeatsAfter == .zero, let winner,
             winner.server == failed.server, winner.number > failed.number
         {
-            // The server answered the repetition, but never this datagram, so this datagram was
-            // lost.
+            // The server answered only the repetition, so this datagram was lost.
             roster.pages[failed.server].health.lostDatagram(now: now)
         }
         latestError = error
         let hasDeclined = declined.contains { $0.server === server }
         guard !error.isCrowded else {
-            // If the server has declined this query before, the result is the server's error, not
-            // `crowded`.
+            // If the server has declined this query before, the result is the server's error.
             if !hasDeclined { isCrowded = true }
             if error == .clientCrowded { isClientCrowded = true }
             guard !isFinished else { return }
             return perform(plan.withdrawn(failed.number, now: now), .next, now)
         }
         if error.isDecline {
-            // Only the first error of a server for this query causes a probe.
             if !hasDeclined {
                 declined.append((server, error, failed.began))
                 health.suspect(server, silentSince: nil, until: now + server.timeout)
@@ -249,13 +239,12 @@ final class Run: Attempt {
         }
         guard !isFinished else { return }
         var repetition = error.repetition
-        // A client with a high load gets no repetition, because repetitions would multiply a flood
-        // of names that always fail.
+        // Repetitions would multiply a flood of names that always fail.
         if load != .normal, repetition == .afterPause { repetition = .never }
         perform(plan.failed(failed.number, repetition, now: now), .next, now)
     }
 
-    /// Marks a server as suspected, and probes the server.
+    /// Probes a server after an unanswered or failed attempt.
     ///
     /// - Parameter isSilent: true for a timeout. Then the server is probed only if it has not
     ///   replied since `began`.
@@ -274,8 +263,7 @@ final class Run: Attempt {
         let server = roster.servers[index]
         var end = end
         if health.mayBeSlow(server) {
-            // Extends the probe, but keeps a part of the query's time for an unprotected server, in
-            // case the probe fails.
+            // Keeps a part of the query's time for an unprotected server, in case the probe fails.
             let (part, whole) = UpstreamLimits.protectedShare
             let share = began + (latest - began) * part / whole
             end = max(end, min(share, now + UpstreamLimits.firstProbeTime))

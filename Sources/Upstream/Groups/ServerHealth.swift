@@ -37,28 +37,24 @@ struct ServerHealth: Sendable, Hashable {
     /// An answer can only lower this value: clients may query names that resolve slowly.
     private var shortest = UpstreamLimits.firstRoundTrip
 
-    /// Latency of a probe on an open connection; `measuredAt` is the time of the measurement.
+    /// Latency of a probe on an open connection.
     private(set) var roundTrip: Duration?
     private var measuredAt: Instant?
 
-    /// Time of the last reply with any RCODE; `answeredAt` is the time of the last answer.
+    /// Times of the last reply with any RCODE, and of the last answer.
     private var receivedAt: Instant?
     private var answeredAt: Instant?
 
-    /// True while a probe is in flight; `probedAt` is the start of the latest probe.
+    /// `probedAt` is the start of the latest probe.
     private(set) var isProbed = false
     private var probedAt: Instant?
 
     private var declines = 0
 
-    /// Start of an unanswered attempt that caused a probe.
-    ///
-    /// If the server has not replied since several of these attempts, this is the first of them.
+    /// Start of the first unanswered attempt since the last reply that caused a probe.
     private var suspectedSince: Instant?
 
-    /// Time of the last query of a client with a high load.
-    ///
-    /// Queries to a server that was already silent do not count.
+    /// Time of the last query of a client with a high load, unless the server was already silent.
     private var loadedAt: Instant?
 
     /// Time at which the loss of a datagram was noticed.
@@ -79,19 +75,15 @@ extension ServerHealth {
 
     /// True if probes show an outage, so that an unprotected server may replace this server.
     ///
-    /// A rate-limited or overloaded server counts as in service. Otherwise, a flood from one client
-    /// would send the names of other clients to an unprotected server. A server counts as
-    /// rate-limited after HTTP 429, or if the server returns errors to probes but has answered
-    /// within ``UpstreamLimits/declineTolerance``. A server counts as overloaded if the server does
-    /// not answer probes, and got queries of a client with a high load within
-    /// ``UpstreamLimits/overloadTime``.
+    /// A rate-limited or overloaded server is not down: a flood from one client must not send the
+    /// names of other clients to an unprotected server.
     var isDown: Bool { rest?.isOutage ?? false }
 
     var loops: Bool { loopsUntil != nil }
 
     /// True if the network loses datagrams of a server that answers.
     ///
-    /// Mutating to avoid a copy: Swift 6.3 copies a stored struct before a nonmutating call.
+    /// Mutating to avoid a copy of the struct.
     mutating func isLossy(at now: Instant) -> Bool {
         lostAt.map { now - $0 < UpstreamLimits.lossLifetime } ?? false
     }
@@ -100,13 +92,10 @@ extension ServerHealth {
 
     /// True if the last probe could not authenticate the server.
     ///
-    /// Such a server gets only probes, because each query would start a handshake, which costs more
-    /// CPU time than the query.
+    /// Such a server gets only probes, because each query would cost a handshake.
     var isUntrusted: Bool { if case .untrusted = rest?.reason { true } else { false } }
 
-    /// True if a probe that checks the server's certificate is in flight, or may be sent now.
-    ///
-    /// A query that has no other server waits for the result.
+    /// True if a probe that checks the certificate is in flight, or may be sent now.
     func isRecheckable(at now: Instant) -> Bool {
         guard let rest, isUntrusted else { return false }
         return isProbed || now - rest.since >= UpstreamLimits.firstRest
@@ -117,7 +106,7 @@ extension ServerHealth {
         return rest.map { .rests(until: $0.end, because: $0.reason) } ?? .up
     }
 
-    /// Time to wait for a reply of the server before a hedged query is sent to another server.
+    /// Time to wait for a reply before a hedged query.
     var patience: Duration {
         min(shortest.doubled(1) + UpstreamLimits.resolvingTime, UpstreamLimits.longestPatience)
     }
@@ -127,12 +116,11 @@ extension ServerHealth {
         min(shortest.doubled(2) + UpstreamLimits.resolvingTime, UpstreamLimits.connect)
     }
 
-    /// True if the server has answered since the daemon started, or since the last network change.
+    /// True if the server has answered since the start or the last network change.
     var hasAnswered: Bool { answeredAt != nil }
 
     var backOffEnd: Instant? { rest?.end }
 
-    /// True if the server is backed off after failures, and is not known to loop.
     var rests: Bool { rest != nil && !loops }
 
     func isDue(at now: Instant) -> Bool {
@@ -181,16 +169,16 @@ extension ServerHealth {
         )
     }
 
-    /// ``patience`` of a healthy server; nil for a server that is not healthy.
+    /// ``patience`` of a healthy server; otherwise nil.
     ///
-    /// Mutating to avoid a copy: Swift 6.3 copies a stored struct before a nonmutating call.
+    /// Mutating to avoid a copy of the struct.
     mutating func patienceIfFit() -> Duration? { isFit ? patience : nil }
 }
 
 // MARK: - Load
 
 extension ServerHealth {
-    /// Records that an attempt had no reply, and that a probe was requested.
+    /// Records that a probe was requested after an unanswered attempt.
     mutating func suspected(since began: Instant) {
         guard suspectedSince.map({ !isSilent(since: $0) }) ?? true else { return }
         suspectedSince = began
@@ -198,8 +186,8 @@ extension ServerHealth {
 
     /// Records a query of a client with a high load (``ClientLoad``).
     ///
-    /// The query does not count if the server has been silent for the time that a probe takes,
-    /// because any client can accumulate many queries in flight while a server is silent.
+    /// The query does not count while the server is silent, because any client can then accumulate
+    /// many queries in flight.
     mutating func loaded(now: Instant) {
         let wait = UpstreamLimits.longestPatience + UpstreamLimits.probeSpacing
         if let suspectedSince, now - suspectedSince >= wait, isSilent(since: suspectedSince) {
@@ -223,8 +211,8 @@ extension ServerHealth {
 extension ServerHealth {
     /// Records an answer.
     ///
-    /// - Returns: `isSlow`: true if the latency exceeds the known round trip. `rests`: the value
-    ///   of the property ``rests``; if the caller read the property, Swift would copy the struct.
+    /// - Returns: `isSlow`: true if the latency exceeds the known round trip. `rests`: the value of
+    ///   the property ``rests``, which costs no copy here.
     mutating func answered(in time: Duration, now: Instant) -> (isSlow: Bool, rests: Bool) {
         defer { shortest = min(shortest, time) }
         latency = latency.map { $0 + (time - $0).doubled(-3) } ?? time
@@ -237,7 +225,7 @@ extension ServerHealth {
     /// Records an error reply, or a reply to a sample.
     mutating func replied(now: Instant) { receivedAt = now }
 
-    /// Records that the server answered the repetition of a datagram, but not the datagram.
+    /// Records that the server answered only the repetition of a datagram.
     mutating func lostDatagram(now: Instant) { lostAt = now }
 }
 
@@ -279,7 +267,7 @@ extension ServerHealth {
             declines += 1
             guard rest != nil || declines >= UpstreamLimits.declinesBeforeRest else { return false }
         } else if !isDown, !isSilent(since: began) {
-            // Ignores the failure: the server has replied since the start of the probe.
+            // The server has replied since the start of the probe.
             return false
         }
         (declines, lostAt) = (0, nil)
@@ -289,8 +277,7 @@ extension ServerHealth {
         let isOverload = isProtected && mayBeOverloaded(reason, at: now)
         let isOutage =
             reason != .rateLimited && !(reason.isDecline && hasAnswered) && !isOverload
-        // The first back-off of an outage lasts `firstRest`, even if the server was already
-        // backed off because of a rate limit.
+        // The first back-off of an outage lasts `firstRest`, even after a rate limit.
         let isLonger = before.map { $0.isOutage || !isOutage } ?? false
         let longest =
             isProtected ? UpstreamLimits.longestProtectedRest : UpstreamLimits.longestRest
@@ -315,9 +302,7 @@ extension ServerHealth {
 // MARK: - Loops
 
 extension ServerHealth {
-    /// Returns true if a loop probe is due, and records the loop probe.
-    ///
-    /// The minimum interval is ``UpstreamLimits/loopRest``.
+    /// Records a loop probe and returns true, if a loop probe is due.
     mutating func seekLoop(now: Instant) -> Bool {
         if let soughtLoopAt, now - soughtLoopAt < UpstreamLimits.loopRest { return false }
         soughtLoopAt = now
@@ -338,9 +323,9 @@ extension ServerHealth {
 }
 
 extension Duration {
-    /// Returns the duration multiplied by 2 to the power of `times`, rounded down.
+    /// Multiplies by 2 to the power of `times`, rounded down; a negative `times` divides.
     ///
-    /// A negative `times` divides. The operator `/` of `Duration` takes 600 instructions.
+    /// The operator `/` of `Duration` takes 600 instructions.
     fileprivate func doubled(_ times: Int) -> Duration {
         Duration(attoseconds: attoseconds << times)
     }

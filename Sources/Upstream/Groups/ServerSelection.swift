@@ -2,8 +2,7 @@
 
 /// Order in which a group queries its servers.
 ///
-/// Protected servers come first, then other configured servers, then the servers of a
-/// ``LearnedUpstream``. Latency changes only the order of servers of the same kind.
+/// Latency changes only the order of servers of the same kind.
 struct ServerSelection: Sendable, Hashable {
     struct Entry: Sendable, Hashable {
         var isProtected: Bool
@@ -12,7 +11,6 @@ struct ServerSelection: Sendable, Hashable {
         var isPaused = false
         var health: ServerHealth
 
-        /// True if the server is paused, loops or is backed off, but is not down.
         fileprivate var isUnusedWhileUp: Bool {
             (isPaused || !health.isFit) && !health.isDown
         }
@@ -22,18 +20,17 @@ struct ServerSelection: Sendable, Hashable {
 
     /// Indices of the servers to query.
     ///
-    /// Servers that are paused or loop are excluded. If a protected server is excluded, or is
-    /// backed off but not down, all later unprotected servers are also excluded.
+    /// If a protected server is excluded, or is backed off but not down, all later unprotected
+    /// servers are also excluded.
     private(set) var order: [Int]
 
-    /// Index of a protected server that causes the exclusion of all later unprotected servers; nil
-    /// for none.
+    /// Index of the protected server that excludes all later unprotected servers; nil for none.
     private(set) var blocker: Int?
 
     /// Index of a server that needs a probe to measure its round trip; nil for none.
     private(set) var measure: Int?
 
-    /// Creates the order for a single server; the order is empty if the server loops or is paused.
+    /// Creates the order for a single server.
     init(aloneAndLoops loops: Bool, isPaused: Bool = false) {
         order = loops || isPaused ? [] : [0]
     }
@@ -73,9 +70,8 @@ struct ServerSelection: Sendable, Hashable {
         let spares = order.filter { entries[$0].role == .spare }
         guard !spares.isEmpty else { return }
         order.removeAll { entries[$0].role == .spare }
-        // Spare servers are queried only after all servers of the VPN have returned an error. An
-        // excluded server of the VPN cannot return an error, because it gets no query. So if a
-        // server of the VPN is excluded, no spare server is used.
+        // Spare servers are used only if all servers of the VPN can return an error. An excluded
+        // server cannot return an error, because it gets no query.
         let first = entries.indices.filter { entries[$0].role == .first }
         if first.allSatisfy(order.contains) { order += spares }
     }

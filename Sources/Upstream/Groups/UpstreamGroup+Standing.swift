@@ -2,12 +2,11 @@
 internal import Net
 
 extension UpstreamGroup {
-    /// Server of a group: its condition, and its use by a query that arrives now.
+    /// Server of a group, and its use by a query that arrives now.
     package struct Standing: Sendable {
         package let server: any Forwarding
         package let condition: ServerCondition
 
-        /// False if the server is excluded.
         package let isUsed: Bool
 
         /// Protected server that causes the exclusion of this unprotected server; nil for none.
@@ -33,9 +32,7 @@ extension UpstreamGroup {
         }
     }
 
-    /// Paused upstream because of which no upstream is in service, and a text with the reason.
-    ///
-    /// Nil if an upstream is in service, or if no upstream is paused.
+    /// Paused upstream because of which no upstream is in service, and the reason; nil for none.
     package var pauseOutage: (upstream: String, reason: String)? {
         let paused = members.map(\.name).filter(health.isPaused)
         guard let first = paused.first else { return nil }

@@ -4,9 +4,6 @@ package import Net
 
 /// Group of upstreams with failover, hedging and health checks.
 ///
-/// Encrypted servers come first, then unencrypted servers, then servers of ``LearnedUpstream``.
-/// Each part is in the order of the settings.
-///
 /// ``ServerSelection``, ``AttemptPlan`` and ``ServerHealth`` contain the rules.
 @ServiceLoop
 package final class UpstreamGroup {
@@ -17,7 +14,7 @@ package final class UpstreamGroup {
     private let learned: [LearnedUpstream]
     private var latestRoster: UpstreamRoster
 
-    /// Queries in flight for which a `tick` is scheduled.
+    /// Queries for which a `tick` is scheduled.
     private var pending: [Run] = []
     private let alarm: Alarm
 
@@ -28,8 +25,8 @@ package final class UpstreamGroup {
         learned = members.compactMap { $0 as? LearnedUpstream }
         latestRoster = UpstreamRoster(members, health, version: Self.version(of: learned))
         alarm = Alarm(health.clocks)
-        // The reference is not `weak`, because an object with weak references has a slower
-        // reference count. `deinit` ends the alarm.
+        // Not `weak`, because an object with weak references has a slower reference count. `deinit`
+        // ends the alarm.
         alarm.action = { [unowned self] in tick() }
     }
 
@@ -64,7 +61,7 @@ package final class UpstreamGroup {
 
         package let received: Instant
 
-        /// True if the answer came from an attempt other than the first attempt of the query.
+        /// True if the answer is not from the first attempt.
         package let wasRepeated: Bool
     }
 
@@ -76,14 +73,9 @@ package final class UpstreamGroup {
 
     /// Queries servers until one server answers or `deadline` passes.
     ///
-    /// SERVFAIL, REFUSED, NOTIMP and FORMERR are failures, because the next server may answer.
-    ///
     /// - Parameters:
-    ///   - load: the load of the client.
     ///   - avoided: servers that get the query only if the group has no other server. If the group
     ///     has upstreams without avoided servers, only servers of these upstreams get the query.
-    ///   - trace: records the queries that are sent.
-    ///   - now: the time, if the caller knows it.
     ///   - completion: may be called before `ask` returns.
     package func ask(
         _ query: Query,
@@ -167,10 +159,8 @@ package final class UpstreamGroup {
 
     /// True if servers of the group drop queries, and no healthy server of the group answers them.
     ///
-    /// Only servers that have recently answered a sample count. The daemon sends samples together
-    /// with queries of clients with a high load. A protected server that is backed off, but not
-    /// down, also counts, because this server can be overloaded. Unprotected servers count only if
-    /// all protected servers are down.
+    /// Only servers that have recently answered a sample count. A protected server that is backed
+    /// off, but not down, also counts, because this server can be overloaded.
     package func dropsQueries(now: Instant) -> Bool {
         let roster = roster
         let isProtected = roster.hasProtectedServer
@@ -185,7 +175,7 @@ package final class UpstreamGroup {
         return drops
     }
 
-    /// True if a protected server is not down, so that no unprotected server is queried.
+    /// True if a protected server is not down.
     package var hasProtectedServer: Bool { roster.hasProtectedServer }
 
     /// Reason why the group has no server; nil if the group has a server.
@@ -259,12 +249,11 @@ package final class UpstreamGroup {
     private func tick() {
         let now = health.clocks.now()
         for run in pending { run.tick(now) }
-        // The alarm fires at least `grain` later, so that queries that are due soon share a timer.
+        // Queries that are due soon share a timer.
         let next = pending.lazy.compactMap(\.wake).min()
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }
 
-    /// Sends a loop probe to a looping server after ``UpstreamLimits/loopRest``.
     private func lookAgain(
         at server: any Forwarding,
         loopsUntil: Instant?,

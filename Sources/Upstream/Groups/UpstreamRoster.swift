@@ -8,7 +8,7 @@ final class UpstreamRoster {
     let roles: [ServerRole]
     let pages: [HealthTable.Page]
 
-    /// For each server, the identifier of its upstream: the index of the upstream's first server.
+    /// For each server, the index of the first server of its upstream.
     let upstreams: [Int]
 
     /// True if the group has a configured server.
@@ -32,8 +32,7 @@ final class UpstreamRoster {
 
     /// True if unprotected servers of the group may replace the server only when it is down.
     ///
-    /// If the group has no configured server, the encrypted servers of the network also count as
-    /// protected: they come before the unencrypted servers of the network.
+    /// Without a configured server, the encrypted servers of the network also count as protected.
     func isProtected(_ index: Int) -> Bool {
         servers[index].isProtected || !hasOwn && servers[index].isEncrypted
     }

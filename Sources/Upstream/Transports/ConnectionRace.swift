@@ -4,13 +4,13 @@ internal import Net
 
 /// Query that is sent on several connections to a server; the first reply is used.
 ///
-/// A server that limits connections may refuse a new connection, close it or let it wait. The
-/// server may still answer on an earlier connection.
+/// A server that limits connections may not answer on a new connection, but still on an earlier
+/// connection.
 @ServiceLoop
 final class ConnectionRace {
     typealias Reply = (octets: [UInt8], connection: PipelinedConnection)
 
-    /// Function that returns a connection to use instead of an ended connection; nil for none.
+    /// Returns a connection to use instead of an ended connection; nil for none.
     typealias Replacement = (PipelinedConnection, UpstreamError) -> PipelinedConnection?
 
     private let message: [UInt8]
@@ -52,8 +52,8 @@ final class ConnectionRace {
 
     /// Also sends the query on the connection that `other` returns.
     ///
-    /// `other` is called at the earlier of two times: `start`, and half of the time until the
-    /// deadline. While `other` returns nil, it is called again after each `fairWait`.
+    /// `other` is called at `start`, but at the latest after half of the time until the deadline.
+    /// While `other` returns nil, it is called again after each `fairWait`.
     func ask(at start: Instant, _ other: @escaping @ServiceLoop () -> PipelinedConnection?) {
         ServiceLoop.task { [self] in
             let now = clocks.now()

@@ -9,7 +9,7 @@ package final class HTTPSTransport: UpstreamTransport {
 
     package let repeatsAfter: Duration? = .seconds(1)
 
-    /// Template of the requests to the server; each query adds its body to a copy of the template.
+    /// Request without a body.
     private let template: HTTPRequest
     private let http: any HTTPTransport
 
@@ -23,7 +23,7 @@ package final class HTTPSTransport: UpstreamTransport {
     /// Time of the last reply, or of the last request for a new connection.
     private var lastRenewed: Instant?
 
-    /// Time of the first query after the last reply or error; nil if no such query was sent.
+    /// Time of the first query after the last reply or error; nil if there was none.
     private var silentSince: Instant?
 
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.checkSilence() }
@@ -31,9 +31,7 @@ package final class HTTPSTransport: UpstreamTransport {
 
     /// Creates a transport for POST requests to `url` at `server`.
     ///
-    /// - Parameters:
-    ///   - http: the HTTP client for client queries, shared with other servers.
-    ///   - probes: the HTTP client for probes, with its own connections; nil to use `http`.
+    /// - Parameter probes: the HTTP client for probes, with its own connections; nil to use `http`.
     package init(
         to url: String,
         at server: SocketAddress,
@@ -45,8 +43,8 @@ package final class HTTPSTransport: UpstreamTransport {
         clocks: Clocks = .system
     ) {
         var template = HTTPRequest(url: url, server: server)
-        // Each server has its own limit of CPU time, so that a server that sends endless frames does
-        // not prevent queries to the other servers of the upstream.
+        // The limit of CPU time is per server: endless frames of one server must not prevent
+        // queries to the other servers.
         template.provider = "\(url) \(server)"
         template.headers = Self.headers
         template.certificateFile = certificateFile
@@ -80,8 +78,7 @@ package final class HTTPSTransport: UpstreamTransport {
             validates: validates,
             random: &random
         )
-        // If data has arrived since the earlier attempt, the connection works, and only the name is
-        // slow. In this case, the query does not need a new connection.
+        // If data has arrived since the earlier attempt, only the name is slow.
         let isFresh = attempt.earlier.map { isProbe || (lastRenewed ?? $0) <= $0 } ?? false
         if !isProbe {
             if isFresh { lastRenewed = attempt.sent }
@@ -131,11 +128,9 @@ package final class HTTPSTransport: UpstreamTransport {
 
     /// Sends queries of the daemon itself if client queries get no reply.
     ///
-    /// The first query of the daemon uses the open connections: perhaps they work, and the server
-    /// does not answer the names of the client queries. If the first query gets no reply, a second
-    /// query opens a new connection. After a reply on the new connection, the silent connections
-    /// are closed. Until this reply, client queries still use the silent connections, because the
-    /// server may refuse new connections.
+    /// The first query tests the open connections: perhaps they work, and the server does not
+    /// answer the names. The second query opens a new connection. The silent connections are closed
+    /// only after a reply on the new connection, because the server may refuse new connections.
     private func checkSilence() {
         guard let since = silentSince else { return }
         let now = clocks.now()
@@ -199,13 +194,12 @@ package final class HTTPSTransport: UpstreamTransport {
                 return send(exchange, for: attempt, transfer, isFresh: isFresh, isRepeated: true)
             }
             if let transfer {
-                // Notes only the results of client queries, because probes use other connections.
+                // Probes use other connections.
                 note(sent)
                 transfers.end(transfer)
                 transfer.request = nil
-                // A newer query has replaced this transfer, and `begin` for the newer query has not
-                // returned yet. The end of the attempt can call `begin` again. So the attempt ends
-                // in a later task.
+                // A newer query has replaced this transfer. The end of the attempt can call `begin`
+                // again, but `begin` for the newer query has not returned yet.
                 if let error = transfer.error {
                     ServiceLoop.task { attempt.end(.failure(error)) }
                     return

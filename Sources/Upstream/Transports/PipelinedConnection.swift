@@ -42,25 +42,23 @@ final class PipelinedConnection {
 
     /// True after the server has accepted the connection, as far as the daemon knows.
     ///
-    /// Without a `greeting`, it is sufficient that the connection is established. With a
-    /// `greeting`, data must have arrived: a server that limits connections, or a program in front
-    /// of the server, may accept a connection and then read no query from it.
+    /// With a `greeting`, data must have arrived: a server that limits connections may accept a
+    /// connection and then read no query from it.
     private(set) var wasServed = false
 
-    /// True after the first reply to a query.
     private(set) var hasReplied = false
 
     private(set) var lastReceived: Instant?
 
     private let hasGreeting: Bool
 
-    /// Time from the start of opening until `wasServed` became true; nil before.
+    /// Time from the start of opening until `wasServed` became true.
     private(set) var openingTime: Duration?
 
     /// Shortest time from a query to its reply.
     private var shortest: Duration?
 
-    /// True if a query timed out and no data arrived; another connection is then tried.
+    /// True if a query timed out and no data arrived.
     ///
     /// The connection stays open: a client may have queried a name that the server does not answer.
     private(set) var isSilent = false
@@ -84,7 +82,6 @@ final class PipelinedConnection {
     private var sent: [Pending] = []
     private var first = 0
 
-    /// Octets to write; `isWriting` is true while a task writes them.
     private var outbox: [UInt8] = []
     private var isWriting = false
 
@@ -116,16 +113,12 @@ final class PipelinedConnection {
     }
 
     /// True if another query can be sent.
-    ///
-    /// If false, the next query uses a new connection.
     var isUsable: Bool {
         end == nil && !isRetired && givenUp.count < UpstreamLimits.givenUp
             && pending.count < UpstreamLimits.inFlight
     }
 
-    /// Sends `query` with a new ID and waits for the reply with that ID.
-    ///
-    /// - Returns: the reply with the original ID of `query`.
+    /// Sends `query` with a new ID; returns the reply with the original ID.
     func ask(
         _ query: [UInt8],
         for attempt: Attempt
@@ -149,8 +142,7 @@ final class PipelinedConnection {
         switch outcome {
         case .ready:
             guard var reply = entry.reply else { throw end ?? .timedOut }
-            // Frees the reply, because the cancellation signal retains the entry until the
-            // resolution ends.
+            // The cancellation signal retains the entry until the resolution ends.
             entry.reply = nil
             reply[0] = query[0]
             reply[1] = query[1]
@@ -158,8 +150,8 @@ final class PipelinedConnection {
         case .closed:
             throw end ?? .timedOut
         case .timedOut:
-            // If no data arrived for `fairWait`, the connection may have caused the timeout, and
-            // not the queried name.
+            // If no data arrived for `fairWait`, perhaps the connection caused the timeout, not the
+            // name.
             let silentSince = max(entry.since, lastReceived ?? clocks.now())
             isSilent = deadline - silentSince >= UpstreamLimits.fairWait
             throw .timedOut
@@ -227,8 +219,6 @@ extension PipelinedConnection {
     }
 
     /// True if the connection was established, and then ended without a reply to any query.
-    ///
-    /// An overloaded server can close connections in this way.
     var isRefusal: Bool { wasOpen && end != nil && !hasReplied }
 
     /// True if a query is unanswered, even if the query is cancelled or expired.
@@ -236,9 +226,7 @@ extension PipelinedConnection {
 
     /// Time at which the oldest unanswered query becomes overdue; nil if there is none.
     ///
-    /// The query becomes overdue after a time without received data. This time is the maximum of
-    /// `fairWait` and twice the shortest reply time; before the first reply, it is
-    /// `longestPatience`. If the server answers in order, the query delays all later queries.
+    /// If the server answers in order, this query delays all later queries.
     var overdueTime: Instant? {
         guard wasServed, let oldest, let lastReceived else { return nil }
         let wait =
@@ -323,8 +311,7 @@ extension PipelinedConnection {
         }
         guard !octets.isEmpty else { throw UpstreamError(.closed) }
         let now = clocks.now()
-        // The greeting (the first query) is sent as soon as the connection is established. So the
-        // time from this moment to the first data is the reply time of the greeting.
+        // The greeting was sent when the connection was established.
         if !wasServed, let lastReceived { shortest = now - lastReceived }
         lastReceived = now
         noteServed()
@@ -365,8 +352,6 @@ extension PipelinedConnection {
     }
 
     /// Counts an unmatched message; after ``UpstreamLimits/foreignReplies``, ends the connection.
-    ///
-    /// The server itself sent the message: an attacker cannot send messages on a connection.
     private func noteForeign() {
         foreignReplies += 1
         if foreignReplies >= UpstreamLimits.foreignReplies {

@@ -19,12 +19,12 @@ package final class PlainTransport: UpstreamTransport {
     /// End of the period in which replies with changed letter case are accepted.
     private var anyCaseUntil: Instant?
 
-    /// Query of the mixed-case check; nil if no check is in flight.
+    /// Query of the mixed-case check in flight.
     private var caseTest: Attempt?
 
     private var caseTestedAt: Instant?
 
-    /// Queries that failed over TCP, and wait for the result of the mixed-case check (`caseTest`).
+    /// Queries that failed over TCP, and wait for the result of `caseTest`.
     private(set) var undecided: [(attempt: Attempt, error: UpstreamError)] = []
 
     /// Ends the queries of `undecided` at their deadlines.
@@ -47,7 +47,7 @@ package final class PlainTransport: UpstreamTransport {
 
     package func carry(_ attempt: Attempt) {
         guard attempt.usesStream else { return datagrams.ask(attempt, of: self) }
-        // The server may serve only UDP. Therefore any error over TCP is reported as a timeout.
+        // The server may serve only UDP.
         repeatOverStream(attempt) { _ in attempt.end(.failure(.timedOut)) }
     }
 
@@ -71,8 +71,8 @@ package final class PlainTransport: UpstreamTransport {
 
     /// Repeats a query over TCP after a possibly forged reply.
     ///
-    /// If the server has no TCP, a reply that is only an error header is accepted: some servers
-    /// answer a query with EDNS in this way (RFC 6891 §7).
+    /// Without TCP, a reply that is only an error header is accepted: some servers answer a query
+    /// with EDNS in this way (RFC 6891 §7).
     func received(doubtful reply: Span<UInt8>, for attempt: Attempt) {
         guard reply.count == QueryFacts.headerCount, let error = try? Message(parsing: reply)
         else { return repeatOverStream(attempt) }
@@ -107,13 +107,13 @@ extension PlainTransport {
     /// Accepts a reply with changed letter case, or repeats the query over TCP.
     ///
     /// The reply is accepted only if the query over TCP fails, and the server also changes the
-    /// letter case of a probe. A client's query alone does not prove that the server changes the
-    /// letter case, because a client can choose a name for which replies have changed letter case.
+    /// letter case of a probe: a client can choose a name for which replies have changed letter
+    /// case.
     func received(otherCase reply: Message, for attempt: Attempt) {
         let now = clocks.now()
         if attempt === caseTest { anyCaseUntil = now + UpstreamLimits.anyCase }
         if let anyCaseUntil, now < anyCaseUntil {
-            // Renews the period before its end, so that no query waits for the mixed-case check.
+            // No query must wait for the mixed-case check.
             if anyCaseUntil - now < UpstreamLimits.anyCase / 10 { testCase(until: now) }
             return attempt.end(.success(.message(reply)))
         }
@@ -157,7 +157,7 @@ extension PlainTransport {
         let waiting = undecided
         (undecided, caseTest) = ([], nil)
         alarm.set(nil)
-        // Without a reply, `caseTestedAt` does not change, so the next query repeats the check.
+        // Without a reply, the next query repeats the check.
         if case .success = result { caseTestedAt = clocks.now() }
         let now = clocks.now()
         let isAccepted = anyCaseUntil.map { now < $0 } ?? false

@@ -3,8 +3,6 @@ internal import DNSWire
 internal import Monotonic
 
 /// Clients that had an overdue query at a server in the last ``UpstreamLimits/sharingTime``.
-///
-/// ``PipelinedConnection/overdueTime`` defines when a query is overdue.
 struct SlowClients {
     private var ends: [ClientNetwork?: Instant] = [:]
 

@@ -32,12 +32,11 @@ extension StreamExchanger {
         }
     }
 
-    /// Replaces a connection of the purpose `queries` that has an overdue query.
+    /// Replaces a connection that has an overdue query.
     ///
-    /// The queries behind the overdue query are also sent on another connection, and the first
-    /// reply is used. They also stay on the replaced connection, because the server may accept no
-    /// other connection. If busy clients have no usable connection, the replaced connection becomes
-    /// their connection.
+    /// The queries behind the overdue query are also sent on another connection. They stay on the
+    /// replaced connection, because the server may accept no other connection. If busy clients have
+    /// no usable connection, the replaced connection becomes their connection.
     private func replace(_ connection: PipelinedConnection) {
         if candidates[.queries] === connection {
             candidates[.queries] = nil

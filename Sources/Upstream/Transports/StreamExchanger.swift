@@ -4,11 +4,11 @@ internal import Net
 
 /// Exchanger of queries with one server over persistent connections, one for each `Purpose`.
 ///
-/// Clients with many queries in flight or with overdue queries use a separate connection, because
-/// large or late replies for these clients could delay probes and the replies for other clients.
+/// Busy and slow clients have a separate connection, because large or late replies for these
+/// clients could delay probes and the replies for other clients.
 @ServiceLoop
 final class StreamExchanger {
-    /// Number of established connections, and number of queries that used an existing connection.
+    /// Number of established connections, and of queries on an existing connection.
     private var opened: UInt64 = 0
     private var reused: UInt64 = 0
     private var earlierForeignReplies: UInt64 = 0
@@ -16,15 +16,15 @@ final class StreamExchanger {
     let clocks: Clocks
     private let open: PipelinedConnection.Opening
 
-    /// Query that is sent first on a new connection if another connection is usable.
+    /// First query on a new connection if another connection is usable.
     private let greeting: [UInt8]
 
     var current: [Purpose: PipelinedConnection] = [:]
 
     /// New connections, each opened to replace a silent connection in `current`.
     ///
-    /// A candidate becomes current after its first reply. Until then, queries are sent on both
-    /// connections, because the server or a firewall may refuse the candidate.
+    /// Until the first reply on a candidate, queries are sent on both connections, because the
+    /// server or a firewall may refuse the candidate.
     var candidates: [Purpose: PipelinedConnection] = [:]
 
     /// Connections that accept no more queries and wait for replies, oldest first.
@@ -36,17 +36,15 @@ final class StreamExchanger {
 
     /// Purposes that use the connection of another purpose (`host`) until a certain time.
     ///
-    /// A server that limits connections may accept no separate connection for a purpose. Then the
-    /// purpose is added. The purpose is removed after a reply on a separate connection.
+    /// A server that limits connections may accept no separate connection for a purpose.
     var sharing: [Purpose: (host: Purpose, until: Instant)] = [:]
 
-    /// True if a reply has arrived before the reply to an earlier query on the same connection.
+    /// True if a reply has arrived before the reply to an earlier query.
     var answersOutOfOrder = false
 
-    /// Clients that recently had overdue queries, and therefore use the connection of busy clients.
+    /// Clients that use the connection of busy clients.
     var slowClients = SlowClients()
 
-    /// Timer that fires when a query may be overdue.
     lazy var orderAlarm = Alarm(clocks) { [weak self] in self?.checkOrder() }
 
     nonisolated init(
@@ -71,7 +69,6 @@ final class StreamExchanger {
     /// Sends a query, and repeats it once on a new connection if the connection is lost.
     ///
     /// - Parameters:
-    ///   - attempt: ends with a complete matching reply of any RCODE.
     ///   - since: if the open connection has received no data since this time, the query is also
     ///     sent on a new connection.
     ///   - failed: receives the error instead of `attempt`.
@@ -123,8 +120,7 @@ final class StreamExchanger {
             var failure = error
             attempt.wasRefused = connection.isRefusal
             if isLost(connection, error, attempt) {
-                // Computes the purpose again, because the purpose changes if a query of the client
-                // has become overdue since the first computation.
+                // The purpose changes if a query of the client has become overdue.
                 let purpose = self.purpose(of: attempt)
                 let next = self.connection(for: purpose, receivedSince: nil)
                 attempt.place?.update { $0.isReused = false }
@@ -171,8 +167,7 @@ final class StreamExchanger {
         _ own: PipelinedConnection,
         _ purpose: Purpose
     ) async throws(UpstreamError) -> ConnectionRace.Reply {
-        // A query of a client in `slowClients` could delay other queries. So this query is sent on
-        // the connection of another purpose only if it was not sent on an established connection.
+        // A query of a client in `slowClients` could delay the queries of another purpose.
         let isSlow = purpose == .queriesOfBusyClients && !attempt.isOfBusyClient
         if !own.wasServed, !isSlow || !race.connections.contains(where: \.wasServed) {
             // Does not wait if the server did not accept an earlier connection of this purpose.
@@ -192,9 +187,8 @@ final class StreamExchanger {
 
     /// True if a query must be repeated because its connection ended.
     ///
-    /// Returns false if the connection was never established, unless a network change dropped the
-    /// connection. Also returns false for a busy client if no reply arrived on the connection: an
-    /// overloaded server can close connections, and repeated queries would increase the load.
+    /// False for a busy client if no reply arrived on the connection: an overloaded server can
+    /// close connections, and repeated queries would increase the load.
     private func isLost(
         _ connection: PipelinedConnection,
         _ error: UpstreamError,
@@ -223,8 +217,6 @@ final class StreamExchanger {
     }
 
     /// Returns an established connection, if possible a connection without an overdue query.
-    ///
-    /// A server can limit the number of connections, and still answer on an existing connection.
     private func workingConnection(
         besides tried: [PipelinedConnection] = []
     ) -> PipelinedConnection? {
@@ -240,8 +232,7 @@ final class StreamExchanger {
     /// Lets later queries of `purpose` use `working`, because `own` could not be established.
     ///
     /// Queries of clients in `slowClients` do not share a connection, because these queries could
-    /// delay other queries for a long time. Until `own` is established, each query of these clients
-    /// is sent on `own` and on `working`.
+    /// delay other queries for a long time.
     private func share(
         _ working: PipelinedConnection,
         for purpose: Purpose,
@@ -285,10 +276,7 @@ final class StreamExchanger {
         earlierForeignReplies += connection.foreignReplies
     }
 
-    /// Lets `connection` end after its last reply; if too many such connections wait, closes one.
-    ///
-    /// The oldest of the waiting connections is closed, and its queries are repeated on the current
-    /// connection.
+    /// Lets `connection` end after its last reply; if too many connections wait, closes the oldest.
     func retire(_ connection: PipelinedConnection) {
         connection.retire()
         retired.append(connection)
@@ -306,8 +294,8 @@ final class StreamExchanger {
 
     /// Applies the idle timeout that the server sent (RFC 7828 §3.4).
     ///
-    /// A timeout of 0 retires the connection. If the number of retired connections has reached its
-    /// limit, the connection instead accepts new queries until no query is outstanding.
+    /// A timeout of 0 retires the connection. At the limit of retired connections, the connection
+    /// instead accepts new queries until no query is outstanding.
     private func keep(_ connection: PipelinedConnection, for timeout: Duration) {
         guard timeout == .zero else { return connection.keep(for: timeout) }
         forgetEnded()
@@ -357,8 +345,7 @@ final class StreamExchanger {
 
     /// Opens a connection; first sends `greeting` on it if another connection is usable.
     ///
-    /// A server that limits connections may not serve the new connection. The reply to `greeting`
-    /// shows that the server serves it.
+    /// The reply shows that a server that limits connections serves the new connection.
     private func connection() -> PipelinedConnection {
         let greeting = current.values.contains { $0.isUsable && $0.wasServed } ? greeting : nil
         let connect = self.open

@@ -20,9 +20,7 @@ package final class StreamTransport: UpstreamTransport {
         }
     }
 
-    /// Creates a transport over TLS.
-    ///
-    /// TLS authenticates the server as `tlsName` (strict profile, RFC 8310 §5).
+    /// Creates a transport over TLS with authentication as `tlsName` (strict profile, RFC 8310 §5).
     package init(
         to server: SocketAddress,
         tlsName: String,

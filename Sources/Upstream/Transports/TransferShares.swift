@@ -3,9 +3,6 @@ internal import DNSWire
 package import Net
 
 /// Limits of client queries in flight over HTTPS (transfers): total, per upstream, and per client.
-///
-/// If there are several upstreams, each upstream can have at most half of the transfers that the
-/// other upstreams do not use.
 @ServiceLoop
 package final class TransferShares {
     private let total: TransferTotal
@@ -17,9 +14,8 @@ package final class TransferShares {
 
     /// Returns the transfers of the upstream with `url`; all servers of the upstream share them.
     ///
-    /// An upstream is counted in the shares until its last server releases the transfers. Upstreams
-    /// of former settings, or of settings that were only checked, therefore do not reduce the
-    /// shares of other upstreams.
+    /// An upstream counts until its last server releases the transfers, so that upstreams of former
+    /// settings do not reduce the shares of other upstreams.
     func transfers(at url: String, clocks: Clocks = .system) -> UpstreamTransfers {
         if let known = upstreams[url]?.transfers { return known }
         upstreams = upstreams.filter { $0.value.transfers != nil }
@@ -54,7 +50,7 @@ final class UpstreamTransfers {
     fileprivate final class Client {
         let network: ClientNetwork?
 
-        /// False for a client without a proven address (`isProven`).
+        /// False for an unproven client.
         let isVerified: Bool
 
         /// Number of transfers, and number of running transfers.
@@ -99,7 +95,6 @@ final class UpstreamTransfers {
         /// Sends the request of a waiting transfer; nil for other transfers.
         fileprivate var start: (@ServiceLoop () -> Void)?
 
-        /// Request of the transfer; cancelled if a newer transfer replaces this transfer.
         var request: (any RequestHandle)?
 
         /// Error of the query if this transfer was replaced or rejected.
@@ -115,10 +110,10 @@ final class UpstreamTransfers {
     private var all: [Transfer] = []
     private var clients: [ClientNetwork?: Client] = [:]
 
-    /// Number of transfers of clients without a proven address.
+    /// Number of transfers of unproven clients.
     private var unverified = 0
 
-    /// Number of running transfers: of all clients, and of clients without a proven address.
+    /// Number of running transfers: of all clients, and of unproven clients.
     private var running = 0
     private var unverifiedRunning = 0
 
@@ -139,12 +134,12 @@ final class UpstreamTransfers {
 
     /// Adds a transfer of `client`; at a limit, the new transfer replaces an older transfer.
     ///
-    /// Returns nil at a limit if no older transfer can be replaced. A repetition never replaces a
-    /// transfer, and has lower limits (`hasSpace`), because the last transfers are for new queries.
+    /// A repetition never replaces a transfer, and has lower limits, because the last transfers are
+    /// for new queries.
     ///
-    /// - Parameters:
-    ///   - client: nil for the daemon itself.
-    ///   - isRepetition: true if the query was sent to the upstream before.
+    /// - Parameter client: nil for the daemon itself.
+    ///
+    /// - Returns: nil at a limit if no older transfer can be replaced.
     func begin(_ client: ClientNetwork?, isRepetition: Bool, now: Instant) -> Transfer? {
         let share = total.share(using: all.count)
         let limit = share - share / 8
@@ -172,8 +167,6 @@ final class UpstreamTransfers {
     }
 
     /// Returns `clientCrowded`, or `crowded` for an unproven client with few transfers.
-    ///
-    /// An unproven client with few transfers is rejected because other clients reached a limit.
     private func error(of client: Client) -> UpstreamError {
         let isOwn = client.isVerified || client.count > total.share(using: all.count) / 8
         return isOwn ? .clientCrowded : .crowded
@@ -214,8 +207,7 @@ final class UpstreamTransfers {
     /// Returns the age that a transfer must have before a transfer of `client` can replace it.
     private func grace(of transfer: Transfer, for client: Client, _ share: Int) -> Duration {
         let other = transfer.client
-        // In a flood from forged addresses, all transfers can be younger than 100 ms
-        // (`resolvingTime`). If a minimum age applied, a proven client could replace none of them.
+        // In a flood from forged addresses, all transfers can be younger than the minimum age.
         if client.isVerified, !other.isVerified, unverified > share / 2 { return .zero }
         guard other !== client else { return UpstreamLimits.transferGrace }
         let isCrowd = !client.isVerified && !other.isVerified
@@ -229,11 +221,10 @@ final class UpstreamTransfers {
             && (client.isVerified || unverified < share / 4)
     }
 
-    /// Returns the transfer that a new transfer replaces if the upstream has reached its limit, but
-    /// the client has not.
+    /// Returns the transfer to replace if the upstream has reached its limit, but the client has
+    /// not.
     private func replaceable(_ share: Int) -> Transfer? {
-        // Clients without a proven address are counted together, because one host can forge many
-        // addresses.
+        // One host can forge many addresses.
         let isCrowd = unverified > share / 2
         let largest = clients.values.lazy.filter { !isCrowd || !$0.isVerified }
             .max { $0.count < $1.count }
@@ -300,9 +291,8 @@ extension UpstreamTransfers {
 
     /// Rejects transfers of unproven clients that have waited 400 ms without a running transfer.
     ///
-    /// Each of these clients gets a truncated reply, and can repeat its query over TCP, as a proven
-    /// client. Otherwise, queries for slow names from forged addresses would delay the truncated
-    /// replies until the deadline, when most clients have given up.
+    /// Each of these clients gets a truncated reply, and can repeat its query over TCP before it
+    /// gives up.
     private func rejectWaiting() {
         let now = clocks.now()
         var rejected: [Transfer] = []
@@ -340,8 +330,7 @@ extension UpstreamTransfers {
     /// Returns the index of the next transfer to start, of a client for which `matches` is true.
     ///
     /// Unproven clients come first until they use a quarter of the connections. Then proven clients
-    /// come first, because one host can forge the addresses of many unproven clients. In each
-    /// group, the client with the fewest connections comes first.
+    /// come first, because one host can forge the addresses of many unproven clients.
     private func firstWaiting(where matches: (Client) -> Bool) -> Int? {
         let now = clocks.now()
         let isProvenFirst = unverifiedRunning >= UpstreamLimits.unprovenConnections
@@ -362,7 +351,7 @@ extension UpstreamTransfers {
 
     /// Ends a running transfer if a client without a connection waits, and no connection is free.
     ///
-    /// Without this rule, one slow name from each of 32 clients would block all other clients.
+    /// Otherwise, one slow name from each of 32 clients would block all other clients.
     private func replaceRunning() {
         guard let connections, running >= connections,
             let index = firstWaiting(where: { $0.running == 0 })

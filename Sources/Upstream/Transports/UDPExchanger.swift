@@ -18,7 +18,7 @@ final class UDPExchanger {
     private let clocks: Clocks
     private var random = RandomPool()
 
-    /// Sockets for the next queries; all other sockets are closed or only wait for replies.
+    /// Sockets for the next queries.
     private var slots = InlineArray<8, UDPSocketSlot?>(repeating: nil)
 
     /// Choice for the batch `batch`: its next `left` datagrams are sent by the slot `index`.
@@ -32,8 +32,7 @@ final class UDPExchanger {
 
     fileprivate var alarm: Alarm {
         if let madeAlarm { return madeAlarm }
-        // The reference is not `weak`, because an object with weak references has a slower
-        // reference count.
+        // Not `weak`, because an object with weak references has a slower reference count.
         let made = Alarm(clocks) { [unowned self] in expire() }
         madeAlarm = made
         return made
@@ -64,8 +63,8 @@ final class UDPExchanger {
         } catch {
             let failure = UpstreamError(error)
             guard error == .noPort else { return attempt.end(.failure(failure)) }
-            // A local user can hold all UDP ports, so the query is sent over TCP. If TCP also
-            // fails, the attempt ends with the error of UDP, because the server may serve only UDP.
+            // A local user can hold all UDP ports. If TCP also fails, the attempt ends with the
+            // error of UDP, because the server may serve only UDP.
             transport.repeatOverStream(attempt) { _ in attempt.end(.failure(failure)) }
         }
     }
@@ -94,9 +93,8 @@ final class UDPExchanger {
 
     /// Chooses a random slot for the first queries of a batch, then the following slots in order.
     ///
-    /// A batch uses few sockets, because each socket costs system calls to send and to receive. A
-    /// large batch uses several sockets, because the replies would overflow the receive buffer of
-    /// one socket.
+    /// Each socket costs system calls, but the replies to a large batch would overflow the receive
+    /// buffer of one socket.
     private func chooseSlot() -> Int {
         let batch = DatagramSocket.batch
         if chosen.batch != batch {
@@ -123,12 +121,12 @@ final class UDPExchanger {
         for slot in all { slot.expire(now) }
         all.removeAll { $0.isClosed && !$0.isCurrent }
         spare = []
-        // The alarm fires at least `grain` later, so that queries that are due soon share a timer.
+        // Queries that are due soon share a timer.
         let next = all.lazy.filter { !$0.isClosed }.map(\.deadline).min()
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }
 
-    /// Closes the sockets; no query is outstanding, because a query retains the exchanger.
+    /// No query is outstanding, because a query retains the exchanger.
     isolated deinit {
         madeAlarm?.set(nil)
         for slot in all { slot.closeSocket() }
@@ -146,18 +144,14 @@ final class UDPSocketSlot: DatagramReceiving {
     private let socket = DatagramSocket()
     private var opened = Instant(nanoseconds: 0)
 
-    /// IDs of all queries that this socket has sent.
-    ///
-    /// A late or duplicated reply has one of these IDs. A message with another ID may be forged.
+    /// IDs of all queries that this socket has sent; a message with another ID may be forged.
     private var ids = InlineArray<64, UInt16>(repeating: 0)
 
     /// Outstanding queries, at the index of their IDs in `ids`; nil for a query that has ended.
     private var attempts = InlineArray<64, Attempt?>(repeating: nil)
 
-    /// Number of outstanding queries.
     private var outstanding = 0
 
-    /// Number of queries that the socket has sent, at most the count of `ids`.
     private var sent = 0
 
     private var foreignReplies = 0
@@ -221,8 +215,7 @@ final class UDPSocketSlot: DatagramReceiving {
     }
 
     func cancel(_ attempt: Attempt) {
-        // The attempt may have the last reference to the transport, and thus to the exchanger of
-        // this socket. Therefore this function retains the transport.
+        // The attempt may have the last reference to the transport, and thus to the exchanger.
         let transport = attempt.datagram?.transport
         defer { extendLifetime(transport) }
         guard let index = attempt.datagram?.index, remove(attempt, at: index) else { return }
@@ -289,7 +282,7 @@ final class UDPSocketSlot: DatagramReceiving {
 
     /// Counts an unmatched message; after ``UpstreamLimits/foreignReplies``, closes the socket.
     ///
-    /// After that many messages, an attacker possibly knows the port of the socket.
+    /// An attacker then possibly knows the port of the socket.
     private func noteForeign() {
         exchanger.foreignReplies += 1
         foreignReplies += 1
@@ -301,7 +294,7 @@ final class UDPSocketSlot: DatagramReceiving {
     }
 
     func failed(_ error: SocketError) {
-        // Closes the socket first, because a completion handler may open a new socket.
+        // A completion handler may open a new socket.
         let queries = removeAll()
         close()
         for query in queries { query.attempt.end(.failure(UpstreamError(error))) }
@@ -316,8 +309,7 @@ final class UDPSocketSlot: DatagramReceiving {
 
     /// Closes the socket if no query is outstanding and no further query is expected.
     ///
-    /// After several queries, a socket stays open until ``expire(_:)``, because a new socket costs
-    /// as much as a query.
+    /// After several queries, a socket stays open, because a new socket costs as much as a query.
     private func closeIfIdle() {
         guard outstanding == 0 else { return }
         if sent < UpstreamLimits.queriesOfBusySlot || sent == ids.count {

@@ -4,8 +4,7 @@ package import Net
 
 /// Transport to one server, which sends a query and returns the matching reply.
 ///
-/// A transport checks that ID and question of a reply match the query. ``Forwarder`` checks the
-/// content of the reply. ``Forwarding`` documents the members that both protocols have.
+/// A transport checks ID and question of a reply; ``Forwarder`` checks the content.
 @ServiceLoop
 package protocol UpstreamTransport: AnyObject, Sendable {
     nonisolated var isProtected: Bool { get }
