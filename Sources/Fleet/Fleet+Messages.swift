@@ -70,8 +70,6 @@ extension Fleet {
     }
 
     /// Sends a flush to all hosts, which then reject shared answers from before the flush.
-    ///
-    /// - Parameter completion: receives true if Redis confirmed the flush.
     package func flush(
         _ scope: FleetFlush.Scope,
         isSoft: Bool,

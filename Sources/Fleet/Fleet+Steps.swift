@@ -81,7 +81,7 @@ extension Fleet {
         link.sendWithoutWaiting([command], Completion { [weak self] in _ = self?.replies($0) })
     }
 
-    /// Returns the replies; nil if a reply is an error, or if the commands failed.
+    /// Returns the replies; nil if one of them is an error, or if the commands failed.
     func replies(_ replies: EngineLink.Replies) -> [RedisReply]? {
         switch replies {
         case .success(let list):
@@ -97,8 +97,7 @@ extension Fleet {
 
     /// Returns the commands that read the values for the keys of a lookup.
     ///
-    /// A command reads at most one octet more than the limit, so that ``FleetSeal`` rejects a
-    /// longer value.
+    /// Each reads one octet above the limit, so that ``FleetSeal`` rejects a longer value.
     private func reads(_ lookUp: FleetLookUp) -> [[UInt8]] {
         lookUp.keys.map { key in
             RedisCodec.command("GETRANGE", key.value, "0", "\(FleetLimits.valueOctets)")
@@ -107,7 +106,7 @@ extension Fleet {
 
     /// Returns the first usable value in the replies to `reads`; stores a stale value in `lookUp`.
     ///
-    /// - Parameter isRepeated: true for the second read, which does not count rejections again.
+    /// - Parameter isRepeated: true to count no rejections.
     func value(
         in replies: ArraySlice<RedisReply>,
         of lookUp: FleetLookUp,

@@ -11,7 +11,6 @@ package final class Fleet {
     package struct Question: Sendable {
         package var name: Name
 
-        /// Address families of the vendor call.
         package var families: Families
 
         /// All other facts on which the answer depends; see ``FleetKey``.
@@ -39,7 +38,6 @@ package final class Fleet {
         case call(Ticket?, stale: (value: FleetValue, age: UInt32)? = nil)
     }
 
-    /// Vendor call of this host, for which other hosts may wait.
     package struct Ticket: Sendable {
         let key: FleetKey
         let number: UInt64
@@ -54,13 +52,10 @@ package final class Fleet {
     package var observer: (@ServiceLoop (FleetNotice) -> Void)?
     package var statistics = FleetStatistics()
 
-    /// Name of this host in the statistics of the other hosts.
+    /// Name of this host, for statistics.
     package nonisolated let machine: MachineName
 
     /// Percentage of the TTL (0...9) by which this host refreshes earlier than configured.
-    ///
-    /// The percentage depends on the host's name, so that usually one host refreshes first, and
-    /// sends the answer to the other hosts.
     package nonisolated var refreshSpread: UInt32 {
         UInt32(machine.text.utf8.reduce(UInt64(7)) { ($0 &* 31 &+ UInt64($1)) % 1_000_003 } % 10)
     }
@@ -215,7 +210,7 @@ package final class Fleet {
 
     /// Returns the answer with `time` and the name of this host; nil if the time is unknown.
     ///
-    /// - Parameter time: start of the vendor call, so that a flush during the call also removes its
+    /// - Parameter time: start of the call, so that a flush during the call also removes the
     ///   answer.
     private func stamped(_ value: FleetValue, at time: Int64?) -> FleetValue? {
         guard let time else { return nil }

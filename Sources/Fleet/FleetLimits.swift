@@ -2,7 +2,6 @@
 
 /// Limits of the communication with Redis.
 package enum FleetLimits {
-    /// Maximum octets of a value and of a message.
     package static let valueOctets = 4_096
 
     /// Maximum octets of a host's name; longer names are cut.
@@ -24,7 +23,6 @@ package enum FleetLimits {
     /// Maximum commands in flight on a connection.
     static let commands = 512
 
-    /// Maximum octets that wait to be written on a connection.
     static let outboxOctets = 512 << 10
 
     /// Maximum octets of messages that a host reads per second.
@@ -39,7 +37,7 @@ package enum FleetLimits {
     /// Time limit for opening a connection, including TLS, authentication and the first commands.
     static let connect: Duration = .seconds(1)
 
-    /// Time limit of a write, and of a command for which no client waits.
+    /// Time limit of a write, and of a command without a waiting client.
     static let command: Duration = .seconds(1)
 
     /// Maximum age of a command without a reply; after this time, the connection is replaced.
@@ -51,7 +49,7 @@ package enum FleetLimits {
     /// Time between attempts to connect; doubles from the lower to the upper bound.
     static let retry: ClosedRange<Duration> = .milliseconds(100)...(.seconds(2))
 
-    /// Time between probes of a Redis server that did not answer in time.
+    /// Time between probes of a silent Redis server.
     static let probe: Duration = .milliseconds(500)
 
     /// Number of consecutive timeouts after which clients no longer wait for Redis.
@@ -61,25 +59,20 @@ package enum FleetLimits {
     static let shortSilence: Duration = .milliseconds(100)
 
     /// Maximum milliseconds by which an answer can be older than a known answer with the same key.
-    ///
-    /// Not 0, because hosts that call the vendor at the same time share their answers in any order.
     static let disorder: Int64 = 4_000
 
-    /// Time between the heartbeats of a host.
     static let heartbeat: Duration = .seconds(20)
 
     /// Time from the start of a connection to the second heartbeat.
-    ///
-    /// Its reply also counts hosts that connected at the same time.
     static let secondHeartbeat: Duration = .seconds(1)
 
     /// Seconds for which a host counts as a member after the last heartbeat.
     static let memberSeconds: Int64 = 60
 
-    /// Lifetime of the lease of the host that calls the vendor; a call takes at most 3 s.
+    /// Lifetime of the lease; a vendor call takes at most 3 s.
     package static let lease: Duration = .seconds(4)
 
-    /// Longest wait for the answer of another host if no client waits for the answer.
+    /// Longest wait for the answer of another host during a refresh.
     package static let refreshWait: Duration = .seconds(1)
 
     /// Maximum milliseconds by which the time of a value or flush can be ahead of the Redis clock.
@@ -91,7 +84,7 @@ package enum FleetLimits {
     /// Seconds for which an answer without addresses is shared.
     package static let negativeSeconds: UInt32 = 5
 
-    /// Maximum number of recently used names for which this host accepts messages.
+    /// Maximum number of recently used names.
     package static let names = 4_096
 
     /// Maximum number of flushes that Redis stores, and that each host stores.
@@ -109,15 +102,12 @@ package enum FleetLimits {
     /// Pause before a host claims again from a budget that is already fully claimed.
     static let claimPause: Duration = .seconds(1)
 
-    /// Interval at which a host confirms its claims of a budget.
     static let confirmation: Duration = .seconds(60)
 
-    /// Time from the start of a connection to the first confirmation.
     static let firstConfirmation: Duration = .seconds(3)
 
-    /// Maximum number of hosts; the daemon reduces a larger number in a reply of Redis to this one.
+    /// Maximum number of hosts; a larger number in a reply of Redis is reduced.
     package static let mostMembers = 1_000_000
 
-    /// Maximum number of hosts that the statistics of a vendor list by name.
     package static let machines = 256
 }

@@ -9,10 +9,8 @@ package struct FleetStatistics: Sendable, Hashable {
 
     package var notFound: UInt64 = 0
 
-    /// Number of vendor calls for which this host had the lease.
     package var led: UInt64 = 0
 
-    /// Number of waits for the vendor call of another host.
     package var waited: UInt64 = 0
 
     package var waitedInVain: UInt64 = 0
@@ -40,7 +38,6 @@ package struct FleetState: Sendable, Hashable {
     /// Nil while disconnected.
     package var server: SocketAddress?
 
-    /// Time of the latest change of `isConnected`.
     package var since: Instant
 
     package var lastError: String?

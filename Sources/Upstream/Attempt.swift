@@ -3,8 +3,6 @@ package import DNSWire
 package import Net
 
 /// One query to one server, with the state that ``Forwarder`` and the transports store for it.
-///
-/// A ``Run`` is also the first attempt of its query, which saves an object.
 @ServiceLoop
 package class Attempt {
     package final let query: Query
@@ -14,7 +12,6 @@ package class Attempt {
     package final var deadline: Instant { due }
     private final var due = Instant(nanoseconds: 0)
 
-    /// Record of this attempt in a trace of the query.
     final private(set) var place: Trace.Place?
 
     final private(set) var isOfBusyClient = false
@@ -53,7 +50,6 @@ package class Attempt {
 
     private final var forwarder: Forwarder?
 
-    /// UDP socket that waits for the reply.
     private final var carrier: UDPSocketSlot?
 
     /// Nil unless a ``UDPExchanger`` waits for the reply.
@@ -63,13 +59,11 @@ package class Attempt {
         let exchange: UpstreamExchange
         let transport: PlainTransport
 
-        /// Index of the query in its ``UDPSocketSlot``.
         let index: Int
     }
 
     private final var completion: Completion<Attempt>?
 
-    /// Creates an attempt; `prepare` must set the deadline and the completion.
     init(_ query: Query, cancellation: CancellationSignal?) {
         self.query = query
         self.cancellation = cancellation
@@ -160,14 +154,12 @@ package class Attempt {
         completion(self)
     }
 
-    /// Removes and returns ``datagram`` without a copy.
     final func takeDatagram() -> Datagram? {
         var taken: Datagram?
         swap(&taken, &datagram)
         return taken
     }
 
-    /// Returns the result without a copy.
     final func takeOutcome() -> Outcome {
         var taken = Outcome.failure(.timedOut)
         swap(&taken, &result)

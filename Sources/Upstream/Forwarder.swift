@@ -16,7 +16,6 @@ package final class Forwarder: Forwarding {
     private var successes: UInt64 = 0
     private var consecutiveFailures: UInt64 = 0
 
-    /// End of the period without EDNS; nil if EDNS is used.
     private var noEDNSUntil: Instant?
 
     private var ednsTestedAt: Instant?
@@ -126,8 +125,7 @@ package final class Forwarder: Forwarding {
 extension Forwarder {
     /// Checks with a probe if the server supports EDNS (RFC 6891 §7).
     ///
-    /// Only this probe disables EDNS for later queries, because a client may query a name that
-    /// always gets FORMERR.
+    /// A client's query must not disable EDNS: a client may query a name that always gets FORMERR.
     private func testEDNS() {
         let now = clocks.now()
         if let ednsTestedAt, now - ednsTestedAt < UpstreamLimits.ednsTestSpacing { return }
@@ -148,13 +146,10 @@ extension UpstreamReply {
 
 extension Message {
     /// True if the server does not support EDNS (RFC 6891 §6.1.3, §7).
-    ///
-    /// A FORMERR or NOTIMP reply with an OPT record has another reason than EDNS.
     fileprivate var rejectsEDNS: Bool {
         rcode == .badVers || edns == nil && (rcode == .formErr || rcode == .notImp)
     }
 
-    /// Returns the error for a message that does not answer `question`; nil for an answer.
     fileprivate func failure(for question: Question) -> UpstreamError? {
         switch rcode {
         case .noError where isReferral: UpstreamError(self)

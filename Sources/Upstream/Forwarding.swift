@@ -7,7 +7,6 @@ package import Net
 package protocol Forwarding: AnyObject, Sendable {
     nonisolated var name: String { get }
 
-    /// Address as in the settings, such as `udp://192.0.2.53`.
     nonisolated var url: String { get }
 
     /// True if replies are encrypted and authenticated.
@@ -28,7 +27,6 @@ package protocol Forwarding: AnyObject, Sendable {
     /// Zero for UDP, because datagrams get lost.
     nonisolated var repeatsAfter: Duration? { get }
 
-    /// Servers of this upstream, each selected and health-checked separately.
     var servers: [any Forwarding] { get }
 
     /// Number of UDP sockets that the daemon closed because of possibly forged replies.
@@ -38,9 +36,8 @@ package protocol Forwarding: AnyObject, Sendable {
 
     /// Sends the query of `attempt` once, and ends `attempt` with the result.
     ///
-    /// The attempt ends at the latest at `attempt.deadline`, possibly before `ask` returns. A
-    /// successful reply is not truncated, matches the query, and has RCODE NOERROR, NXDOMAIN, or
-    /// YXDOMAIN with a DNAME.
+    /// The attempt ends by `attempt.deadline`, possibly before `ask` returns. A successful reply is
+    /// complete, matches the query, and has RCODE NOERROR, NXDOMAIN, or YXDOMAIN with a DNAME.
     func ask(_ attempt: Attempt)
 
     /// Drops all connections after a network change; queries in flight are retried.
@@ -85,7 +82,6 @@ package struct UpstreamNumbers: Sendable, Equatable {
     package var queries: UInt64 = 0
     package var successes: UInt64 = 0
 
-    /// Number of failures, for each `UpstreamError.kind`.
     package var failures: [String: UInt64] = [:]
 
     package var tcpRetries: UInt64 = 0

@@ -16,21 +16,16 @@ package final class LearnedUpstream: Forwarding {
     /// Number of spare servers, which are at the end of ``servers``.
     package private(set) var spareCount = 0
 
-    /// Reason why ``servers`` is empty.
     private var absence = "the network offers no DNS server"
 
-    /// Number of times that ``servers`` changed.
     private(set) var version = 0
 
-    /// Sum of the counters of removed servers.
     private var former = UpstreamNumbers()
 
     /// Object that supplies the servers; this upstream retains the object.
     package var source: AnyObject?
 
     /// Creates an upstream without servers.
-    ///
-    /// - Parameter url: the source of the servers, for display.
     package init(
         name: String,
         url: String,
@@ -45,9 +40,7 @@ package final class LearnedUpstream: Forwarding {
 
     /// Replaces the servers.
     ///
-    /// - Parameters:
-    ///   - spares: servers that are queried only after all `main` servers have returned an error.
-    ///   - absence: the reason if `main` is empty; nil keeps the former reason.
+    /// - Parameter absence: the reason if `main` is empty; nil keeps the former reason.
     package func use(
         _ main: [any Forwarding],
         spares: [any Forwarding] = [],
@@ -69,7 +62,6 @@ package final class LearnedUpstream: Forwarding {
         version += 1
     }
 
-    /// Error of a query while ``servers`` is empty.
     package var error: UpstreamError { .noServer(absence) }
 
     package var numbers: UpstreamNumbers {

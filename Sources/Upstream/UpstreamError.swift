@@ -6,7 +6,6 @@ internal import Net
 package enum UpstreamError: Error, Hashable {
     case timedOut
 
-    /// The text is the error of the operating system.
     case unreachable(String)
 
     /// The server returned an error RCODE or a referral, possibly with an EDE (RFC 8914).
@@ -18,9 +17,8 @@ package enum UpstreamError: Error, Hashable {
     /// HTTP status 429 (RFC 6585 §4).
     case rateLimited
 
-    /// HTTP status other than 200 and 429.
-    ///
-    /// Some servers limit the rate with status 503, so this error alone does not show an outage.
+    /// HTTP status other than 200 and 429; not a sign of an outage, because 503 can be a rate
+    /// limit.
     case httpStatus(Int)
 
     /// The connection was lost or the reply was invalid.
@@ -36,15 +34,12 @@ package enum UpstreamError: Error, Hashable {
     /// The network no longer announces the server; does not count as a failure of the server.
     case withdrawn
 
-    /// The upstream has no server; the text is the reason.
     case noServer(String)
 
     /// A limit of this daemon or machine was reached; the server is not at fault.
     case exhausted(String)
 
     /// A limit on queries in flight was reached.
-    ///
-    /// This server does not get the query again, but other servers may get it.
     case crowded
 
     /// Like `crowded`, but other queries of the same client have reached the limit.
@@ -101,9 +96,6 @@ extension UpstreamError: CustomStringConvertible {
     }
 
     /// Permission to send the query to the same server again.
-    ///
-    /// SERVFAIL and REFUSED can be temporary: a resolver can be overloaded, or still be fetching
-    /// the data.
     var repetition: AttemptPlan.Repetition {
         switch self {
         case .declined(.servFail, because: let code), .declined(.refused, because: let code):
@@ -128,8 +120,7 @@ extension UpstreamError: CustomStringConvertible {
 extension ExtendedError {
     /// True if the server would return the same error again (RFC 8914 §4).
     ///
-    /// This is the case if DNSSEC validation failed, the error is from the server's cache, the name
-    /// is blocked, or the server does not support the query.
+    /// Examples: failed DNSSEC validation, a cached error, a blocked name, a query without support.
     fileprivate var isLasting: Bool {
         switch rawValue {
         case 1, 2, 5...13, 15...18, 20, 21, 25, 27, 28, 30: true

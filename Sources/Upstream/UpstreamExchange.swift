@@ -2,14 +2,11 @@
 package import DNSWire
 
 /// One query to one upstream and the validation of replies, without I/O.
-///
-/// EDNS options of the client are not forwarded, because they are hop-by-hop (RFC 6891 §6.1.1).
 package struct UpstreamExchange {
     let id: UInt16
 
     private let query: OutgoingQuery
 
-    /// Random letter case of the name; nil over streams.
     private let letterCase: LetterCase?
 
     package enum Transport {
@@ -61,7 +58,6 @@ package struct UpstreamExchange {
         return octets
     }
 
-    /// Size of the query in octets.
     var count: Int { query.count }
 
     /// Writes the query, as sent over UDP, to the first ``count`` octets of `buffer`.
@@ -84,8 +80,7 @@ package struct UpstreamExchange {
 
         /// Unreadable records, or only an error header; the query must be repeated over TCP.
         ///
-        /// Not counted as ``foreign``, because a client can cause such replies with records of its
-        /// own domain.
+        /// Not ``foreign``: a client can cause such replies with records of its own domain.
         case doubtful
 
         /// Complete reply with changed letter case, and therefore possibly forged.
@@ -123,8 +118,6 @@ package struct UpstreamExchange {
     }
 
     /// True for a header with an error RCODE, the ID of the query, and all section counts 0.
-    ///
-    /// A server that cannot parse or process a query may send only this header.
     private func isBareError(_ header: RawSpan) -> Bool {
         let rcode = RCode(rawValue: UInt16(header.uint8(at: 3) & 0x0F))
         return header.uint16(at: 0) == id && header.uint8(at: 2) & 0xF8 == 0x80
@@ -169,8 +162,6 @@ private struct LetterCase {
     }
 
     /// True if each letter of a received name has the case that `bits` prescribes.
-    ///
-    /// The names must be equal apart from the case.
     func isKept(in message: RawSpan, _ name: Range<Int>) -> Bool {
         for offset in stride(from: 0, to: name.count, by: 8) {
             let octets = octets(offset, of: name, in: message)
@@ -179,7 +170,6 @@ private struct LetterCase {
         return true
     }
 
-    /// Random bits for the eight octets after `offset`, which is a multiple of 8.
     @inline(__always)
     private func bits(_ offset: Int) -> UInt64 {
         let (bits, turn) = (self.bits[offset &>> 6], UInt64(truncatingIfNeeded: offset &>> 3 & 7))

@@ -7,7 +7,7 @@ package enum UpstreamLimits {
     /// Maximum attempts for one query on all servers.
     static let tries = 8
 
-    /// Maximum attempts for one query on each server of a group.
+    /// Maximum attempts on each server of a group.
     static let rounds = 2
 
     /// Maximum attempts if the group has one server; RFC 9520 §3.1 permits three.
@@ -42,7 +42,6 @@ package enum UpstreamLimits {
     /// Usual time in which an upstream resolves a name that is not in the upstream's cache.
     static let resolvingTime: Duration = .milliseconds(100)
 
-    /// Assumed round trip to a server before its first answer.
     static let firstRoundTrip: Duration = .milliseconds(150)
 
     /// Maximum time before a hedged query is sent.
@@ -56,11 +55,8 @@ package enum UpstreamLimits {
     static let fairWait: Duration = .milliseconds(500)
 
     /// Timeout of a probe of an encrypted server that has not answered yet.
-    ///
-    /// Enough for a new connection (three round trips) in a network with a round trip of 0.8 s.
     static let firstProbeTime: Duration = .milliseconds(2_500)
 
-    /// Minimum interval between probes of one server.
     static let probeSpacing: Duration = .milliseconds(500)
 
     static let probeDatagrams = 3
@@ -69,13 +65,9 @@ package enum UpstreamLimits {
     static let declinesBeforeRest = 3
 
     /// Time without an answer after which a server that returns errors to probes counts as down.
-    ///
-    /// Before, a rate limit of the server may be the reason for the errors.
     static let declineTolerance: Duration = .seconds(600)
 
     /// Time after a query of a busy client in which a failed probe does not count as an outage.
-    ///
-    /// Applies to encrypted servers, because the client may have overloaded the server.
     static let overloadTime: Duration = .seconds(10)
 
     /// Initial back-off, which doubles with each failed probe, up to `longestRest`.
@@ -85,32 +77,23 @@ package enum UpstreamLimits {
     static let longestRest: Duration = .seconds(60)
 
     /// Maximum back-off of an encrypted server.
-    ///
-    /// Short, because a plain server may get the queries during the back-off.
     static let longestProtectedRest: Duration = .seconds(5)
 
     /// A server is slow if its round trip exceeds twice the round trip of another server by more
     /// than this time.
     static let slack: Duration = .milliseconds(50)
 
-    /// Time for which a measured round trip is valid.
     static let measurementAge: Duration = .seconds(60)
 
-    /// Maximum number of CNAMEs in one answer.
     static let longestChain = 16
 
     // MARK: - Samples of lost queries
 
-    /// Minimum interval between samples of one server.
     static let sampleSpacing: Duration = .milliseconds(50)
 
     /// Minimum interval between samples of a server that rejects samples or closes connections.
-    ///
-    /// Servers often limit equal replies to 5 to 10 per second, and all error replies count as
-    /// equal.
     static let refusedSampleSpacing: Duration = .milliseconds(250)
 
-    /// Minimum timeout of a sample.
     static let sampleWait: Duration = .seconds(1)
 
     /// Time without samples after which earlier samples no longer count.
@@ -121,10 +104,8 @@ package enum UpstreamLimits {
 
     // MARK: - EDNS
 
-    /// Time for which queries have no EDNS after a failed check for EDNS.
     static let noEDNS: Duration = .seconds(900)
 
-    /// Minimum interval between two checks for EDNS at one server.
     static let ednsTestSpacing: Duration = .seconds(10)
 
     // MARK: - Letter case
@@ -132,7 +113,6 @@ package enum UpstreamLimits {
     /// Time for which replies with changed letter case are accepted after a mixed-case check.
     static let anyCase: Duration = .seconds(3_600)
 
-    /// Minimum interval between mixed-case checks of one server.
     static let caseTestSpacing: Duration = .seconds(10)
 
     // MARK: - Loops
@@ -140,20 +120,15 @@ package enum UpstreamLimits {
     /// Minimum duration of a failed attempt that causes a loop probe.
     static let loopTime: Duration = .milliseconds(500)
 
-    /// Maximum time until a loop probe returns.
     static let loopWait: Duration = .seconds(3)
 
-    /// Minimum interval between loop probes through one server.
     static let loopRest: Duration = .seconds(30)
 
     // MARK: - Datagrams
 
-    /// Maximum delay in detecting that a probe timed out.
-    ///
-    /// After a longer delay, the result of the probe is ignored, because the daemon was too busy.
+    /// Maximum delay of a timeout of a probe; after a longer delay, the probe does not count.
     static let lateness: Duration = .milliseconds(50)
 
-    /// Time for which a socket sends new queries.
     static let socketLifetime: Duration = .milliseconds(100)
 
     /// A socket that has sent this number of queries stays open even if no query is outstanding.
@@ -164,7 +139,6 @@ package enum UpstreamLimits {
     /// A client with an overdue query is treated as a busy client for the same time.
     static let sharingTime: Duration = .seconds(10)
 
-    /// Maximum number of clients with overdue queries, for each server.
     static let slowClients = 256
 
     /// Number of queries of a batch that are sent over one socket.
@@ -178,7 +152,6 @@ package enum UpstreamLimits {
 
     // MARK: - Streams
 
-    /// Maximum queries in flight per connection.
     static let inFlight = 4_096
 
     /// Maximum client queries in flight to all HTTPS servers.
@@ -199,8 +172,6 @@ package enum UpstreamLimits {
     static let transferGrace: Duration = .milliseconds(400)
 
     /// Time without a reply over HTTPS after which a new connection is opened.
-    ///
-    /// After half of this time, a query of the daemon itself tests the open connections.
     static let silence: Duration = .seconds(1)
 
     /// Number of cancelled or expired queries after which new queries use another connection.

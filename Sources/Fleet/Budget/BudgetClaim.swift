@@ -2,16 +2,13 @@
 
 /// State machine for the part of a shared budget that this host can use.
 ///
-/// A host claims a part of each limit at Redis before it uses that part. Without Redis, a host can
-/// use its claim and its *share* (the unclaimed amount divided by the number of hosts), but at
-/// least its *equal part* (the limit divided by the number of hosts).
+/// The rules are in `Fleet.md`, section "Shared budgets".
 package struct BudgetClaim: Sendable, Hashable {
     static let monthly = 2
 
     package struct Limit: Sendable, Hashable {
         package let most: UInt64
 
-        /// Amount that this host has claimed, and that Redis has confirmed.
         package var claimed: UInt64 = 0
 
         /// Sum of the claims of all hosts in the latest reply of Redis.
@@ -23,9 +20,6 @@ package struct BudgetClaim: Sendable, Hashable {
         package init(most: UInt64) { self.most = most }
 
         /// Returns the advance: the amount to claim beyond the amount that this host has used.
-        ///
-        /// The advance becomes smaller with the unclaimed part of the budget, so that an idle host
-        /// holds little of a budget that is nearly used up.
         ///
         /// - Parameters:
         ///   - members: 1 to ``FleetLimits/mostMembers``.
@@ -54,7 +48,6 @@ package struct BudgetClaim: Sendable, Hashable {
     /// Calls per day, units per day, units per month; nil if the budget has no such limit.
     package private(set) var limits: [Limit?]
 
-    /// Number of hosts when Redis last answered.
     package private(set) var members: Int
 
     private(set) var isAlone = true
@@ -70,7 +63,6 @@ package struct BudgetClaim: Sendable, Hashable {
         beginShares()
     }
 
-    /// Restores the claim of an earlier run of the daemon.
     package mutating func restore(_ amounts: [(claimed: UInt64, total: UInt64)?]) {
         for (index, amounts) in zip(limits.indices, amounts) {
             guard let amounts else { continue }
@@ -88,7 +80,7 @@ package struct BudgetClaim: Sendable, Hashable {
         min(max(1, members), FleetLimits.mostMembers)
     }
 
-    /// Total amount of each limit that this host can use; nil if there is no such limit.
+    /// Total amount of each limit that this host can use.
     package var allowed: [UInt64?] {
         limits.map { $0.map { $0.claimed + min($0.share, .max - $0.claimed) } }
     }
@@ -127,8 +119,8 @@ package struct BudgetClaim: Sendable, Hashable {
 
     /// Returns true if half of the advance is used, or if the claim does not cover another call.
     ///
-    /// If all hosts together have claimed the whole limit, a host claims more only after it has
-    /// used more than its claim.
+    /// If the whole limit is claimed, a host claims more only after it has used more than its
+    /// claim.
     func isShort(_ use: [UInt64], _ costs: [UInt64]) -> Bool {
         zip(zip(limits, costs), use).contains { entry, used in
             let (limit, cost) = entry
@@ -148,8 +140,8 @@ package struct BudgetClaim: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - members: number of hosts; 0 if not known.
-    ///   - isSettled: false in the first minute of a connection, when Redis possibly does not know
-    ///     all hosts and claims. Then the number of hosts and the sums cannot decrease.
+    ///   - isSettled: false in the first minute of a connection: Redis may not know all claims yet,
+    ///     so that numbers cannot decrease.
     mutating func take(
         _ reply: [(claimed: UInt64, total: UInt64)?],
         members: Int,

@@ -3,14 +3,9 @@ internal import DNSWire
 package import Net
 
 /// Budgets of vendor accounts that all hosts of the fleet share.
-///
-/// Redis has a hash for each account, limit and period, with the claim of each host and the sum of
-/// the claims (field `*`).
 @ServiceLoop
 package final class FleetBudget {
-    /// Budget of one vendor on this host.
     package struct Account {
-        /// Text that identifies the account and its budget.
         package let identity: String
 
         /// Calls per day, units per day and units per month; nil if there is no such limit.
@@ -61,8 +56,6 @@ package final class FleetBudget {
     // MARK: - Use
 
     /// Replaces the accounts of all vendors; an unchanged account keeps its claim.
-    ///
-    /// - Parameter known: returns the claim that an earlier run of the daemon stored.
     package func use(_ accounts: [String: Account], _ known: (String) -> BudgetClaim?) {
         var new: [String: Entry] = [:]
         for (vendor, account) in accounts {

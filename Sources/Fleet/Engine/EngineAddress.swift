@@ -4,14 +4,11 @@ package import Net
 /// Addresses of the Redis servers, credentials, and a function that connects.
 package struct EngineAccess: Sendable {
     package enum Place: Sendable, Hashable {
-        /// Redis servers in the order in which they are tried.
         case servers([SocketAddress])
 
-        /// Sentinels, which return the address of the master with this name.
         case sentinels([SocketAddress], master: String)
     }
 
-    /// Opens a TCP or TLS connection before the deadline.
     package typealias Opening =
         @Sendable @ServiceLoop (SocketAddress, Instant) async throws(EngineError) ->
         any OctetStream
@@ -58,7 +55,6 @@ package struct EngineAccess: Sendable {
         }
     }
 
-    /// AUTH command; nil if there is no password.
     var authentication: [UInt8]? {
         guard let password else { return nil }
         let words = ["AUTH"] + (user.map { [$0] } ?? [])

@@ -31,10 +31,8 @@ struct EngineClock: Sendable, Hashable {
 
     /// Returns the seconds by which the clock went back; nil if the step back is acceptable.
     ///
-    /// A step back can make expired answers valid again, so the new time must be at most
-    /// ``FleetLimits/clockStep`` behind the highest accepted time. Exception: a *correction* of a
-    /// Redis clock that was ahead of this host's clock. Then the new time must be closer to this
-    /// host's clock, and at most ``FleetLimits/clockStep`` behind it.
+    /// A step back of more than ``FleetLimits/clockStep`` could make expired answers valid again.
+    /// Exception: a *correction* of a Redis clock that was ahead of this host's clock.
     mutating func falseStep(from former: Self, at now: Instant, wallSeconds: Int64) -> Int64? {
         let old = former.milliseconds(at: now) + former.ahead
         let new = milliseconds(at: now)

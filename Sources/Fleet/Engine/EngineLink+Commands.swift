@@ -98,7 +98,6 @@ extension EngineLink {
                 }
             }
         )
-        // Checks that the connection for messages still works.
         messages.send(
             [RedisCodec.command("PING")],
             deadline: deadline,

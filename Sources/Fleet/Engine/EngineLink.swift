@@ -3,8 +3,7 @@ internal import Net
 
 /// Connections to Redis: one for commands, one for the messages of other hosts.
 ///
-/// If one connection fails, the link replaces both. A new server must accept a write, because a
-/// replica or a full server refuses writes.
+/// If one connection fails, the link replaces both.
 @ServiceLoop
 final class EngineLink {
     typealias Replies = RedisConnection.Replies
@@ -18,12 +17,9 @@ final class EngineLink {
     private(set) var state = State.alone(nil)
     private(set) var since: Instant
 
-    /// Latest failure; kept after a recovery.
     private(set) var lastError: EngineError?
 
     /// Called with nil when Redis becomes usable, and with the error when Redis becomes unusable.
-    ///
-    /// Also called if the first attempt to connect fails.
     var onChange: (@ServiceLoop (EngineError?) -> Void)?
 
     /// Called after each new connection, with the flushes that Redis stores.
@@ -32,7 +28,6 @@ final class EngineLink {
     /// Called with each message; nil stands for a message that is too long.
     var onMessage: (@ServiceLoop ([UInt8]?) -> Void)?
 
-    /// Redis clock; nil before the first connection.
     var clock: EngineClock?
 
     /// Number of hosts with a heartbeat in the last minute.
@@ -51,10 +46,8 @@ final class EngineLink {
     lazy var probe = Alarm(clocks) { [weak self] in self?.sendProbe() }
     lazy var heartbeat = Alarm(clocks) { [weak self] in self?.beat() }
 
-    /// Number of connection attempts; selects the server or Sentinel.
     private var turn = 0
 
-    /// Server that is probed while the breaker is open.
     var probing: SocketAddress?
 
     struct LinkKeys {
@@ -127,7 +120,6 @@ final class EngineLink {
         }
     }
 
-    /// Opens two connections, waits until one of them ends, and returns the reason.
     private func connectAndWait() async throws(EngineError) -> EngineError {
         let deadline = clocks.now() + FleetLimits.connect
         let server = try await server(deadline)
@@ -276,7 +268,6 @@ final class EngineLink {
         lastError = reason
         if case .alone(let known) = state {
             state = .alone(reason)
-            // Reports only the first of several failed attempts to connect.
             if known == nil { onChange?(reason) }
             return
         }

@@ -2,13 +2,12 @@
 
 /// Circuit breaker of Redis; while the breaker is open, no client waits for Redis.
 ///
-/// The number of timeouts alone does not open the breaker, because commands that are sent together
-/// time out together. Only a probe that is answered in time closes the breaker.
+/// Commands that are sent together time out together, so the server must also be silent for some
+/// time.
 struct EngineBreaker: Hashable, Sendable {
     private var timeouts = 0
     private(set) var isOpen = false
 
-    /// Resets the count of timeouts; does not close an open breaker.
     mutating func answered() { timeouts = 0 }
 
     /// Counts a timeout; returns true if the breaker opens.
@@ -21,7 +20,6 @@ struct EngineBreaker: Hashable, Sendable {
         return isOpen
     }
 
-    /// Closes the breaker; returns true if the breaker was open.
     mutating func probeAnswered() -> Bool {
         timeouts = 0
         defer { isOpen = false }

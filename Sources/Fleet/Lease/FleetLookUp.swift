@@ -21,10 +21,8 @@ final class FleetLookUp {
     /// Start of the vendor call of this host, by the Redis clock in milliseconds.
     var calledAt: Int64?
 
-    /// Time at which this host stops waiting and calls the vendor.
     private(set) var waitEnd: Instant
 
-    /// Random value of the lease, which identifies this lookup as the owner.
     let token: [UInt8]
 
     private var waiting: [Box] = []

@@ -10,7 +10,6 @@ struct LeaseMachine: Hashable, Sendable {
         case claiming
         case waiting
 
-        /// This host calls the vendor, with the lease or without it.
         case calling(isLeader: Bool)
 
         case done
@@ -24,7 +23,6 @@ struct LeaseMachine: Hashable, Sendable {
 
         case engineFailed
 
-        /// A message of another host contained a usable value.
         case received
 
         case waitEnded
@@ -37,7 +35,6 @@ struct LeaseMachine: Hashable, Sendable {
         case use
         case call
 
-        /// Store the value and send it to the other hosts.
         case publish
 
         case release
@@ -76,7 +73,6 @@ struct LeaseMachine: Hashable, Sendable {
             phase = .calling(isLeader: false)
             return [.call]
         case (.calling, .claimed(let isWon, _)):
-            // This host already calls the vendor.
             mayHold = isWon
             return []
         case (.calling, .callEnded(let hasValue)):
@@ -85,8 +81,6 @@ struct LeaseMachine: Hashable, Sendable {
         }
     }
 
-    /// Ends the lookup with `action`; also releases the lease if Redis may have given it to this
-    /// host.
     private mutating func end(with action: Action?) -> [Action] {
         phase = .done
         defer { mayHold = false }

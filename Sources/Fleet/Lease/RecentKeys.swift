@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Recently used names and their keys; if the table is full, a new key replaces the oldest key.
+/// Recently used names and their keys; a new key replaces the oldest.
 struct RecentKeys {
     struct Subject {
         let name: Name

@@ -53,7 +53,6 @@ package final class ReplyReader {
 
     deinit { unsafe redis_reader_free(reader) }
 
-    /// Parses octets, and returns the replies that are now complete.
     func read(_ octets: [UInt8]) throws(EngineError) -> [RedisReply] {
         let octets = try limits.check(octets)
         // SAFETY: the reader copies the octets.
@@ -77,7 +76,6 @@ package final class ReplyReader {
 }
 
 extension RedisReply {
-    /// Copies a reply of hiredis.
     // SAFETY: hiredis sets the fields for the type of the reply; the caller frees the reply later.
     fileprivate init(_ reply: UnsafeMutablePointer<redisReply>) {
         let count = unsafe reply.pointee.len

@@ -8,7 +8,6 @@ internal import Net
 final class RedisConnection {
     typealias Replies = Result<[RedisReply], EngineError>
 
-    /// Commands that were sent together, and the replies so far.
     private final class Exchange {
         let deadline: Instant
         let sent: Instant
@@ -34,10 +33,8 @@ final class RedisConnection {
     /// Called with each message of a subscription; nil stands for a message that is too long.
     var onMessage: (@ServiceLoop ([UInt8]?) -> Void)?
 
-    /// Called once, at the end of the connection.
     var onEnd: (@ServiceLoop (EngineError) -> Void)?
 
-    /// Reason for the end; nil while the connection is in use.
     private(set) var end: EngineError?
 
     private let stream: any OctetStream
@@ -68,7 +65,6 @@ final class RedisConnection {
 
     // MARK: - Commands
 
-    /// Sends commands together; all replies must arrive by `deadline`.
     func send(
         _ commands: [[UInt8]],
         deadline: Instant,
@@ -97,7 +93,6 @@ final class RedisConnection {
         return try replies.get()
     }
 
-    /// Closes the connection; pending commands fail with `reason`.
     func close(_ reason: EngineError) {
         guard end == nil else { return }
         end = reason

@@ -2,12 +2,10 @@
 
 /// Reply of Redis (RESP2).
 enum RedisReply: Hashable, Sendable {
-    /// Bulk string or status.
     case text([UInt8])
 
     case integer(Int64)
 
-    /// Error with its text, such as `READONLY You can't write against a read only replica.`.
     case error(String)
 
     case none
@@ -22,13 +20,11 @@ enum RedisReply: Hashable, Sendable {
 package enum EngineError: Error, Hashable {
     case timedOut
 
-    /// Too many commands are in flight.
     case busy
 
     /// The text is the error reply of Redis or a Sentinel.
     case refused(String)
 
-    /// The connection failed or was lost.
     case lost(String)
 
     case unexpected(String)

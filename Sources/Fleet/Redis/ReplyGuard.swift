@@ -6,10 +6,8 @@
 /// reply (`$-1`), not an error: any client of Redis could end the connection with a long message.
 struct ReplyGuard: Sendable {
     private enum State: Sendable {
-        /// The next octet is the type of an element.
         case type
 
-        /// Inside a status, an error or an integer.
         case text(octets: Int, isEnding: Bool)
 
         case length(isList: Bool, value: Int, octets: Int)
@@ -25,10 +23,8 @@ struct ReplyGuard: Sendable {
 
     private var state = State.type
 
-    /// Number of elements of the current reply that are still to come.
     private var left = 1
 
-    /// Elements and octets of the reply so far.
     private var elements = 0
     private var octets = 0
 
@@ -133,7 +129,6 @@ struct ReplyGuard: Sendable {
         }
     }
 
-    /// Ends an element; resets the counters at the end of the reply.
     private mutating func end() {
         state = .type
         left -= 1

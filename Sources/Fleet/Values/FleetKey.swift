@@ -3,8 +3,8 @@ internal import DNSWire
 
 /// Key of a shared answer: an HMAC of the name, the families and the view.
 ///
-/// The view is a text of all other facts: the vendor's kind, the account, the parameters, and the
-/// exit (the network from which the vendor sees the calls).
+/// The view is a text of all other facts: vendor kind, account, parameters, and exit (the network
+/// from which the vendor sees the calls).
 package struct FleetKey: Hashable, Sendable {
     let digest: [UInt8]
     static let octets = 16

@@ -92,7 +92,6 @@ enum FleetMessage {
 struct FlushList: Sendable {
     private(set) var flushes: [FleetFlush] = []
 
-    /// Time of the latest flush of all names.
     private var all: Int64 = .min
 
     /// Time of the latest hard flush of all names, which removes answers.
@@ -102,9 +101,8 @@ struct FlushList: Sendable {
 
     /// Adds a flush; returns false if the flush is known, or is too far in the future.
     ///
-    /// A later flush of all names makes a flush known. A flush of all names in the future (the
-    /// Redis clock was ahead) covers no other flush until its time has come. If the list is too
-    /// long, its oldest flush becomes a flush of all names.
+    /// A flush of all names in the future (the Redis clock was ahead) covers no other flush until
+    /// its time has come. If the list is too long, its oldest flush becomes a flush of all names.
     @discardableResult
     mutating func add(_ flush: FleetFlush, now: Int64) -> Bool {
         let horizon = now + FleetLimits.clockStep
@@ -146,8 +144,8 @@ struct FlushList: Sendable {
 
     /// Returns true if a value of `name` was fetched before a flush.
     ///
-    /// Flushes with a time in the future have no effect: after a failover, the clock of the new
-    /// Redis server can be behind the clock of the former server.
+    /// Flushes in the future have no effect: they come from a former Redis server with another
+    /// clock.
     func covers(_ name: Name, fetchedAt: Int64, now: Int64) -> Bool {
         let latest = now + FleetLimits.clockTolerance
         return all <= latest && fetchedAt <= all

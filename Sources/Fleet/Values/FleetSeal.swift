@@ -2,7 +2,6 @@
 
 /// Reason why a value or a message is ignored.
 package enum FleetRejection: String, Error, Hashable, CaseIterable {
-    /// Longer than ``FleetLimits/valueOctets``.
     case tooLong = "too-long"
 
     case unknownVersion = "unknown-version"
@@ -65,7 +64,6 @@ package struct FleetSeal: Sendable {
         return sealed + digest(.tag, [context, sealed], octets: Self.tagOctets)
     }
 
-    /// Returns the decrypted text; throws if the sealed form is invalid.
     func open(_ sealed: [UInt8], for context: [UInt8]) throws(FleetRejection) -> [UInt8] {
         guard sealed.count <= FleetLimits.valueOctets else { throw .tooLong }
         guard sealed.first == Self.version else { throw .unknownVersion }

@@ -6,7 +6,6 @@ package struct FleetValue: Sendable, Hashable {
     package struct Addresses: Sendable, Hashable {
         package var addresses: [IPAddress]
 
-        /// TTL in seconds when the answer was fetched.
         package var ttl: UInt32
 
         package init(_ addresses: [IPAddress], ttl: UInt32) {
@@ -32,7 +31,6 @@ package struct FleetValue: Sendable, Hashable {
     private var serverAddress: [UInt8] = []
     private var serverPort: UInt16 = 0
 
-    /// Name of the host that called the vendor.
     package var machine = ""
 
     package init() {}

@@ -3,7 +3,6 @@ internal import Net
 
 extension AttemptPlan {
     struct Candidate: Sendable, Hashable {
-        /// Index in the group.
         var server: Int
 
         /// Equal for all servers of one upstream.
@@ -15,26 +14,20 @@ extension AttemptPlan {
 
         var isDown = false
 
-        /// True if the server gets no query until a probe has authenticated the server.
         var isUntrusted = false
 
         var timeout: Duration
 
-        /// Time to wait for a reply before a hedged query.
         var patience: Duration
 
-        /// Minimum time before an unanswered query is sent again; nil for never.
         var repeatsAfter: Duration?
 
-        /// True if datagrams to or from the server get lost.
         var isLossy = false
 
         var tries = 0
         var asked: Instant?
 
         /// Earliest time of the next attempt after SERVFAIL or REFUSED; otherwise nil.
-        ///
-        /// Such a server is queried only after all other servers.
         var repeatableAt: Instant?
     }
 

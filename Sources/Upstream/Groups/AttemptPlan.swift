@@ -37,10 +37,8 @@ struct AttemptPlan: Sendable, Hashable {
     /// Servers that were excluded, or that returned an error without a permitted repetition.
     var refused: [Int] = []
 
-    /// Servers with a probe in flight.
     private var suspects: [Int] = []
 
-    /// Maximum attempts per server, unless the server is lossy or has returned an error.
     private let rounds: Int
 
     private var running = ShortArray<Try>()
@@ -49,19 +47,16 @@ struct AttemptPlan: Sendable, Hashable {
 
     private(set) var count = 0
 
-    /// Time at which a hedged query is due.
     private var hedge: Instant?
 
     /// True if the latest datagram repeated the query to a server that had not replied.
     ///
-    /// The next attempt then waits for a timeout, or for a reply of a queried server to another
-    /// query: a short outage could lose all datagrams that are sent at short intervals. An attempt
-    /// at a lossy server, or at a server that returned SERVFAIL or REFUSED, does not wait.
+    /// The next attempt then waits, because a short outage could lose all datagrams that are sent
+    /// at short intervals.
     private var waitsForReply = false
 
     private var start: Instant?
 
-    /// True after an answer or a final failure.
     private(set) var isOver = false
 
     /// Creates the plan of a query to `candidates`, which are in order of preference.
@@ -107,7 +102,6 @@ struct AttemptPlan: Sendable, Hashable {
         return min(wake ?? suspicion, suspicion)
     }
 
-    /// Earliest time at which an attempt in flight becomes ``Try/overdue``; nil for none.
     private var suspicion: Instant? {
         var first: Instant?
         for index in running.indices {
@@ -120,7 +114,6 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// Index of the server to query next.
     ///
-    /// Servers with the fewest attempts come first, and servers that returned an error come last.
     /// After two attempts at servers of one upstream, other upstreams come first: an upstream with
     /// many servers that answer only probes must not use all attempts.
     private var next: Int? {
@@ -145,9 +138,6 @@ struct AttemptPlan: Sendable, Hashable {
         return tries >= 2
     }
 
-    /// True if the plan may query a server now.
-    ///
-    /// An unprotected server may be queried only if all protected servers before it are down.
     private func mayBeAsked(_ candidate: Int) -> Bool {
         isLeft(candidate) && !candidates[candidate].isUntrusted && !isSurplus(candidate)
             && (candidates[candidate].isProtected
@@ -169,7 +159,6 @@ struct AttemptPlan: Sendable, Hashable {
             && !refused.contains(candidates[candidate].server)
     }
 
-    /// True if `isOut` is true for all protected servers before `candidate`.
     private func isLast(_ candidate: Int, _ isOut: (Candidate) -> Bool) -> Bool {
         let server = candidates[candidate].server
         return candidates.allSatisfy { !$0.isProtected || $0.server >= server || isOut($0) }
@@ -199,8 +188,6 @@ struct AttemptPlan: Sendable, Hashable {
     }
 
     /// True if `next` may be queried in parallel with the attempts in flight.
-    ///
-    /// An unprotected server must not race healthy protected servers.
     private func mayJoin(_ next: Int) -> Bool {
         (running.count < UpstreamLimits.triesAtOnce || candidates[next].isLossy)
             && running.allSatisfy { other in
@@ -227,7 +214,6 @@ extension AttemptPlan {
         return advance(to: next, now: now)
     }
 
-    /// Returns the attempts that became overdue since the last call.
     mutating func newlySuspicious(now: Instant) -> [Try] {
         guard let suspicion, now >= suspicion else { return [] }
         return running.indices.compactMap { index in
@@ -265,7 +251,6 @@ extension AttemptPlan {
         return proceed(now: now)
     }
 
-    /// Records that a probe of a server is in flight.
     mutating func suspected(_ server: Int) {
         if !suspects.contains(server) { suspects.append(server) }
     }
@@ -276,7 +261,6 @@ extension AttemptPlan {
         }
     }
 
-    /// True if the latest attempt at a server must use TCP.
     func usesStream(_ server: Int) -> Bool {
         candidates.contains {
             $0.server == server && $0.isLossy && $0.tries == UpstreamLimits.roundsWithLosses
@@ -348,7 +332,7 @@ extension AttemptPlan {
         self.start = start
         let usesStream = server.isLossy && server.tries + 1 == UpstreamLimits.roundsWithLosses
         if waitsForReply, server.tries > 0, !usesStream {
-            // Perhaps the server never answers this name.
+            // Limits the total time, because perhaps the server never answers this name.
             let rest = start - now + server.timeout + server.patience * 3
             left = min(left, max(server.patience, rest))
         }

@@ -6,7 +6,6 @@ extension Query {
     /// Health probe `. IN NS`, which a resolver can answer from its root hints.
     static let probe = Query(question: Question(name: .root, type: .ns))
 
-    /// Questions of samples (``LossSamples``).
     static let samples = "abcdefghijklm".map { letter in
         guard let name = try? Name("\(letter).root-servers.net") else {
             preconditionFailure("invalid probe name")
@@ -17,7 +16,6 @@ extension Query {
     /// Second question of a probe: a filter against amplification can drop queries for `. IN NS`.
     static let otherProbe = samples[0]
 
-    /// True for the questions of probes and samples.
     var isProbe: Bool {
         if question == Self.probe.question { return true }
         let octets = Self.otherProbe.question.name.octets.count
@@ -31,7 +29,6 @@ extension HealthTable {
     ///
     /// - Parameters:
     ///   - began: the start of the unanswered attempt; nil if the server has replied.
-    ///   - end: the deadline of the probe; the probe gets at least ``probeTime(of:_:)``.
     ///   - completion: may be called before `suspect` returns.
     func suspect(
         _ server: any Forwarding,
@@ -47,14 +44,11 @@ extension HealthTable {
     }
 
     /// Probes an untrusted server for a query that has no other server.
-    ///
-    /// ``ServerHealth/isRecheckable(at:)`` must be true.
     func recheck(_ server: any Forwarding, until end: Instant, _ completion: @escaping Verdict) {
         page(of: server).completions.append(completion)
         probe(server, until: end)
     }
 
-    /// Sends a probe, unless a probe is in flight.
     func probe(
         _ server: any Forwarding,
         silentSince began: Instant? = nil,
@@ -66,8 +60,7 @@ extension HealthTable {
         page.probeCount += 1
         let number = page.probeCount
         let completion = Completion<Probe.Outcome> { [self] in
-            // A network change can reset the health, so that a later probe is in flight. Then only
-            // the result of the later probe counts.
+            // After a network change has reset the health, only the result of a later probe counts.
             guard number == page.probeCount || !page.health.isProbed else { return }
             probed(server, page, $0)
         }
@@ -95,7 +88,6 @@ extension HealthTable {
         server.isEncrypted && !page(of: server).health.hasAnswered
     }
 
-    /// Timeout of a probe for which no query waits.
     func probeTimeout(of server: any Forwarding) -> Duration {
         mayBeSlow(server) ? max(server.timeout, UpstreamLimits.firstProbeTime) : server.timeout
     }
@@ -118,9 +110,6 @@ extension HealthTable {
     }
 
     /// Starts a timer that probes an encrypted server at the end of its back-off.
-    ///
-    /// Without the timer, the first queries after a time without queries would go to an unencrypted
-    /// server.
     private func probeLater(_ server: any Forwarding, _ page: Page) {
         guard let end = page.health.backOffEnd else { return }
         page.nextProbe = clocks.timer(end) { [weak self, weak page] in
@@ -170,12 +159,11 @@ extension HealthTable {
 /// Health probe of one server.
 ///
 /// Over UDP, the probe repeats ``Query/probe`` until a reply arrives. Over TCP or TLS,
-/// ``Query/otherProbe`` follows, and one answer is enough. If an unanswered client query caused the
-/// probe, the second query uses a new connection. The first query stays on the open connection,
-/// because a firewall can refuse new connections.
+/// ``Query/otherProbe`` follows, on a new connection if an unanswered client query caused the
+/// probe. One answer is enough. The open connection is also tried, because a firewall can refuse
+/// new connections.
 @ServiceLoop
 private final class Probe {
-    /// Time of the first query, and the error; `failure` is nil for success.
     typealias Outcome = (began: Instant, failure: UpstreamError?)
 
     private let server: any Forwarding
@@ -187,13 +175,11 @@ private final class Probe {
     /// Called for each datagram without a reply, if the server answered a later datagram.
     private let lostDatagram: @ServiceLoop () -> Void
 
-    /// Index of the answered query; 0 without an answer.
     private var winner = 0
 
     private var began: Instant
     private var running = 0
 
-    /// First error response.
     private var decline: UpstreamError?
 
     private var hasAskedOther = false

@@ -33,16 +33,12 @@ package final class HealthTable {
         var health = ServerHealth()
         var samples = LossSamples()
 
-        /// Handlers of the queries that wait for the probe in flight.
         var completions: [Verdict] = []
 
-        /// Number of started probes; identifies the latest probe.
         var probeCount = 0
 
-        /// Timer of the next probe of an encrypted server that is down.
         var nextProbe: (any Cancellable)?
 
-        /// Value of ``Forwarding/forgeries`` at the last report.
         fileprivate var forgeries: UInt64 = 0
     }
 
@@ -194,9 +190,6 @@ extension HealthTable {
         + Array("httpdnsd".utf8) + [0]
 
     /// Sends a loop probe, a query for a random name, unless a probe was sent recently.
-    ///
-    /// Only an attempt of at least ``UpstreamLimits/loopTime`` causes a loop probe, because a query
-    /// in a loop ends by a timeout.
     func seekLoop(through server: any Forwarding, failedSince began: Instant) {
         let now = clocks.now()
         guard now - began >= UpstreamLimits.loopTime, update(server, { $0.seekLoop(now: now) })

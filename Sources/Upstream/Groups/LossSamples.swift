@@ -14,11 +14,6 @@ package enum ClientLoad: Sendable {
 }
 
 /// Estimate of the share of queries that a server drops, from the replies to samples.
-///
-/// Unanswered queries of clients do not prove an overload, because clients choose the names. But a
-/// query of a client with a high load counts as a lost sample if the server closes the connection
-/// without a reply to any query. The questions of samples change in turn, because a server could
-/// limit equal replies (Response Rate Limiting).
 struct LossSamples {
     /// Moving average of the share of samples without a reply, in units of 1/1024.
     private var lost = 0
@@ -33,15 +28,11 @@ struct LossSamples {
     private var count = 0
 
     /// True if the latest sample got an error reply, or the server closed its connection.
-    ///
-    /// The next sample is then sent later, because the server may limit error replies, and each new
-    /// connection costs CPU time.
     private var isRefused = false
 
     /// Counts a query; returns a sample that must be sent with the query, or nil for no sample.
     ///
-    /// The query is chosen at random: at the first query of a burst, the server is not overloaded
-    /// yet.
+    /// The query is chosen at random: the first query of a burst does not meet an overload.
     mutating func begin(now: Instant, _ random: inout some RandomNumberGenerator) -> Query? {
         queries += 1
         if let next {
@@ -66,15 +57,12 @@ struct LossSamples {
 
     /// Counts a lost sample: a sample that got no reply, or a client query on a closed connection.
     ///
-    /// Unbound closes the connection of each query that exceeds `num-queries-per-thread`.
-    ///
     /// - Parameter isClosed: true if the server closed the connection of the sample.
     mutating func noteLoss(isClosed: Bool) {
         lost += (1_024 - lost) >> 4
         if isClosed { isRefused = true }
     }
 
-    /// Delays the next sample, because the server could not be reached.
     mutating func pause(now: Instant) { next = now + UpstreamLimits.firstRest }
 
     /// Returns true if more than 1/8 of the samples are lost; nil if the server answers no samples.
@@ -85,7 +73,6 @@ struct LossSamples {
 }
 
 extension HealthTable {
-    /// Sends a sample together with a query, unless the latest sample is too recent.
     func sample(_ server: any Forwarding, _ page: Page, now: Instant) {
         page.health.loaded(now: now)
         guard let query = page.samples.begin(now: now, &random) else { return }
@@ -106,7 +93,6 @@ extension HealthTable {
         server.ask(Attempt(query, deadline: end, completion))
     }
 
-    /// Counts the result of a sample; repeats the sample once if a plain server does not reply.
     private func sampled(
         _ attempt: Attempt,
         by server: any Forwarding,

@@ -7,7 +7,6 @@ final class Run: Attempt {
     private let group: UpstreamGroup
     private let roster: UpstreamRoster
 
-    /// Deadline of all attempts.
     private let latest: Instant
     private let load: ClientLoad
     private var plan: AttemptPlan
@@ -17,15 +16,12 @@ final class Run: Attempt {
 
     private(set) var wake: Instant?
 
-    /// Index in `UpstreamGroup.pending`; nil if no `tick` is scheduled.
     var index: Int?
 
-    /// Error responses, each with the start of the first failed attempt at the server.
     private var declined: [(server: any Forwarding, error: UpstreamError, began: Instant)] = []
 
     var avoided: [any Forwarding] = []
 
-    /// Nil if the first attempt got the answer, or if there is no answer.
     private var winner: (server: Int, number: Int)?
 
     private var latestError = UpstreamError.timedOut
@@ -75,7 +71,6 @@ final class Run: Attempt {
         }
     }
 
-    /// Probes servers that have not replied in time, and sends a hedged query if due.
     func tick(_ now: Instant) {
         guard let wake, wake <= now else { return }
         for each in plan.newlySuspicious(now: now) {
@@ -113,7 +108,6 @@ final class Run: Attempt {
         wait()
     }
 
-    /// Restarts the query after the servers of the group have changed.
     private func beginAgain() {
         wait(until: nil)
         guard let completion = answered.take() else { return }
@@ -186,9 +180,8 @@ final class Run: Attempt {
 
     /// Keeps an attempt open until its timeout, after the server closed the connection.
     ///
-    /// This applies to a client with a high load: if the attempt ended immediately, the limit on
-    /// the client's queries in flight would not limit the rate of the queries. The attempt counts
-    /// as a lost sample, because an overloaded server may still answer all samples from its cache.
+    /// The limit on the client's queries in flight then also limits the rate of the client's
+    /// queries.
     private func hold(_ attempt: Attempt) {
         roster.pages[attempt.server].samples.noteLoss(isClosed: false)
         ServiceLoop.task { [self] in

@@ -29,7 +29,6 @@ struct ServerHealth: Sendable, Hashable {
         var end: Instant { since + length }
     }
 
-    /// Smoothed latency of answers to clients, for display.
     private(set) var latency: Duration?
 
     /// Last measured round trip, or the latency of a later answer if this latency is shorter.
@@ -37,7 +36,6 @@ struct ServerHealth: Sendable, Hashable {
     /// An answer can only lower this value: clients may query names that resolve slowly.
     private var shortest = UpstreamLimits.firstRoundTrip
 
-    /// Latency of a probe on an open connection.
     private(set) var roundTrip: Duration?
     private var measuredAt: Instant?
 
@@ -45,19 +43,18 @@ struct ServerHealth: Sendable, Hashable {
     private var receivedAt: Instant?
     private var answeredAt: Instant?
 
-    /// `probedAt` is the start of the latest probe.
     private(set) var isProbed = false
     private var probedAt: Instant?
 
     private var declines = 0
 
-    /// Start of the first unanswered attempt since the last reply that caused a probe.
+    /// Start of an unanswered attempt that caused a probe; the first if the server has not replied
+    /// since.
     private var suspectedSince: Instant?
 
-    /// Time of the last query of a client with a high load, unless the server was already silent.
+    /// Time of the last query of a client with a high load; see ``loaded(now:)``.
     private var loadedAt: Instant?
 
-    /// Time at which the loss of a datagram was noticed.
     private var lostAt: Instant?
 
     private var rest: Rest?
@@ -91,8 +88,6 @@ extension ServerHealth {
     var failure: UpstreamError? { rest?.reason }
 
     /// True if the last probe could not authenticate the server.
-    ///
-    /// Such a server gets only probes, because each query would cost a handshake.
     var isUntrusted: Bool { if case .untrusted = rest?.reason { true } else { false } }
 
     /// True if a probe that checks the certificate is in flight, or may be sent now.
@@ -106,7 +101,6 @@ extension ServerHealth {
         return rest.map { .rests(until: $0.end, because: $0.reason) } ?? .up
     }
 
-    /// Time to wait for a reply before a hedged query.
     var patience: Duration {
         min(shortest.doubled(1) + UpstreamLimits.resolvingTime, UpstreamLimits.longestPatience)
     }
@@ -132,7 +126,6 @@ extension ServerHealth {
         receivedAt.map { $0 <= began } ?? true
     }
 
-    /// True if the round trip of a healthy server must be measured again.
     func isUnmeasured(at now: Instant) -> Bool {
         guard isFit else { return false }
         return measuredAt.map { now - $0 >= UpstreamLimits.measurementAge } ?? true
@@ -178,7 +171,6 @@ extension ServerHealth {
 // MARK: - Load
 
 extension ServerHealth {
-    /// Records that a probe was requested after an unanswered attempt.
     mutating func suspected(since began: Instant) {
         guard suspectedSince.map({ !isSilent(since: $0) }) ?? true else { return }
         suspectedSince = began
@@ -196,7 +188,6 @@ extension ServerHealth {
         loadedAt = now
     }
 
-    /// True if a probe may have failed because clients overload the server.
     private func mayBeOverloaded(_ reason: UpstreamError, at now: Instant) -> Bool {
         guard hasAnswered, !isDown, let loadedAt else { return false }
         switch reason {
@@ -222,7 +213,6 @@ extension ServerHealth {
         return (time > shortest, rests)
     }
 
-    /// Records an error reply, or a reply to a sample.
     mutating func replied(now: Instant) { receivedAt = now }
 
     /// Records that the server answered only the repetition of a datagram.

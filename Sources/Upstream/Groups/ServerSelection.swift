@@ -30,7 +30,6 @@ struct ServerSelection: Sendable, Hashable {
     /// Index of a server that needs a probe to measure its round trip; nil for none.
     private(set) var measure: Int?
 
-    /// Creates the order for a single server.
     init(aloneAndLoops loops: Bool, isPaused: Bool = false) {
         order = loops || isPaused ? [] : [0]
     }
@@ -70,8 +69,8 @@ struct ServerSelection: Sendable, Hashable {
         let spares = order.filter { entries[$0].role == .spare }
         guard !spares.isEmpty else { return }
         order.removeAll { entries[$0].role == .spare }
-        // Spare servers are used only if all servers of the VPN can return an error. An excluded
-        // server cannot return an error, because it gets no query.
+        // A server of the VPN that gets no query cannot return an error, so no spare server is
+        // used.
         let first = entries.indices.filter { entries[$0].role == .first }
         if first.allSatisfy(order.contains) { order += spares }
     }

@@ -14,7 +14,6 @@ package final class UpstreamGroup {
     private let learned: [LearnedUpstream]
     private var latestRoster: UpstreamRoster
 
-    /// Queries for which a `tick` is scheduled.
     private var pending: [Run] = []
     private let alarm: Alarm
 
@@ -159,8 +158,7 @@ package final class UpstreamGroup {
 
     /// True if servers of the group drop queries, and no healthy server of the group answers them.
     ///
-    /// Only servers that have recently answered a sample count. A protected server that is backed
-    /// off, but not down, also counts, because this server can be overloaded.
+    /// A protected server that is backed off, but not down, also counts: it can be overloaded.
     package func dropsQueries(now: Instant) -> Bool {
         let roster = roster
         let isProtected = roster.hasProtectedServer
@@ -175,7 +173,6 @@ package final class UpstreamGroup {
         return drops
     }
 
-    /// True if a protected server is not down.
     package var hasProtectedServer: Bool { roster.hasProtectedServer }
 
     /// Reason why the group has no server; nil if the group has a server.

@@ -11,10 +11,8 @@ final class UpstreamRoster {
     /// For each server, the index of the first server of its upstream.
     let upstreams: [Int]
 
-    /// True if the group has a configured server.
     private let hasOwn: Bool
 
-    /// Sum of the versions of all ``LearnedUpstream`` members of the group.
     let version: Int
 
     init(_ members: [any Forwarding], _ health: HealthTable, version: Int) {
@@ -42,12 +40,8 @@ final class UpstreamRoster {
     }
 }
 
-/// Role of a server in a group.
-///
-/// The servers of a split-tunnel VPN return errors for names outside of the VPN. For these names,
-/// the servers of other networks are spare servers.
+/// Role of a server in a group; the roles `first` and `spare` are for a split-tunnel VPN.
 enum ServerRole: Sendable, Hashable {
-    /// Configured server.
     case ordinary
 
     /// Server of a ``LearnedUpstream`` that has no spare servers.

@@ -3,9 +3,6 @@ internal import DNSWire
 internal import Net
 
 /// Query that is sent on several connections to a server; the first reply is used.
-///
-/// A server that limits connections may not answer on a new connection, but still on an earlier
-/// connection.
 @ServiceLoop
 final class ConnectionRace {
     typealias Reply = (octets: [UInt8], connection: PipelinedConnection)
@@ -19,7 +16,6 @@ final class ConnectionRace {
     private let waiter = Waiter()
     private var running = 0
 
-    /// Connections on which the query was sent.
     private(set) var connections: [PipelinedConnection] = []
 
     private var outcome = Result<Reply, UpstreamError>.failure(.timedOut)
@@ -30,7 +26,6 @@ final class ConnectionRace {
         self.clocks = clocks
     }
 
-    /// Returns the first reply, or throws the last error.
     func reply() async throws(UpstreamError) -> Reply {
         _ = await waiter.wait(until: nil)
         return try outcome.get()
@@ -53,7 +48,7 @@ final class ConnectionRace {
     /// Also sends the query on the connection that `other` returns.
     ///
     /// `other` is called at `start`, but at the latest after half of the time until the deadline.
-    /// While `other` returns nil, it is called again after each `fairWait`.
+    /// If `other` returns nil, it is called again after each `fairWait`.
     func ask(at start: Instant, _ other: @escaping @ServiceLoop () -> PipelinedConnection?) {
         ServiceLoop.task { [self] in
             let now = clocks.now()

@@ -92,7 +92,6 @@ package final class HTTPSTransport: UpstreamTransport {
         }
     }
 
-    /// Sends the query as soon as the limits on running transfers permit this.
     private func wait(
         _ exchange: UpstreamExchange,
         for attempt: Attempt,
@@ -127,10 +126,6 @@ package final class HTTPSTransport: UpstreamTransport {
     }
 
     /// Sends queries of the daemon itself if client queries get no reply.
-    ///
-    /// The first query tests the open connections: perhaps they work, and the server does not
-    /// answer the names. The second query opens a new connection. The silent connections are closed
-    /// only after a reply on the new connection, because the server may refuse new connections.
     private func checkSilence() {
         guard let since = silentSince else { return }
         let now = clocks.now()
@@ -261,10 +256,8 @@ extension HTTPSTransport {
         return answer
     }
 
-    /// True if `type`, apart from case and parameters, is the media type of a DNS message.
     private static func isMessage(_ type: String?) -> Bool {
         guard let type else { return false }
-        // Fast path, because parsing this text takes as long as parsing the DNS message.
         if type == mediaType { return true }
         return type.prefix { $0 != ";" }.lowercased().split(separator: " ") == [mediaType[...]]
     }

@@ -19,7 +19,6 @@ final class PipelinedConnection {
         fileprivate var reply: [UInt8]?
         fileprivate var isAnswered = false
 
-        /// Query of the attempt that waits for the reply; nil if no attempt waits.
         fileprivate(set) var query: (message: [UInt8], attempt: Attempt)?
 
         fileprivate init(_ client: ClientNetwork?, since: Instant) {
@@ -55,7 +54,6 @@ final class PipelinedConnection {
     /// Time from the start of opening until `wasServed` became true.
     private(set) var openingTime: Duration?
 
-    /// Shortest time from a query to its reply.
     private var shortest: Duration?
 
     /// True if a query timed out and no data arrived.
@@ -72,10 +70,8 @@ final class PipelinedConnection {
 
     private var pending: [UInt16: Pending] = [:]
 
-    /// Cancelled or expired queries, to which the server may still reply.
     private var givenUp: [UInt16: Pending] = [:]
 
-    /// True if a reply has arrived before the reply to an earlier query.
     private(set) var isOutOfOrder = false
 
     /// Queries in the order of sending; all queries before index `first` are answered.
@@ -91,7 +87,6 @@ final class PipelinedConnection {
 
     private var isRetired = false
 
-    /// True if the connection ends when no query is outstanding.
     private var closesWhenIdle = false
 
     private var random = SystemRandomNumberGenerator()
@@ -112,7 +107,6 @@ final class PipelinedConnection {
         ServiceLoop.task { await self.run(open) }
     }
 
-    /// True if another query can be sent.
     var isUsable: Bool {
         end == nil && !isRetired && givenUp.count < UpstreamLimits.givenUp
             && pending.count < UpstreamLimits.inFlight
@@ -176,7 +170,6 @@ final class PipelinedConnection {
         if closesWhenIdle, pending.isEmpty { close(.broken("the connection was retired")) }
     }
 
-    /// Closes the connection; waiting queries fail with `reason`.
     func close(_ reason: UpstreamError) {
         guard end == nil else { return }
         end = reason
@@ -225,8 +218,6 @@ extension PipelinedConnection {
     var hasUnanswered: Bool { oldest != nil }
 
     /// Time at which the oldest unanswered query becomes overdue; nil if there is none.
-    ///
-    /// If the server answers in order, this query delays all later queries.
     var overdueTime: Instant? {
         guard wasServed, let oldest, let lastReceived else { return nil }
         let wait =
@@ -239,7 +230,6 @@ extension PipelinedConnection {
         overdueTime.flatMap { $0 <= now ? oldest : nil }
     }
 
-    /// Waiting queries after the oldest unanswered query, in the order of sending.
     var delayed: [Pending] {
         guard oldest != nil else { return [] }
         return sent[(first + 1)...].filter { $0.query != nil && !$0.isAnswered }
@@ -359,6 +349,5 @@ extension PipelinedConnection {
         }
     }
 
-    /// Sets the idle timeout that the server sent.
     func keep(for timeout: Duration) { idle = min(timeout, UpstreamLimits.longestIdle) }
 }

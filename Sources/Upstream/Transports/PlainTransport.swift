@@ -16,10 +16,8 @@ package final class PlainTransport: UpstreamTransport {
     private let clocks: Clocks
     private var random = RandomPool()
 
-    /// End of the period in which replies with changed letter case are accepted.
     private var anyCaseUntil: Instant?
 
-    /// Query of the mixed-case check in flight.
     private var caseTest: Attempt?
 
     private var caseTestedAt: Instant?
@@ -106,9 +104,8 @@ package final class PlainTransport: UpstreamTransport {
 extension PlainTransport {
     /// Accepts a reply with changed letter case, or repeats the query over TCP.
     ///
-    /// The reply is accepted only if the query over TCP fails, and the server also changes the
-    /// letter case of a probe: a client can choose a name for which replies have changed letter
-    /// case.
+    /// The server must also change the letter case of a probe: a client can choose a name for which
+    /// replies have changed letter case.
     func received(otherCase reply: Message, for attempt: Attempt) {
         let now = clocks.now()
         if attempt === caseTest { anyCaseUntil = now + UpstreamLimits.anyCase }
@@ -138,7 +135,6 @@ extension PlainTransport {
         for (attempt, error) in late { attempt.end(.failure(error)) }
     }
 
-    /// Starts a mixed-case check, unless a check is in flight or was answered recently.
     private func testCase(until deadline: Instant) {
         let now = clocks.now()
         if let caseTestedAt, now - caseTestedAt < UpstreamLimits.caseTestSpacing { return }

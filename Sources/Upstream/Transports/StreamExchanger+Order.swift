@@ -4,7 +4,6 @@ internal import Net
 // MARK: - Servers that answer in order
 
 extension StreamExchanger {
-    /// Sets the alarm for a new query, unless the server answers in any order.
     func watchOrder() {
         guard !answersOutOfOrder else { return }
         orderAlarm.bring(forward: clocks.now() + UpstreamLimits.fairWait)
@@ -33,10 +32,6 @@ extension StreamExchanger {
     }
 
     /// Replaces a connection that has an overdue query.
-    ///
-    /// The queries behind the overdue query are also sent on another connection. They stay on the
-    /// replaced connection, because the server may accept no other connection. If busy clients have
-    /// no usable connection, the replaced connection becomes their connection.
     private func replace(_ connection: PipelinedConnection) {
         if candidates[.queries] === connection {
             candidates[.queries] = nil

@@ -3,12 +3,8 @@ internal import DNSWire
 internal import Net
 
 /// Exchanger of queries with one server over persistent connections, one for each `Purpose`.
-///
-/// Busy and slow clients have a separate connection, because large or late replies for these
-/// clients could delay probes and the replies for other clients.
 @ServiceLoop
 final class StreamExchanger {
-    /// Number of established connections, and of queries on an existing connection.
     private var opened: UInt64 = 0
     private var reused: UInt64 = 0
     private var earlierForeignReplies: UInt64 = 0
@@ -23,11 +19,10 @@ final class StreamExchanger {
 
     /// New connections, each opened to replace a silent connection in `current`.
     ///
-    /// Until the first reply on a candidate, queries are sent on both connections, because the
-    /// server or a firewall may refuse the candidate.
+    /// Queries are sent on both connections, because the server or a firewall may refuse the
+    /// candidate.
     var candidates: [Purpose: PipelinedConnection] = [:]
 
-    /// Connections that accept no more queries and wait for replies, oldest first.
     private var retired: [PipelinedConnection] = []
 
     enum Purpose {
@@ -35,11 +30,8 @@ final class StreamExchanger {
     }
 
     /// Purposes that use the connection of another purpose (`host`) until a certain time.
-    ///
-    /// A server that limits connections may accept no separate connection for a purpose.
     var sharing: [Purpose: (host: Purpose, until: Instant)] = [:]
 
-    /// True if a reply has arrived before the reply to an earlier query.
     var answersOutOfOrder = false
 
     /// Clients that use the connection of busy clients.
@@ -170,7 +162,6 @@ final class StreamExchanger {
         // A query of a client in `slowClients` could delay the queries of another purpose.
         let isSlow = purpose == .queriesOfBusyClients && !attempt.isOfBusyClient
         if !own.wasServed, !isSlow || !race.connections.contains(where: \.wasServed) {
-            // Does not wait if the server did not accept an earlier connection of this purpose.
             let wait = sharing[purpose] == nil ? UpstreamLimits.fairWait : .zero
             race.ask(at: own.begun + wait) { [self] in
                 own.wasServed ? nil : workingConnection(besides: race.connections)
@@ -187,8 +178,7 @@ final class StreamExchanger {
 
     /// True if a query must be repeated because its connection ended.
     ///
-    /// False for a busy client if no reply arrived on the connection: an overloaded server can
-    /// close connections, and repeated queries would increase the load.
+    /// False for a busy client if no reply arrived on the connection: the server may be overloaded.
     private func isLost(
         _ connection: PipelinedConnection,
         _ error: UpstreamError,
@@ -231,8 +221,7 @@ final class StreamExchanger {
 
     /// Lets later queries of `purpose` use `working`, because `own` could not be established.
     ///
-    /// Queries of clients in `slowClients` do not share a connection, because these queries could
-    /// delay other queries for a long time.
+    /// Queries of clients in `slowClients` do not, because they could delay other queries.
     private func share(
         _ working: PipelinedConnection,
         for purpose: Purpose,
@@ -293,9 +282,6 @@ final class StreamExchanger {
     }
 
     /// Applies the idle timeout that the server sent (RFC 7828 §3.4).
-    ///
-    /// A timeout of 0 retires the connection. At the limit of retired connections, the connection
-    /// instead accepts new queries until no query is outstanding.
     private func keep(_ connection: PipelinedConnection, for timeout: Duration) {
         guard timeout == .zero else { return connection.keep(for: timeout) }
         forgetEnded()
@@ -332,7 +318,6 @@ final class StreamExchanger {
             || since.map { connection.lastReceived ?? connection.begun < $0 } ?? false
     }
 
-    /// Removes and returns the candidate connection; nil if it is missing, silent or closed.
     private func takeCandidate(
         for purpose: Purpose,
         receivedSince since: Instant?
@@ -344,8 +329,6 @@ final class StreamExchanger {
     }
 
     /// Opens a connection; first sends `greeting` on it if another connection is usable.
-    ///
-    /// The reply shows that a server that limits connections serves the new connection.
     private func connection() -> PipelinedConnection {
         let greeting = current.values.contains { $0.isUsable && $0.wasServed } ? greeting : nil
         let connect = self.open

@@ -14,8 +14,7 @@ package final class TransferShares {
 
     /// Returns the transfers of the upstream with `url`; all servers of the upstream share them.
     ///
-    /// An upstream counts until its last server releases the transfers, so that upstreams of former
-    /// settings do not reduce the shares of other upstreams.
+    /// The reference is weak: upstreams of former settings must not reduce the shares.
     func transfers(at url: String, clocks: Clocks = .system) -> UpstreamTransfers {
         if let known = upstreams[url]?.transfers { return known }
         upstreams = upstreams.filter { $0.value.transfers != nil }
@@ -33,7 +32,6 @@ private final class TransferTotal {
 
     init(_ limit: Int) { self.limit = limit }
 
-    /// Returns the limit of an upstream that uses `used` transfers.
     func share(using used: Int) -> Int {
         let free = limit - (self.used - used)
         return upstreams > 1 ? (free + 1) / 2 : free
@@ -45,7 +43,6 @@ private final class TransferTotal {
 /// The rules are in `Upstream.md`, section "Limits of HTTPS".
 @ServiceLoop
 final class UpstreamTransfers {
-    /// Client with at least one transfer.
     @ServiceLoop
     fileprivate final class Client {
         let network: ClientNetwork?
@@ -53,7 +50,6 @@ final class UpstreamTransfers {
         /// False for an unproven client.
         let isVerified: Bool
 
-        /// Number of transfers, and number of running transfers.
         var count = 0
         var running = 0
 
@@ -71,7 +67,6 @@ final class UpstreamTransfers {
             (running, load) < (other.running, other.load)
         }
 
-        /// Updates `load`; called before each change of `running`.
         func updateLoad(_ now: Instant) {
             let part = min((now - updated) / UpstreamLimits.transferMemory, 1)
             load += (Double(running) - load) * part
@@ -87,17 +82,14 @@ final class UpstreamTransfers {
         /// Start of the request; equal to `began` if the transfer did not wait.
         fileprivate var started: Instant
 
-        /// Index in `all`; nil after the end.
         fileprivate var place: Int?
 
         fileprivate var isRunning = false
 
-        /// Sends the request of a waiting transfer; nil for other transfers.
         fileprivate var start: (@ServiceLoop () -> Void)?
 
         var request: (any RequestHandle)?
 
-        /// Error of the query if this transfer was replaced or rejected.
         fileprivate(set) var error: UpstreamError?
 
         fileprivate init(_ client: Client, _ began: Instant) {
@@ -110,14 +102,11 @@ final class UpstreamTransfers {
     private var all: [Transfer] = []
     private var clients: [ClientNetwork?: Client] = [:]
 
-    /// Number of transfers of unproven clients.
     private var unverified = 0
 
-    /// Number of running transfers: of all clients, and of unproven clients.
     private var running = 0
     private var unverifiedRunning = 0
 
-    /// Transfers that do not run, oldest first.
     private var waiting: [Transfer] = []
 
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.checkWaiting() }
@@ -134,8 +123,7 @@ final class UpstreamTransfers {
 
     /// Adds a transfer of `client`; at a limit, the new transfer replaces an older transfer.
     ///
-    /// A repetition never replaces a transfer, and has lower limits, because the last transfers are
-    /// for new queries.
+    /// A repetition replaces no transfer, and has lower limits.
     ///
     /// - Parameter client: nil for the daemon itself.
     ///
@@ -274,7 +262,6 @@ extension UpstreamTransfers {
         if !client.isVerified { unverifiedRunning += change }
     }
 
-    /// Lets a transfer wait; `start` is called when the transfer can run.
     func enqueue(_ transfer: Transfer, _ start: @escaping @ServiceLoop () -> Void) {
         transfer.start = start
         waiting.append(transfer)
@@ -290,9 +277,6 @@ extension UpstreamTransfers {
     }
 
     /// Rejects transfers of unproven clients that have waited 400 ms without a running transfer.
-    ///
-    /// Each of these clients gets a truncated reply, and can repeat its query over TCP before it
-    /// gives up.
     private func rejectWaiting() {
         let now = clocks.now()
         var rejected: [Transfer] = []
@@ -311,7 +295,6 @@ extension UpstreamTransfers {
         }
     }
 
-    /// True if the client uses less than half of the connections that other clients leave free.
     private func mayRun(_ client: Client) -> Bool {
         guard let connections else { return true }
         let free = connections - (running - client.running)
@@ -328,9 +311,6 @@ extension UpstreamTransfers {
     }
 
     /// Returns the index of the next transfer to start, of a client for which `matches` is true.
-    ///
-    /// Unproven clients come first until they use a quarter of the connections. Then proven clients
-    /// come first, because one host can forge the addresses of many unproven clients.
     private func firstWaiting(where matches: (Client) -> Bool) -> Int? {
         let now = clocks.now()
         let isProvenFirst = unverifiedRunning >= UpstreamLimits.unprovenConnections
@@ -350,8 +330,6 @@ extension UpstreamTransfers {
     }
 
     /// Ends a running transfer if a client without a connection waits, and no connection is free.
-    ///
-    /// Otherwise, one slow name from each of 32 clients would block all other clients.
     private func replaceRunning() {
         guard let connections, running >= connections,
             let index = firstWaiting(where: { $0.running == 0 })

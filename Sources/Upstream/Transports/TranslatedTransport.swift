@@ -10,13 +10,10 @@ package final class TranslatedTransport: UpstreamTransport {
 
     private var translated: (address: SocketAddress, transport: any UpstreamTransport)?
 
-    /// Sum of the counters of replaced `translated` transports.
     private var former = UpstreamNumbers()
     private var formerForgeries: UInt64 = 0
 
     /// Creates a transport to `server`.
-    ///
-    /// - Parameter make: creates a transport to the IPv4 or the translated address of the server.
     package init(
         to server: SocketAddress,
         _ translation: AddressTranslation,

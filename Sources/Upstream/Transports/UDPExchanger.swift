@@ -10,7 +10,6 @@ internal import Net
 final class UDPExchanger {
     fileprivate(set) var foreignReplies: UInt64 = 0
 
-    /// Number of sockets that were closed because of possibly forged messages.
     fileprivate(set) var forgeries: UInt64 = 0
 
     private let server: SocketAddress
@@ -18,13 +17,11 @@ final class UDPExchanger {
     private let clocks: Clocks
     private var random = RandomPool()
 
-    /// Sockets for the next queries.
     private var slots = InlineArray<8, UDPSocketSlot?>(repeating: nil)
 
     /// Choice for the batch `batch`: its next `left` datagrams are sent by the slot `index`.
     private var chosen = (index: 0, batch: -1, left: 0)
 
-    /// All sockets: in `slots`, in `spare`, or only waiting for replies.
     private var all: [UDPSocketSlot] = []
 
     /// Closed socket objects outside `slots`, which can be opened again for new queries.
@@ -92,9 +89,6 @@ final class UDPExchanger {
     }
 
     /// Chooses a random slot for the first queries of a batch, then the following slots in order.
-    ///
-    /// Each socket costs system calls, but the replies to a large batch would overflow the receive
-    /// buffer of one socket.
     private func chooseSlot() -> Int {
         let batch = DatagramSocket.batch
         if chosen.batch != batch {
@@ -138,7 +132,6 @@ final class UDPExchanger {
 final class UDPSocketSlot: DatagramReceiving {
     private unowned let exchanger: UDPExchanger
 
-    /// True if the exchanger chooses this socket for new queries.
     var isCurrent = false
 
     private let socket = DatagramSocket()
@@ -258,7 +251,6 @@ final class UDPSocketSlot: DatagramReceiving {
         closeIfIdle()
     }
 
-    /// Removes an attempt; returns false if the attempt is not at this index.
     private func remove(_ attempt: Attempt, at index: Int) -> Bool {
         guard attempts[index] === attempt else { return false }
         attempts[index] = nil
@@ -267,7 +259,6 @@ final class UDPSocketSlot: DatagramReceiving {
         return true
     }
 
-    /// Removes the queries that `isChosen` selects, and returns them in the order of sending.
     private func removeAll(
         where isChosen: (Attempt) -> Bool = { _ in true }
     ) -> [(attempt: Attempt, transport: PlainTransport?)] {
@@ -281,8 +272,6 @@ final class UDPSocketSlot: DatagramReceiving {
     }
 
     /// Counts an unmatched message; after ``UpstreamLimits/foreignReplies``, closes the socket.
-    ///
-    /// An attacker then possibly knows the port of the socket.
     private func noteForeign() {
         exchanger.foreignReplies += 1
         foreignReplies += 1
@@ -294,7 +283,6 @@ final class UDPSocketSlot: DatagramReceiving {
     }
 
     func failed(_ error: SocketError) {
-        // A completion handler may open a new socket.
         let queries = removeAll()
         close()
         for query in queries { query.attempt.end(.failure(UpstreamError(error))) }
@@ -308,8 +296,6 @@ final class UDPSocketSlot: DatagramReceiving {
     }
 
     /// Closes the socket if no query is outstanding and no further query is expected.
-    ///
-    /// After several queries, a socket stays open, because a new socket costs as much as a query.
     private func closeIfIdle() {
         guard outstanding == 0 else { return }
         if sent < UpstreamLimits.queriesOfBusySlot || sent == ids.count {

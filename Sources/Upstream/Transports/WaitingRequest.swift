@@ -21,7 +21,6 @@ final class WaitingRequest: RequestHandle {
 
     func cancel() { fail(UpstreamError(HTTPError.cancelled)) }
 
-    /// Ends the wait; called when the transfer sends its request.
     func end() {
         timer?.cancel()
         (timer, failed) = (nil, nil)
