@@ -38,6 +38,7 @@ package final class Fleet {
         case call(Ticket?, stale: (value: FleetValue, age: UInt32)? = nil)
     }
 
+    /// Vendor call of this host, for which other hosts may wait.
     package struct Ticket: Sendable {
         let key: FleetKey
         let number: UInt64

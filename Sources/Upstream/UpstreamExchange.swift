@@ -71,8 +71,9 @@ package struct UpstreamExchange {
     private var name: Range<Int> { Self.nameStart..<query.questionEnd - 4 }
 
     package enum Validation {
-        /// Not a reply to this query; ignored, so that a forged reply cannot end the exchange (RFC
-        /// 5452 §9.1).
+        /// Not a reply to this query; ignored.
+        ///
+        /// A forged reply must not end the exchange (RFC 5452 §9.1).
         case foreign
 
         /// The query must be repeated over TCP (RFC 7766 §5).

@@ -50,6 +50,7 @@ package struct BudgetClaim: Sendable, Hashable {
 
     package private(set) var members: Int
 
+    /// True while Redis is unreachable.
     private(set) var isAlone = true
 
     /// Creates a claim of zero.
@@ -63,6 +64,7 @@ package struct BudgetClaim: Sendable, Hashable {
         beginShares()
     }
 
+    /// Restores the claim of an earlier run of the daemon.
     package mutating func restore(_ amounts: [(claimed: UInt64, total: UInt64)?]) {
         for (index, amounts) in zip(limits.indices, amounts) {
             guard let amounts else { continue }
@@ -140,8 +142,8 @@ package struct BudgetClaim: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - members: number of hosts; 0 if not known.
-    ///   - isSettled: false in the first minute of a connection: Redis may not know all claims yet,
-    ///     so that numbers cannot decrease.
+    ///   - isSettled: false in the first minute of a connection, when Redis possibly does not know
+    ///     all hosts and claims. Then the number of hosts and the sums cannot decrease.
     mutating func take(
         _ reply: [(claimed: UInt64, total: UInt64)?],
         members: Int,

@@ -5,6 +5,7 @@ package import Net
 /// Budgets of vendor accounts that all hosts of the fleet share.
 @ServiceLoop
 package final class FleetBudget {
+    /// Budget of one vendor on this host.
     package struct Account {
         package let identity: String
 

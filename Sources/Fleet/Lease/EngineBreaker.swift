@@ -8,6 +8,7 @@ struct EngineBreaker: Hashable, Sendable {
     private var timeouts = 0
     private(set) var isOpen = false
 
+    /// Resets the count of timeouts; does not close an open breaker.
     mutating func answered() { timeouts = 0 }
 
     /// Counts a timeout; returns true if the breaker opens.
@@ -20,6 +21,7 @@ struct EngineBreaker: Hashable, Sendable {
         return isOpen
     }
 
+    /// Closes the breaker; returns true if the breaker was open.
     mutating func probeAnswered() -> Bool {
         timeouts = 0
         defer { isOpen = false }

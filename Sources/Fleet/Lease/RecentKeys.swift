@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Recently used names and their keys; a new key replaces the oldest.
+/// Recently used names and their keys; in a full table, a new key replaces the oldest key.
 struct RecentKeys {
     struct Subject {
         let name: Name

@@ -65,6 +65,7 @@ final class RedisConnection {
 
     // MARK: - Commands
 
+    /// Sends commands together; all replies must arrive by `deadline`.
     func send(
         _ commands: [[UInt8]],
         deadline: Instant,

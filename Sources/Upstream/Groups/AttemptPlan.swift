@@ -214,6 +214,7 @@ extension AttemptPlan {
         return advance(to: next, now: now)
     }
 
+    /// Returns the attempts that became overdue since the last call.
     mutating func newlySuspicious(now: Instant) -> [Try] {
         guard let suspicion, now >= suspicion else { return [] }
         return running.indices.compactMap { index in
@@ -261,6 +262,7 @@ extension AttemptPlan {
         }
     }
 
+    /// True if the latest attempt at a server must use TCP.
     func usesStream(_ server: Int) -> Bool {
         candidates.contains {
             $0.server == server && $0.isLossy && $0.tries == UpstreamLimits.roundsWithLosses

@@ -49,6 +49,7 @@ extension HealthTable {
         probe(server, until: end)
     }
 
+    /// Sends a probe, unless a probe is in flight.
     func probe(
         _ server: any Forwarding,
         silentSince began: Instant? = nil,

@@ -213,7 +213,7 @@ extension HealthTable {
         }
     }
 
-    /// Records the loop and returns true, if a client's question is a loop probe of this daemon.
+    /// Returns true, and records the loop, if a client's question is a loop probe of this daemon.
     package func recognises(_ question: Question) -> Bool {
         guard question.type == .txt else { return false }
         let octets = question.name.lowercased.octets

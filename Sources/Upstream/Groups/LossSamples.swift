@@ -27,7 +27,7 @@ struct LossSamples {
 
     private var count = 0
 
-    /// True if the latest sample got an error reply, or the server closed its connection.
+    /// True if the latest sample got an error reply, or its connection was closed.
     private var isRefused = false
 
     /// Counts a query; returns a sample that must be sent with the query, or nil for no sample.
@@ -63,6 +63,7 @@ struct LossSamples {
         if isClosed { isRefused = true }
     }
 
+    /// Delays the next sample, because the server could not be reached.
     mutating func pause(now: Instant) { next = now + UpstreamLimits.firstRest }
 
     /// Returns true if more than 1/8 of the samples are lost; nil if the server answers no samples.
@@ -93,6 +94,7 @@ extension HealthTable {
         server.ask(Attempt(query, deadline: end, completion))
     }
 
+    /// Counts the result of a sample; repeats the sample once if a plain server does not reply.
     private func sampled(
         _ attempt: Attempt,
         by server: any Forwarding,

@@ -29,6 +29,7 @@ struct ServerHealth: Sendable, Hashable {
         var end: Instant { since + length }
     }
 
+    /// Smoothed latency of answers to clients, for display.
     private(set) var latency: Duration?
 
     /// Last measured round trip, or the latency of a later answer if this latency is shorter.
@@ -36,6 +37,7 @@ struct ServerHealth: Sendable, Hashable {
     /// An answer can only lower this value: clients may query names that resolve slowly.
     private var shortest = UpstreamLimits.firstRoundTrip
 
+    /// Latency of a probe on an open connection.
     private(set) var roundTrip: Duration?
     private var measuredAt: Instant?
 
@@ -48,8 +50,9 @@ struct ServerHealth: Sendable, Hashable {
 
     private var declines = 0
 
-    /// Start of an unanswered attempt that caused a probe; the first if the server has not replied
-    /// since.
+    /// Start of an unanswered attempt that caused a probe.
+    ///
+    /// If the server has not replied since several of these attempts, this is the first of them.
     private var suspectedSince: Instant?
 
     /// Time of the last query of a client with a high load; see ``loaded(now:)``.
@@ -101,6 +104,7 @@ extension ServerHealth {
         return rest.map { .rests(until: $0.end, because: $0.reason) } ?? .up
     }
 
+    /// Time to wait for a reply before a hedged query is sent to another server.
     var patience: Duration {
         min(shortest.doubled(1) + UpstreamLimits.resolvingTime, UpstreamLimits.longestPatience)
     }
@@ -171,6 +175,7 @@ extension ServerHealth {
 // MARK: - Load
 
 extension ServerHealth {
+    /// Records that an unanswered attempt caused a probe.
     mutating func suspected(since began: Instant) {
         guard suspectedSince.map({ !isSilent(since: $0) }) ?? true else { return }
         suspectedSince = began
@@ -213,6 +218,7 @@ extension ServerHealth {
         return (time > shortest, rests)
     }
 
+    /// Records an error reply, or a reply to a sample.
     mutating func replied(now: Instant) { receivedAt = now }
 
     /// Records that the server answered only the repetition of a datagram.
@@ -292,7 +298,7 @@ extension ServerHealth {
 // MARK: - Loops
 
 extension ServerHealth {
-    /// Records a loop probe and returns true, if a loop probe is due.
+    /// Returns true if a loop probe is due, and records the loop probe.
     mutating func seekLoop(now: Instant) -> Bool {
         if let soughtLoopAt, now - soughtLoopAt < UpstreamLimits.loopRest { return false }
         soughtLoopAt = now

@@ -349,5 +349,6 @@ extension PipelinedConnection {
         }
     }
 
+    /// Sets the idle timeout that the server sent.
     func keep(for timeout: Duration) { idle = min(timeout, UpstreamLimits.longestIdle) }
 }

@@ -32,6 +32,7 @@ private final class TransferTotal {
 
     init(_ limit: Int) { self.limit = limit }
 
+    /// Returns the limit of an upstream that uses `used` transfers.
     func share(using used: Int) -> Int {
         let free = limit - (self.used - used)
         return upstreams > 1 ? (free + 1) / 2 : free
