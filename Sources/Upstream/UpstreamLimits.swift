@@ -184,6 +184,9 @@ package enum UpstreamLimits {
     static let idle: Duration = .seconds(10)
     static let longestIdle: Duration = .seconds(120)
 
+    /// Maximum connections on which one query is sent while none of them is established.
+    static let openings = 4
+
     /// Timeout for opening a connection; `write` is the timeout for one write.
     static let connect: Duration = .seconds(4)
     static let write: Duration = .seconds(4)

@@ -85,6 +85,11 @@ struct ServiceUnitsTests {
             to: dropIn
         )
         #expect(try warnings("192.0.2.1:53", "127.0.0.1:53").isEmpty)
+        for header in ["", "[socket]\n", "[Service]\n"] {
+            let lines = "ListenDatagram=192.0.2.1:53\nListenStream=192.0.2.1:53\n"
+            try write(header + lines, to: dropIn)
+            #expect(try warnings("192.0.2.1:53").count == 1, "section \(header)")
+        }
         try write("[Socket]\nListenStream=\n", to: dropIn)
         #expect(try warnings("127.0.0.1:53").count == 1)
         try write(
@@ -92,6 +97,29 @@ struct ServiceUnitsTests {
             to: "etc/httpdnsd-ipv6.socket.d/override.conf"
         )
         #expect(try warnings("[::]:53").isEmpty)
+    }
+
+    @Test("without `listen`, the socket units must have an address")
+    func noSockets() throws {
+        defer { try? FileManager.default.removeItem(at: root) }
+        try install()
+        #expect(try warnings(of: "").isEmpty)
+        for unit in ["httpdnsd.socket", "httpdnsd-ipv6.socket"] {
+            #expect(try warnings(of: "").isEmpty)
+            try FileManager.default.createDirectory(
+                at: root.appending(path: "etc"),
+                withIntermediateDirectories: true
+            )
+            try FileManager.default.createSymbolicLink(
+                atPath: root.appending(path: "etc/\(unit)").path,
+                withDestinationPath: "/dev/null"
+            )
+        }
+        expectErrors(
+            try warnings(of: ""),
+            ["cannot listen on any address would have no DNS systemctl unmask"]
+        )
+        #expect(try warnings(of: "listen: [\"127.0.0.1:5353\"]").isEmpty)
     }
 
     @Test("only a service with an effective CAP_NET_BIND_SERVICE can bind every port")
@@ -173,6 +201,15 @@ struct ServiceUnitsTests {
             try write("[Service]\n\(line)\n", to: dropIn)
             expectErrors(try messages(), [message])
         }
+        environment.mayExist = { $0 != "/missing" }
+        try write("[Service]\nSetCredential=api.token:x\nLoadCredential=b:/missing\n", to: dropIn)
+        expectErrors(
+            try messages(),
+            [
+                "credential `b` from /missing does not exist would have no DNS LoadCredential=b:",
+                "is not checked",
+            ]
+        )
         try write("[Service]\nLoadCredential=api.token:\(token)\n", to: dropIn)
         expectErrors(try messages(), ["`vendors.api.token`: \(token) No such file"])
         try write("123456789\n", to: "token")
@@ -189,11 +226,15 @@ struct ServiceUnitsTests {
         let text = "listen: [\"127.0.0.1:5353\"]\nupstreams: [{name: a, url: \"udp://127.0.0.1\"}]"
         #expect(try settings(of: text, environment: environment).warnings.isEmpty)
         try install()
-        do {
-            let settings = try settings(of: text, environment: environment)
-            Issue.record("\(settings.warnings)")
-        } catch let error as SettingsErrors {
-            expectErrors(error.problems.map(\.description), ["is httpdnsd itself `127.0.0.1:53`"])
+        let mapped = text.replacing("udp://127.0.0.1", with: "udp://[::ffff:127.0.0.1]")
+        for text in [text, mapped] {
+            let error = #expect(throws: SettingsErrors.self) {
+                try settings(of: text, environment: environment)
+            }
+            expectErrors(
+                error?.problems.map(\.description) ?? [],
+                ["is httpdnsd itself `127.0.0.1:53`"]
+            )
         }
     }
 
@@ -231,6 +272,11 @@ struct ServiceUnitsTests {
         try write("[Service]\nPrivateTmp=yes\n", to: dropIn)
         if file.hasPrefix("/tmp/") {
             expectErrors(try warnings(file), ["cannot read \(file): its own /tmp PrivateTmp="])
+            let link = "/var/lib/httpdnsd-test-\(UUID().uuidString)"
+            guard (try? FileManager.default.createSymbolicLink(
+                atPath: link, withDestinationPath: file)) != nil else { return }
+            defer { unlink(link) }
+            expectErrors(try warnings(link), ["cannot read \(link): its own /tmp PrivateTmp="])
         }
     }
 
@@ -284,15 +330,15 @@ struct ServiceUnitsTests {
         #expect(try warnings(of: own).isEmpty)
         #expect(try warnings(of: "cache: {snapshot: /var/lib/httpdnsd2/c}").count == 1)
         let dropIn = "etc/httpdnsd.service.d/paths.conf"
-        try write("ReadWritePaths=-/srv /home\nBindPaths=/x:/y:norbind\n", to: dropIn)
+        try write("[Service]\nReadWritePaths=-/srv /home\nBindPaths=/x:/y:norbind\n", to: dropIn)
         #expect(try warnings(of: text).count == 1)
         #expect(try warnings(of: "cache: {snapshot: /y/c}").isEmpty)
-        try write("ReadWritePaths=/srv\nReadWritePaths=\n", to: dropIn)
+        try write("[Service]\nReadWritePaths=/srv\nReadWritePaths=\n", to: dropIn)
         #expect(try warnings(of: text).count == 3)
         // DynamicUser= implies ProtectSystem=strict and PrivateTmp=yes.
-        try write("ProtectSystem=full\nPrivateTmp=no\n", to: dropIn)
+        try write("[Service]\nProtectSystem=full\nPrivateTmp=no\n", to: dropIn)
         #expect(try warnings(of: text).count == 3)
-        try write("DynamicUser=no\nProtectSystem=full\nPrivateTmp=no\n", to: dropIn)
+        try write("[Service]\nDynamicUser=no\nProtectSystem=full\nPrivateTmp=no\n", to: dropIn)
         #expect(try warnings(of: text).isEmpty)
     }
 }

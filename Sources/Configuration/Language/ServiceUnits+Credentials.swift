@@ -35,9 +35,22 @@ extension ServiceUnits {
                 case "ImportCredential": hasUnknown = !value.isEmpty
                 default: continue
                 }
-                // Specifiers, quotes and continuation lines are not interpreted.
-                if value.contains(where: { "%\"'\\".contains($0) }) { hasUnknown = true }
+                if Self.isSpecial(value) { hasUnknown = true }
             }
+        }
+
+        /// Files of LoadCredential= without which systemd does not start the service, in the order
+        /// of their names.
+        var requiredFiles: [(name: String, path: String)] {
+            files.sorted { $0.key < $1.key }.compactMap { name, path in
+                guard let path, !others.contains(name), !Self.isSpecial(path) else { return nil }
+                return (name, path)
+            }
+        }
+
+        /// Specifiers, quotes and continuation lines are not interpreted.
+        private static func isSpecial(_ value: String) -> Bool {
+            value.contains { "%\"'\\".contains($0) }
         }
 
         func source(of name: String) -> Source {

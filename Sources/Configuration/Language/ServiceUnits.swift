@@ -28,7 +28,7 @@ package struct ServiceUnits {
         in directories: [String] = Self.directories,
         ports: String = "/proc/sys/net/ipv4/ip_unprivileged_port_start"
     ) {
-        let service = Self.lines(of: "httpdnsd.service", in: directories)
+        let service = Self.lines(of: "httpdnsd.service", section: "Service", in: directories)
         guard !service.isEmpty else { return nil }
         self.service = Sandbox(service)
         credentials = Credentials(service)
@@ -39,7 +39,7 @@ package struct ServiceUnits {
         unprivilegedPort = Self.text(ports).flatMap { UInt16($0.prefix(while: \.isNumber)) } ?? 1024
         for socket in Self.sockets {
             var addresses: [String: Set<SocketAddress>] = [:]
-            for (key, value) in Self.lines(of: socket, in: directories)
+            for (key, value) in Self.lines(of: socket, section: "Socket", in: directories)
             where key.hasPrefix("Listen") {
                 // An empty value, such as `ListenStream=`, removes the addresses of all `Listen…`
                 // lines before it.
@@ -73,11 +73,14 @@ package struct ServiceUnits {
 
     func credential(_ name: String) -> Credentials.Source { credentials.source(of: name) }
 
+    var credentialFiles: [(name: String, path: String)] { credentials.requiredFiles }
+
     func obstacle(toWriting path: String) -> String? { service.obstacle(toWriting: path) }
 
-    /// Returns the assignments in a unit and its drop-ins, in the order of evaluation.
+    /// Returns the assignments in a section of a unit and its drop-ins, in the order of evaluation.
     private static func lines(
         of unit: String,
+        section: String,
         in directories: [String]
     ) -> [(key: String, value: String)] {
         guard
@@ -90,8 +93,22 @@ package struct ServiceUnits {
             for name in names ?? [] { dropIns[name] = "\(directory)/\(name)" }
         }
         let files = [main] + dropIns.sorted { $0.key < $1.key }.map(\.value)
-        return files.flatMap { (text($0) ?? "").split(separator: "\n") }.compactMap { line in
-            guard let sign = line.firstIndex(of: "=") else { return nil }
+        return files.flatMap { lines(of: section, in: text($0) ?? "") }
+    }
+
+    private static func lines(
+        of section: String,
+        in text: String
+    ) -> [(key: String, value: String)] {
+        // systemd ignores assignments before the first section of a file.
+        var isInSection = false
+        return text.split(whereSeparator: \.isNewline).compactMap { line in
+            let line = line.drop(while: \.isWhitespace)
+            if line.first == "[" {
+                isInSection = line.hasPrefix("[\(section)]")
+                return nil
+            }
+            guard isInSection, let sign = line.firstIndex(of: "=") else { return nil }
             let words = line[line.index(after: sign)...].split(whereSeparator: \.isWhitespace)
             return (line[..<sign].filter { !$0.isWhitespace }, words.joined(separator: " "))
         }

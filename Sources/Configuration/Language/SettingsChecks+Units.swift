@@ -14,6 +14,25 @@ extension Settings {
                     + "commands), or use `auto`"
             )
         }
+        for (name, path) in units.credentialFiles where !reading.environment.mayExist(path) {
+            reading.warn(
+                YAMLPlace(file: 0, line: 0, column: 0),
+                "httpdnsd.service loads the credential `\(name)` from \(path), which does not exist; "
+                    + SettingsComplaint.outage,
+                hint: "create the file, or remove LoadCredential=\(name):\(path) with "
+                    + "`systemctl edit httpdnsd`"
+            )
+        }
+        if !reading.has("listen"), units.passedAddresses.isEmpty,
+            !listen.contains(where: units.canListen)
+        {
+            reading.warn(
+                YAMLPlace(file: 0, line: 0, column: 0),
+                "httpdnsd.service cannot listen on any address: the socket units have no address, "
+                    + "and the service has no permission for port 53; \(SettingsComplaint.outage)",
+                hint: "run `systemctl unmask httpdnsd.socket` and `systemctl revert httpdnsd.socket`"
+            )
+        }
         if case .file(let path) = cache.snapshot {
             warn(of: path, "cache.snapshot", "the cache will not be saved", units, &reading)
         }

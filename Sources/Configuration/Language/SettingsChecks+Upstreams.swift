@@ -208,10 +208,12 @@ extension Settings {
     ) -> SocketAddress? {
         addresses.first { address in
             guard address.port == other.port, address.port != 0 else { return false }
-            if address.octets == other.octets { return true }
+            let target = other.ip.unmapped
+            if address.ip == target { return true }
             // Listening on `[::]` does not include IPv4 (IPV6_V6ONLY).
-            guard address.ip.isUnspecified, address.isIPv6 == other.isIPv6 else { return false }
-            return other.ip.isLoopback || isLocal(other)
+            let isIPv6 = other.isIPv6 && target == other.ip
+            guard address.ip.isUnspecified, address.isIPv6 == isIPv6 else { return false }
+            return target.isLoopback || isLocal(other)
         }
     }
 }

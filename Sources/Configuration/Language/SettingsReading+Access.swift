@@ -17,8 +17,12 @@ extension SettingsReading {
         guard environment.passesOverCredentials else { return }
         let units = environment.serviceUnits()
         let outage = isRequired ? "; \(SettingsComplaint.outage)" : ""
-        if exempt == nil, RegularFile.fault(of: path)?.isAbsence != true,
-            let obstacle = units?.obstacle(toReading: path)
+        // A link can lead to a directory that the service does not see.
+        let target = RootOnlyPath.resolved(path)
+        let isExempt = exempt.map { RootOnlyPath.contains($0, target) } ?? false
+        if let obstacle = (exempt == nil ? units?.obstacle(toReading: path) : nil)
+            ?? target.flatMap({ isExempt ? nil : units?.obstacle(toReading: $0) }),
+            RegularFile.fault(of: path)?.isAbsence != true
         {
             return warn(
                 place,

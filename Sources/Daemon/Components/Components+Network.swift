@@ -43,6 +43,16 @@ extension Components {
         )
     }
 
+    /// Returns a warning if `settings` have no upstream except the network, which has no server now.
+    func warning(applying settings: Settings) -> String? {
+        let standard = settings.upstreams.filter { !$0.only }
+        guard let upstream = standard.first, standard.allSatisfy({ $0.from == .network }),
+            network.addresses.isEmpty, network.domains.isEmpty
+        else { return nil }
+        return "the only upstream `\(upstream.name)` has `from: network`, and the network offers no DNS "
+            + "server now: queries to this upstream fail"
+    }
+
     /// Returns the function that creates a `Forwarder` for each server of upstreams with `from`.
     private func maker(_ dependencies: Dependencies, _ logger: Logger) -> LearnedNetwork.Make {
         let clocks = clocks

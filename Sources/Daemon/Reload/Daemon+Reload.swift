@@ -90,6 +90,7 @@ extension Daemon {
             warnings += hosts.problems.map { "hosts: \($0)" }
             if let fault = accelerator.fault(startingWith: wanted) { errors.append(fault) }
             if let warning = accelerator.warning(startingWith: wanted) { warnings.append(warning) }
+            if let warning = components.warning(applying: wanted) { warnings.append(warning) }
             outcome.problems += errors.map { problem($0, other?.file ?? source.file) }
             outcome.warnings += warnings.map { Self.complaint($0, other?.file ?? source.file) }
             return (outcome, discarded)
@@ -112,8 +113,11 @@ extension Daemon {
             let prepared = try await PreparedReload.make(wanted, after: components.settings)
             outcome = prepared.outcome
             if let fault = accelerator.fault(startingWith: wanted) { throw fault }
-            if let warning = accelerator.warning(startingWith: wanted) {
-                outcome.warnings.append(Self.complaint(warning, source.file))
+            let warnings = [
+                accelerator.warning(startingWith: wanted), components.warning(applying: wanted),
+            ]
+            outcome.warnings += warnings.compactMap(\.self).map {
+                Self.complaint($0, source.file)
             }
             let settings = prepared.settled.settings
             let new = try await Components.make(

@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-package struct ServiceUser: Hashable, Sendable {
-    /// Nil for a user that exists only while the service runs (`DynamicUser=`).
-    package var user: UInt32?
-
-    package var groups: Set<UInt32>
-
-    package init(user: UInt32?, groups: Set<UInt32>) {
-        (self.user, self.groups) = (user, groups)
-    }
-}
-
 /// File or directory that prevents a service, or all users except root, from reading a path.
 package struct RootOnlyPath {
     package let path: String
@@ -50,7 +39,8 @@ package struct RootOnlyPath {
         isForRoot = Self.isClosed(target, isSearched: false, for: nil)
     }
 
-    private static func contains(_ directory: String, _ other: String?) -> Bool {
+    /// Returns true if the resolved path `other` is `directory`, or is in `directory`.
+    package static func contains(_ directory: String, _ other: String?) -> Bool {
         guard let other, let directory = resolved(directory) else { return false }
         return (other + "/").hasPrefix(directory + "/")
     }
@@ -75,7 +65,8 @@ package struct RootOnlyPath {
         return unsafe stat(path, &status) == 0 ? status : nil
     }
 
-    private static func resolved(_ path: String) -> String? {
+    /// Returns the path without symbolic links; nil if the file does not exist.
+    package static func resolved(_ path: String) -> String? {
         var octets = [CChar](repeating: 0, count: Int(PATH_MAX))
         // SAFETY: realpath reads a C string, and writes at most PATH_MAX octets, with a final NUL.
         guard unsafe realpath(path, &octets) != nil else { return nil }

@@ -45,10 +45,10 @@ final class ConnectionRace {
         }
     }
 
-    /// Also sends the query on the connection that `other` returns.
+    /// Also sends the query on the connections that `other` returns.
     ///
-    /// `other` is called at `start`, but at the latest after half of the time until the deadline.
-    /// If `other` returns nil, it is called again after each `fairWait`.
+    /// `other` is called at `start`, but at the latest after half of the time until the deadline,
+    /// and then after each `fairWait`, until a reply arrives.
     func ask(at start: Instant, _ other: @escaping @ServiceLoop () -> PipelinedConnection?) {
         ServiceLoop.task { [self] in
             let now = clocks.now()
@@ -56,7 +56,7 @@ final class ConnectionRace {
             while true {
                 if next > clocks.now() { try? await clocks.sleep(next) }
                 guard waiter.outcome == nil, clocks.now() < attempt.deadline else { return }
-                if let connection = other() { return ask(connection) }
+                if let connection = other() { ask(connection) }
                 next = clocks.now() + UpstreamLimits.fairWait
             }
         }

@@ -34,6 +34,9 @@ final class StreamExchanger {
 
     var answersOutOfOrder = false
 
+    /// Time that the latest established connection needed.
+    private var openingTime: Duration?
+
     /// Clients that use the connection of busy clients.
     var slowClients = SlowClients()
 
@@ -152,7 +155,7 @@ final class StreamExchanger {
         return try await reply(of: race, attempt, connection, purpose)
     }
 
-    /// Returns the first reply; also uses another purpose's connection if `own` is not established.
+    /// Returns the first reply; also uses other connections if `own` is not established.
     private func reply(
         of race: ConnectionRace,
         _ attempt: Attempt,
@@ -164,10 +167,11 @@ final class StreamExchanger {
         if !own.wasServed, !isSlow || !race.connections.contains(where: \.wasServed) {
             let wait = sharing[purpose] == nil ? UpstreamLimits.fairWait : .zero
             race.ask(at: own.begun + wait) { [self] in
-                own.wasServed ? nil : workingConnection(besides: race.connections)
+                own.wasServed ? nil : connection(besides: race.connections, for: purpose)
             }
         }
         let answer = try await race.reply()
+        openingTime = answer.connection.openingTime ?? openingTime
         if answer.connection === own {
             sharing[purpose] = nil
         } else {
@@ -204,6 +208,28 @@ final class StreamExchanger {
         guard let (host, until) = sharing[purpose], now < until, current[host]?.isUsable ?? false
         else { return purpose }
         return host
+    }
+
+    /// Returns an established connection or a new one; nil if the query must wait.
+    private func connection(
+        besides tried: [PipelinedConnection],
+        for purpose: Purpose
+    ) -> PipelinedConnection? {
+        guard !tried.contains(where: \.wasServed) else { return nil }
+        if let working = workingConnection(besides: tried) { return working }
+        guard tried.count < UpstreamLimits.openings,
+            let newest = candidates[purpose] ?? current[purpose], !newest.wasServed
+        else { return nil }
+        guard tried.contains(where: { $0 === newest }) else {
+            return newest.isUsable ? newest : nil
+        }
+        // A load balancer can pass some connections to a dead server.
+        let usual = min((openingTime ?? .zero) * 2, UpstreamLimits.connect / 2)
+        guard clocks.now() - newest.begun >= max(UpstreamLimits.fairWait, usual) else { return nil }
+        if let candidate = candidates[purpose] { retire(candidate) }
+        let new = connection()
+        candidates[purpose] = new
+        return new
     }
 
     /// Returns an established connection, if possible a connection without an overdue query.
