@@ -6,7 +6,6 @@ import Locks
 final class Bill: Sendable {
     private struct State {
         var units = 0
-        /// Units for each lower-case name and record type.
         var names: [String: [Charge.Item.RecordType: Int]] = [:]
         /// Number of Alibaba answers with an address, over HTTP and HTTPS.
         var alibaba = (http: 0, https: 0)
@@ -75,8 +74,7 @@ struct Rate: Sendable, Equatable {
 
     /// Rule of Baidu (<https://cloud.baidu.com/product-price/httpdns.html>).
     ///
-    /// Assumptions, which the page does not confirm: a name without addresses is free, and a name
-    /// with both address families counts once.
+    /// Assumed: a name without addresses is free, and a name with both address families counts once.
     static let baidu = Rate(unit: .name, http: 1, https: 5)
 
     /// Rule of AliDNS (<https://www.alibabacloud.com/help/en/dns/pricing-overview>).
@@ -112,14 +110,10 @@ struct Charge: Sendable {
     }
 
     /// Returns the billed items of a reply with status 200.
-    ///
-    /// ``Bill`` counts units by name and record type, so each item has a name and a record type:
     /// - An item for one address family has the record type of this family.
     /// - An item for a name has the record type of the first family with an address.
     /// - An item for a request has the first name, and the record type of the first family in which
     ///   this name has an address. If the name has no address, the first queried family is used.
-    ///
-    /// - Parameter isRefused: true if the reply is an error.
     func items(for names: [String], in zone: Zone, isHTTPS: Bool, isRefused: Bool) -> [Item] {
         let counted: [(name: String, family: Family?)] =
             switch rate.unit {

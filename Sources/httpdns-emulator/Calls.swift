@@ -14,7 +14,6 @@ final class Calls: Sendable {
         var connections = 0
         var faults = 0
         var last: Last?
-        /// Loaded zone, which `reset()` does not change.
         var zone = Loaded()
     }
 

@@ -26,7 +26,7 @@ enum Cipher: Sendable {
         }
     }
 
-    /// OpenSSL name of the cipher, and lengths of key, IV and tag in octets.
+    /// Lengths of key, IV and tag in octets.
     private var shape: (name: String, key: Int, vector: Int, tag: Int) {
         switch self {
         case .des: ("DES-ECB", 8, 0, 0)
@@ -82,10 +82,10 @@ enum Cipher: Sendable {
 
     // MARK: - OpenSSL
 
-    /// OpenSSL library context with the default provider and the legacy provider, which has DES.
+    /// OpenSSL library context with DES.
     ///
-    /// The default provider is loaded explicitly, because OpenSSL does not load it automatically if
-    /// another provider is loaded (`OSSL_PROVIDER_load(3)`).
+    /// OpenSSL does not load the default provider automatically if another provider is loaded
+    /// (`OSSL_PROVIDER_load(3)`).
     // SAFETY: created once and never freed; OpenSSL locks shared data of its contexts.
     private nonisolated(unsafe) static let library: OpaquePointer? = {
         guard let library = unsafe OSSL_LIB_CTX_new(),

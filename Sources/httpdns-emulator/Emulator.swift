@@ -3,7 +3,7 @@ import Foundation
 import Locks
 
 final class Emulator: Sendable {
-    /// Vendors in order; a request goes to the first vendor that returns true from `serves`.
+    /// A request goes to the first vendor that returns true from `serves`.
     private let vendors: [any Vendor]
 
     private let zoneFile: String?

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 enum Limits {
-    /// Maximum number of connections; further connections are closed.
+    /// Further connections are closed.
     static let connections = 4096
 
     /// Maximum length of a header section; 8 encrypted names of 253 octets need 4.2 kB.
@@ -12,13 +12,12 @@ enum Limits {
     static let drainedOctets = 1024 * 1024
     static let writeOctets = 64 * 1024
 
-    /// Maximum number of octets in the faults `huge` and `truncated`.
     static let hugeOctets = 1 << 40
 
     static let delayMilliseconds = 3_600_000
     static let faults = 256
 
-    /// Maximum number of counted names; further names are counted as `(other)`.
+    /// Further names are counted as `(other)`.
     static let countedNames = 10_000
 
     static let aliases = 16

@@ -140,8 +140,7 @@ struct Program: AsyncParsableCommand {
             Alibaba(account: account, manner: try alibaba.manner(at: own)),
             AlibabaAPI(account: account, bill: bill),
             Baidu(account: account),
-            // `Volcengine` recognizes its requests to `/resolve` by their parameters. `Volcengine`
-            // must precede `DNSJSON`, which accepts all other requests to this path.
+            // `Volcengine` must precede `DNSJSON`, which accepts all other requests to `/resolve`.
             Volcengine(account: account),
             DNSJSON(account: account, manner: json.manner),
         ]
@@ -208,10 +207,10 @@ extension Endpoint {
 private struct Signals {
     let arrivals: AsyncStream<Int32>
 
-    /// Sources of the signals; libdispatch stops a source that has no reference.
+    /// libdispatch stops a source that has no reference.
     private let sources: [any DispatchSourceSignal]
 
-    /// Returns when all signals are registered: libdispatch loses signals that arrive earlier.
+    /// Returns when all signals are registered: libdispatch loses earlier signals.
     init(_ numbers: [Int32]) async {
         let (stream, continuation) = AsyncStream<Int32>.makeStream()
         var sources: [any DispatchSourceSignal] = []

@@ -4,7 +4,6 @@ enum ExitStatus: Int32 {
     case ok = 0
     /// The command failed or found nothing.
     case failed = 1
-    /// The command line is wrong; the daemon was not called.
     case usage = 2
     case unreachable = 3
     /// `status` or `doctor` found problems, or `prove` found a difference.
@@ -21,8 +20,7 @@ struct Failure: Error, Equatable {
     /// Error name from the daemon, such as `io.httpdnsd.Control.NotFound`.
     var error: String?
 
-    /// True if the reply that was printed as JSON already contains the failure; then `--json`
-    /// prints no error object.
+    /// True if the reply that was printed as JSON already contains the failure.
     var isInReply = false
 
     init(message: String, hint: String? = nil, status: ExitStatus = .failed, error: String? = nil) {

@@ -57,8 +57,7 @@ struct Httpdnsctl: ParsableCommand {
 
 /// Global options that the user writes before the subcommand.
 ///
-/// A separate type, because the parser cannot use ``Options`` in the command and also in its
-/// subcommand: it would ignore the values of one of them.
+/// The parser would ignore values if the command and its subcommand both used ``Options``.
 struct OptionsBefore: ParsableArguments {
     @Option(name: .long, help: .socket, completion: .file())
     var socket: String?

@@ -5,7 +5,7 @@ import ArgumentParser
 struct Latency: ExpressibleByArgument, Equatable {
     let microseconds: Int
 
-    /// Parses the text; nil if the text is malformed or the time exceeds an hour.
+    /// Nil if the text is malformed or the time exceeds an hour.
     init?(argument: String) {
         let digits = argument.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let units = ["": 1_000.0, "ms": 1_000, "us": 1, "µs": 1, "s": 1_000_000]

@@ -21,8 +21,6 @@ enum Output {
         return max(40, Int(size.ws_col))
     }
 
-    /// Writes all text to standard output.
-    ///
     /// - Throws: if a write fails. If the reader has closed the pipe, the status of the error is
     ///   `ok`.
     static func write(_ text: String) throws(Failure) {
@@ -69,8 +67,6 @@ enum JSONOutput {
     }
 
     /// Replaces unprintable characters except line feeds by `\uXXXX`.
-    ///
-    /// JSON has these characters only in strings, where this escape is valid.
     private static func escaped(_ json: String) -> String {
         httpdnsctl.escaped(json, unless: { $0 == "\n" || isPrintable($0) }) { scalar in
             String(scalar).utf16.map { unit in

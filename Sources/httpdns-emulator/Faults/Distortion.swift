@@ -72,7 +72,6 @@ struct Damage: Sendable {
             case .huge(let octets): reply.delivery = .filled(to: octets)
             case .empty: reply.response.body = []
             case .garbage:
-                // Invalid UTF-8.
                 reply.response.body = [0xFF] + (0..<63).map { _ in .random(in: 0x80...0xFF) }
             case .gzip:
                 reply.response.body = Gzip.wrap(reply.response.body)

@@ -10,12 +10,10 @@ struct Fault: Sendable, Equatable {
         /// Sends no reply, and keeps the connection open.
         case silent
         case reset
-        /// Sends FIN without a reply.
         case close
         /// Sends the first `after` octets of the content, by default half of the content, then FIN.
         case truncated(after: Int?)
         case noise
-        /// Sends status 200 with random content.
         case garbage
         case badPadding
         case wrongKey
@@ -121,7 +119,7 @@ extension Fault {
         return kind
     }
 
-    /// Parses `CODE[,SECONDS]`; SECONDS is for Retry-After, by default 1 for 429 and 503.
+    /// `CODE[,SECONDS]`; SECONDS is for Retry-After, by default 1 for 429 and 503.
     private static func status(_ text: String) -> Kind? {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         guard (1...2).contains(parts.count), let code = Int(parts[0]), (200...599).contains(code)
@@ -140,6 +138,5 @@ extension Fault {
 }
 
 extension String {
-    /// True for visible ASCII, which is valid in header fields.
     fileprivate var isPrintable: Bool { !isEmpty && utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 }

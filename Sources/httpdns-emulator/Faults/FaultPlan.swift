@@ -2,7 +2,7 @@
 import Locks
 
 final class FaultPlan: Sendable {
-    /// Fault, and the number of calls (`seen`) that fulfilled its name and path conditions.
+    /// `seen` counts the calls that fulfilled the name and path conditions of the fault.
     private struct Entry {
         var fault: Fault
         var seen = 0
@@ -15,7 +15,7 @@ final class FaultPlan: Sendable {
 
     private let state: Lock<State>
 
-    /// Creates a plan; with equal seeds, the condition `probability` selects the same calls.
+    /// With equal seeds, the condition `probability` selects the same calls.
     init(_ faults: [Fault], seed: UInt64) {
         state = Lock(State(entries: faults.map { Entry(fault: $0) }, die: Die(state: seed)))
     }

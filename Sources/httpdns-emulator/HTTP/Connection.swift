@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 
 struct Connection: Sendable {
-    /// Socket, which `serve` closes.
+    /// Closed by `serve`.
     let socket: AsyncSocket
 
     let emulator: Emulator
@@ -65,8 +65,6 @@ struct Connection: Sendable {
         }
     }
 
-    /// Reads until the client closes the connection.
-    ///
     /// If the server closed first, a RST could make the client lose the reply (RFC 9112 §9.6).
     private func drain() async {
         shutdown(socket.socket.file.rawValue, Int32(SHUT_WR))
@@ -78,7 +76,7 @@ struct Connection: Sendable {
 
     // MARK: - Writing
 
-    /// Sends a reply with its faults; returns true if the connection can be used again.
+    /// Returns true if the connection can be used again.
     private func deliver(_ reply: Reply, keepsAlive: Bool) async throws -> Bool {
         if reply.delay > .zero { try await Task.sleep(for: reply.delay) }
         let body = reply.response.body

@@ -25,7 +25,6 @@ struct Request: Sendable {
 extension Request {
     /// Reason why a request is rejected; the raw value is the status of the reply.
     enum Failure: Int, Error {
-        /// Malformed request line, field or length.
         case malformed = 400
         case headTooLong = 431
         case bodyTooLong = 413
@@ -33,7 +32,6 @@ extension Request {
         /// Chunked content is not supported.
         case lengthRequired = 411
 
-        /// Neither HTTP/1.0 nor 1.1.
         case version = 505
     }
 

@@ -59,7 +59,6 @@ struct Reply: Sendable {
 
     enum Delivery: Sendable, Equatable {
         case whole
-        /// Sends the first `after` octets of the content, by default half of the content, then FIN.
         case truncated(after: Int?)
         /// Pads the content with the digit 0.
         case filled(to: Int)

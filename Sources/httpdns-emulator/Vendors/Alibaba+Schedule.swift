@@ -26,8 +26,8 @@ extension Alibaba {
 
     /// Seconds for which a call is accepted after the signed expiry.
     ///
-    /// Clients that follow Alibaba Cloud document 435286 sign the current time instead of a later
-    /// expiry, so the signed time has already passed when the call arrives.
+    /// Clients that follow Alibaba Cloud document 435286 sign the current time, which has passed
+    /// when the call arrives.
     private static let pastSeconds = 150
 
     /// Maximum time until the signature expires (Alibaba Cloud document 111585).
@@ -48,7 +48,6 @@ extension Alibaba {
         for (name, family) in [("service_ip", Family.v4), ("service_ipv6", .v6)] {
             let some = servers.filter { $0.address.family == family }
             members.append((name, .strings(some.map(\.address.text))))
-            // The list of ports is omitted if no address has a port.
             guard some.contains(where: { $0.port != nil }) else { continue }
             members.append((name + "_port", .array(some.map { .number(Int($0.port ?? 80)) })))
         }
@@ -63,7 +62,7 @@ extension Alibaba {
         }
     }
 
-    /// Checks the signature; returns false for an unsigned call, which the SDKs make.
+    /// Returns false for an unsigned call, which the SDKs make.
     private func checkSchedule(_ parameters: Parameters, at time: Date) throws(Code) -> Bool {
         switch (parameters.text("n"), parameters.text("t"), parameters.text("s")) {
         case (nil, nil, nil): return false

@@ -78,7 +78,6 @@ extension Alibaba {
         }
     }
 
-    /// Returns the parameters of the lookup: in plain text, or decrypted from `enc`.
     private func asked(_ parameters: Parameters, _ mode: Mode) throws(Code) -> Parameters {
         guard let cipher = mode.cipher else {
             guard parameters["enc"] == nil else { throw .missingArgument }

@@ -4,8 +4,8 @@ import Foundation
 /// Alibaba Cloud EMAS HTTPDNS: `/v2/d`, the older `/{account}/d` and its variants, and `ss`.
 ///
 /// Alibaba Cloud documents: 2978980 (v2), 52679 and 2868210 (v1), 56810 (v1 signature), 111585
-/// (`ss`). ``Manual`` lists unverified behaviour. Also unverified: for a signature that is both
-/// wrong and expired, the emulator returns the error for a wrong signature.
+/// (`ss`). Unverified: for a signature that is both wrong and expired, the emulator returns the
+/// error for a wrong signature.
 struct Alibaba: Vendor {
     var account = Account()
     var manner = Manner()
@@ -143,7 +143,6 @@ struct Alibaba: Vendor {
         )
     }
 
-    /// Returns the `sdns-` parameters for custom resolution.
     private func extra(_ parameters: Parameters) throws(Code) -> String? {
         let custom = parameters.sorted { $0.hasPrefix("sdns-") }
         guard !custom.isEmpty else { return nil }

@@ -3,8 +3,7 @@ import Foundation
 
 /// RPC interface of Alibaba: `GetResolveCountSummary` (document 30122), with signature 1.0.
 ///
-/// Not tested with a live account. The emulator ignores the period in the call: the counts include
-/// all v1 and v2 calls since the start of the emulator, or since the last reset.
+/// Not tested with a live account. The counts ignore the period in the call.
 struct AlibabaAPI: Vendor {
     var account = Account()
     let bill: Bill

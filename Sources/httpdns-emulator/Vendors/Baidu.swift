@@ -17,7 +17,7 @@ struct Baidu: Vendor {
 
     /// Error in a call.
     ///
-    /// The raw value is the `msg` of the reply. Exception: `method` causes status 405.
+    /// The raw value is the `msg` of the reply.
     enum Refusal: String, Error, CaseIterable, Sendable {
         case method = "method not allowed"
         case parameter = "param error"
@@ -94,7 +94,7 @@ struct Baidu: Vendor {
         }
     }
 
-    /// Returns the entries of all names; the SDK needs an undocumented `msg` in each family.
+    /// The SDK needs an undocumented `msg` in each family.
     private func data(
         _ names: [String],
         _ families: [Family],

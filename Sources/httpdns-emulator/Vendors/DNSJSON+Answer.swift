@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension DNSJSON {
-    /// Record types by mnemonic (IANA registry).
     private static let types = [
         "A": 1, "NS": 2, "CNAME": 5, "SOA": 6, "PTR": 12, "MX": 15, "TXT": 16, "AAAA": 28,
         "SRV": 33, "NAPTR": 35, "DS": 43, "RRSIG": 46, "DNSKEY": 48, "TLSA": 52, "SVCB": 64,
@@ -37,8 +36,7 @@ extension DNSJSON {
 
     /// Returns the reply: aliases, then the records of their last target, or an SOA record.
     ///
-    /// The SOA record means that the last target has no records of the queried type. The RCODE of
-    /// the reply is the RCODE for the last target (RFC 6604 §3).
+    /// The RCODE of the reply is the RCODE for the last target (RFC 6604 §3).
     func answer(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {
         var chain = zone.chain(question.name)
         // A CNAME query does not follow the alias (RFC 1034 §3.6.2).
@@ -90,7 +88,7 @@ extension DNSJSON {
         ]
     }
 
-    /// Returns an SOA record for the last two labels, because the zone file has no SOA record.
+    /// The zone file has no SOA record, so the record is for the last two labels.
     private func authority(_ name: String, _ distortion: Distortion) -> JSONText {
         let apex = name.split(separator: ".").suffix(2).joined(separator: ".")
         let negative = Self.negativeSeconds

@@ -4,8 +4,7 @@ import Foundation
 /// DNS in JSON, as served by Google, Cloudflare, AliDNS and DNSPod: `/resolve` and `/dns-query`.
 ///
 /// Documents: "JSON API for DNS over HTTPS" (Google), "DNS over HTTPS: using JSON" (Cloudflare),
-/// "DoH JSON API" 209314 (Alibaba Cloud DNS). ``Manual`` lists unverified behaviour. It is also
-/// unverified that methods other than GET cause status 405.
+/// "DoH JSON API" 209314 (Alibaba Cloud DNS). Unverified: methods other than GET cause status 405.
 struct DNSJSON: Vendor {
     var account = Account()
     var manner = Manner()
@@ -35,7 +34,6 @@ struct DNSJSON: Vendor {
     }
 
     enum Refusal: Error {
-        /// Status 405.
         case method
         case malformed(String)
         /// Status 403, with the `code` of AliDNS.
@@ -48,7 +46,7 @@ struct DNSJSON: Vendor {
     struct Question: Sendable {
         var name: String
         var type: Int
-        /// CD flag, which is only copied to the reply.
+        /// Only copied to the reply.
         var checkingDisabled = false
         var subnet: String?
         var client: String
@@ -113,7 +111,7 @@ struct DNSJSON: Vendor {
 
     // MARK: - Reading
 
-    /// Returns the parameters; if a parameter is repeated, the first value applies, as at Google.
+    /// If a parameter is repeated, the first value applies, as at Google.
     private static func parameters(_ request: Request) throws(Refusal) -> Parameters {
         guard let all = request.parameters else { throw .malformed("invalid percent-encoding") }
         return Parameters(
@@ -166,7 +164,7 @@ struct DNSJSON: Vendor {
 
     /// Checks the signature; returns false for an unsigned call.
     ///
-    /// Throws if the signature is invalid, or if a key is required and the call is unsigned.
+    /// Throws if a key is required and the call is unsigned.
     private func checkKey(
         _ parameters: Parameters,
         _ name: String,

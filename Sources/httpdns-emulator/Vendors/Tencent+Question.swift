@@ -9,8 +9,6 @@ extension Tencent {
         var saysTTL: Bool
         var saysClient: Bool
         /// True if the answer for one name begins with this name.
-        ///
-        /// In a batch, each line begins with its name, even if this property is false.
         var saysName: Bool
         /// Client address: the parameter `ip`, or else the source address of the request.
         var client: String
@@ -87,8 +85,6 @@ extension Tencent {
     }
 
     /// Returns the client address; nil if `ip` is empty, as in calls of the Android SDK.
-    ///
-    /// Accepts an encrypted `ip`, as the documents require, and plain text, as the SDKs send.
     private func client(_ ip: String, _ channel: Channel) throws(Refusal) -> String? {
         if ip.isEmpty { return nil }
         if Address(ip) != nil { return ip }

@@ -4,7 +4,7 @@ import Foundation
 /// Tencent Cloud HTTPDNS: `/d` and `/conf`, protected by a token over HTTPS, by AES or by DES.
 ///
 /// Tencent Cloud documents: 379/54976 (HTTP API), 379/95498 (HTTPS API), 379/3530 (AES and DES),
-/// 379/116336 (`/conf`). ``Manual`` lists unverified behaviour.
+/// 379/116336 (`/conf`).
 struct Tencent: Vendor {
     var account = Account()
     var manner = Manner()
@@ -101,8 +101,7 @@ struct Tencent: Vendor {
             guard token == account[.token] else { throw .account }
             channel = .token
         case (nil, let algorithm):
-            // The documents require `alg`, but their examples for DES omit `alg`. Therefore, DES is
-            // the default.
+            // The documents require `alg`, but their examples for DES omit `alg`.
             guard let named = Channel(rawValue: algorithm ?? "des"), named != .token else {
                 throw .unintelligible
             }

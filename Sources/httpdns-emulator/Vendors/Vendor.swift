@@ -5,8 +5,6 @@ protocol Vendor: Sendable {
     func serves(_ request: Request) -> Bool
 
     /// Parses a request.
-    ///
-    /// The emulator selects faults by the names of the call, and then calls `answer`.
     func call(_ request: Request, at time: Date) -> Call
 
     func failure(_ code: String) -> Response
@@ -18,11 +16,10 @@ struct Call: Sendable {
 
     var names: [String] = []
 
-    /// True if the call resolves names; false if it requests service addresses or usage counts.
+    /// False for requests of service addresses or usage counts.
     var isLookup: Bool
 
     var charge: Charge?
 
-    /// Creates the response from a zone, with the faults in the `Distortion`.
     var answer: @Sendable (Zone, Distortion) throws -> Response
 }

@@ -4,7 +4,6 @@ import Foundation
 /// Volcengine (ByteDance) HTTPDNS: `/resolve`.
 ///
 /// Volcengine documents: 6758/113991 (request), 6758/174756 (signature), 6758/174757 (response).
-/// ``Manual`` lists unverified behaviour.
 struct Volcengine: Vendor {
     var account = Account()
     static let batchNames = 10
@@ -16,8 +15,6 @@ struct Volcengine: Vendor {
     }
 
     /// Returns true if a `/resolve` request has a parameter of Volcengine.
-    ///
-    /// Other `/resolve` requests are DNS in JSON.
     func serves(_ request: Request) -> Bool {
         guard request.path == "/resolve" else { return false }
         let names = request.parameters?.map(\.name) ?? []

@@ -5,8 +5,7 @@ struct Zone: Sendable {
     struct Record: Sendable, Equatable {
         var address: Address
         var ttl: Int
-        /// Subnet of the clients that get the address; if nil, clients outside the subnets of all
-        /// other records get the address.
+        /// If nil, clients outside the subnets of all other records get the address.
         var subnet: Subnet?
     }
 

@@ -17,9 +17,8 @@ struct ControlClient {
 
     /// Makes one call, and passes each reply to `take`.
     ///
-    /// - Parameter silence: longest expected time between two replies. The first reply must arrive
-    ///   within ``limit``, and each further reply within `silence` plus ``limit``. If `silence` is
-    ///   nil, further replies have no time limit.
+    /// - Parameter silence: longest expected time between two replies; if nil, there is no limit
+    ///   after the first reply.
     func stream(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
@@ -36,8 +35,6 @@ struct ControlClient {
     }
 
     /// Makes one call, and decodes each reply into `Results`.
-    ///
-    /// Direct decoding is ten times faster than decoding through `JSONValue`.
     func stream<Results: Decodable>(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
@@ -79,9 +76,6 @@ struct ControlClient {
     /// Each time `limit` passes without a reply, the function calls `Version` on another
     /// connection, and throws if the daemon does not answer `Version` either. If the function
     /// throws, the daemon may nevertheless have executed the call.
-    ///
-    /// - Parameter progress: receives the elapsed time each time the daemon answers `Version`.
-    /// - Throws: the errors of `call`.
     func slowCall(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters = NoParameters(),

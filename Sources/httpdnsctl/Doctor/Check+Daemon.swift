@@ -134,8 +134,8 @@ extension Check {
         guard let check = machine.settings else {
             return .skipped("httpdnsd is not installed, or --check timed out")
         }
-        // Ignores errors about missing credentials: systemd passes credentials to httpdnsd.service
-        // only, so this run of `httpdnsd --check` has none.
+        // systemd passes credentials to httpdnsd.service only, so this run of `httpdnsd --check`
+        // has none.
         let lines = check.output.split(separator: "\n").map(String.init)
         let faults = ["only root can read", "would have no DNS"]
         if let line = lines.first(where: { line in faults.contains { line.contains($0) } }) {
@@ -184,7 +184,6 @@ extension Check {
         }
     }
 
-    /// Recommended minimum of `LimitNOFILE=`.
     private static let fewestDescriptors = 4096
 
     static let descriptors = Check("descriptors") { machine in
@@ -260,9 +259,7 @@ extension Check {
         }
     }
 
-    /// Compares `client-subnet` with the client address that each vendor reports.
-    ///
-    /// Vendors select answers by network, so addresses of one network count as equal.
+    /// Addresses of one network count as equal, because vendors select answers by network.
     static let clientAddress = Check("client-address") { machine in
         (machine.status?.vendors ?? []).compactMap { vendor in
             guard let address = vendor.clientAddress else { return nil }

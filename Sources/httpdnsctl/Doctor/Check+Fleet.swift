@@ -21,7 +21,6 @@ extension Check {
         return .warning("the Redis server is not used: \(error)", fix: remedy(error))
     }
 
-    /// Returns the remedy for an error of the Redis server.
     private static func remedy(_ error: String) -> String {
         let remedies = [
             ("NOAUTH", "set fleet.user and fleet.password"),

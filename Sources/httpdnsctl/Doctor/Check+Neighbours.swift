@@ -3,8 +3,7 @@ import Control
 import DNSWire
 
 extension Check {
-    /// Check of container engines: their containers must query the daemon at an address beyond
-    /// loopback.
+    /// Containers must query the daemon at an address beyond loopback.
     static let containers = Check("containers") { machine in
         var results: [Verdict] = []
         let file = ResolvConfText(machine.resolver.text ?? "")
@@ -81,7 +80,7 @@ extension Check {
         }.filter { !$0.isEmpty }
     }
 
-    /// Clock error in seconds from which the check warns; each vendor accepts up to 15 min.
+    /// Seconds; each vendor accepts a clock error up to 15 min.
     private static let largestSkew = 60
 
     static let clock = Check("clock") { machine in

@@ -16,8 +16,7 @@ extension Check {
             if daemon == nil, socket.process == nil, !machine.isRoot,
                 machine.unit?.active == "active"
             {
-                // This socket is probably the daemon's: the unit is active, but this user may not
-                // call the daemon, so the pid of the daemon is unknown.
+                // This user may not call the daemon, so the pid of the daemon is unknown.
                 isHidden = true
                 continue
             }
@@ -26,8 +25,7 @@ extension Check {
             if occupiesPort(socket, of: machine) {
                 results.failure(what, fix: remedy(socket, isRoot: machine.isRoot))
             } else if machine.status == nil {
-                // The daemon does not run, so the daemon's addresses are unknown. Perhaps the
-                // daemon ended because this socket occupied one of these addresses.
+                // Perhaps the daemon ended because this socket occupied one of its addresses.
                 let every = socket.server.isIPv6 ? "[::]:53" : "0.0.0.0:53"
                 results.warning(
                     what + ", so the daemon cannot listen on that address or on \(every)",
@@ -58,9 +56,6 @@ extension Check {
     }
 
     /// Returns true if a socket of another process receives queries meant for the daemon.
-    ///
-    /// A socket at a wildcard address occupies the port at every address of the same family (IPv4
-    /// or IPv6).
     private static func occupiesPort(
         _ socket: MachineFacts.PortSocket,
         of machine: MachineFacts
@@ -69,9 +64,9 @@ extension Check {
         let has = listeners.contains {
             ServerAddress($0.address) == socket.server && $0.transport == socket.transport.rawValue
         }
-        // The daemon has a listener at the address of this socket. A socket of systemd (pid 1) is
-        // harmless: systemd keeps a copy of each socket that it passes to the daemon. Any other
-        // process that shares the port (SO_REUSEPORT) receives some of the queries.
+        // A socket of systemd (pid 1) is harmless: systemd keeps a copy of each socket that it
+        // passes to the daemon. Any other process that shares the port (SO_REUSEPORT) receives some
+        // of the queries.
         if has { return socket.process.map { $0.pid != 1 } ?? false }
         if machine.status != nil, !socket.server.address.isUnspecified { return false }
         return machine.servers.contains { server in

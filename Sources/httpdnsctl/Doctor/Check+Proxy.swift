@@ -10,7 +10,6 @@ struct ProxySetting: Equatable, Sendable {
     /// URL of the proxy without user name and password; for desktop settings, the proxy mode.
     var value: String
 
-    /// Lower-case names of the variables that curl, Go, Python and other programs read.
     static let variables: Set = ["http_proxy", "https_proxy", "all_proxy"]
 
     /// Parses assignments of environment variables, in the syntax of shells or of systemd.
@@ -91,8 +90,6 @@ extension Gatherer {
     private static let maximumProxies = 20
 
     /// Returns the proxies from environment variables and from desktop settings.
-    ///
-    /// - Parameter variables: the environment of this process.
     func proxies(_ variables: [String: String]) -> [ProxySetting] {
         let shell = variables.sorted { $0.key < $1.key }.flatMap { name, value in
             ProxySetting.assignments(in: "\(name)=\(value)", "this shell")

@@ -218,8 +218,7 @@ extension Check {
                 fix: "see resolv-conf and nsswitch above, or run strace -f getent ahosts NAME"
             )
         }
-        // Compares only the families (IPv4, IPv6) in the result of getaddrinfo, because getaddrinfo
-        // omits the addresses of a family that this machine does not have.
+        // getaddrinfo omits the addresses of a family that this machine does not have.
         let families = Set(lookup.addresses.map(\.octets.count))
         let expected = lookup.expected.map { expected in
             expected.filter { families.isEmpty || families.contains($0.octets.count) }

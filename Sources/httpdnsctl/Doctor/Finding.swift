@@ -8,10 +8,8 @@ struct Finding: Encodable, Equatable, Sendable {
 
     enum State: String, Encodable, Sendable {
         case ok
-        /// The checked feature works, but with a limitation or a risk.
         case warning
         case failure
-        /// The check was not run, or does not apply.
         case skipped
     }
 }
@@ -46,7 +44,7 @@ struct Check: Sendable {
         look(facts).map { Finding(check: name, state: $0.state, what: $0.what, fix: $0.fix) }
     }
 
-    /// All checks, in the order of the report.
+    /// In the order of the report.
     static let all: [Check] = [
         unit, daemon, version, controlSocket, settings, secrets, descriptors, kernel, port, answers,
         resolvConf, setup, nsswitch, environment, proxy, nameCache, getaddrinfo, containers,
@@ -64,7 +62,6 @@ struct Check: Sendable {
     }
 }
 
-/// Functions that create a list with one verdict, or append a verdict to a list.
 extension [Check.Verdict] {
     static func ok(_ what: String) -> Self { [.ok(what)] }
     static func warning(_ what: String, fix: String) -> Self { [.warning(what, fix: fix)] }

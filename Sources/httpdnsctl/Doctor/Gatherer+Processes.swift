@@ -37,7 +37,7 @@ extension Gatherer {
         }
     }
 
-    /// Maps socket inodes to process IDs; only root sees the sockets of other users.
+    /// Only root sees the sockets of other users.
     private func holders(of inodes: Set<UInt64>, among pids: [Int]) -> [UInt64: Int] {
         var holders: [UInt64: Int] = [:]
         for pid in pids {

@@ -5,8 +5,7 @@ import Glibc
 
 /// Collector of the facts for the checks.
 ///
-/// By default, the checks query only names that the daemon answers locally. If programs use another
-/// resolver instead of the daemon, that resolver gets a query for a random name below `test.`.
+/// By default, the checks query only names that the daemon answers locally.
 struct Gatherer {
     let tree: FileTree
     let client: ControlClient
@@ -111,7 +110,7 @@ struct Gatherer {
         )
     }
 
-    /// Returns the group's name from `/etc/group`, because getgrgid(3) might query an LDAP server.
+    /// Reads `/etc/group`, because getgrgid(3) might query an LDAP server.
     private func groupName(_ group: UInt32) -> String {
         for line in (tree.text("/etc/group") ?? "").split(whereSeparator: \.isNewline) {
             let fields = line.split(separator: ":", omittingEmptySubsequences: false)
@@ -154,7 +153,7 @@ struct Gatherer {
         return MachineFacts.UnitState.ofDaemon(within: left(.seconds(2)))
     }
 
-    /// Calls getaddrinfo in a child process, because the call may block without limit.
+    /// Uses a child process, because getaddrinfo may block without limit.
     private func lookup(_ machine: MachineFacts) -> MachineFacts.SystemLookup? {
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)
         let name = options.name ?? (try? Name("httpdnsctl-\(label).test"))

@@ -5,7 +5,7 @@ import DNSWire
 struct MachineFacts: Sendable {
     var isRoot = true
 
-    /// True if the facts are about this machine, false if about a machine image in a directory.
+    /// False if the facts are about a machine image in a directory.
     var isLive = true
 
     var daemon: Result<StatusReply, Failure> = .failure(
@@ -22,7 +22,6 @@ struct MachineFacts: Sendable {
     var resolver = ResolverFacts()
     var journal: SetupJournal?
 
-    /// Files that `setup apply` changed, but for which the setup journal has no original content.
     var lostOriginals: [String] = []
 
     var changedFiles: [String] = []

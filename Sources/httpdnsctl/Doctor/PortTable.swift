@@ -6,7 +6,6 @@ enum PortTable {
     struct Entry: Equatable, Sendable {
         var server: ServerAddress
         var user: UInt32
-        /// Inode of the socket, as in `/proc/PID/fd`.
         var inode: UInt64
     }
 

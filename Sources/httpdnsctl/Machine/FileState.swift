@@ -29,7 +29,6 @@ struct FileState: Codable, Equatable, Sendable {
 
     static let absent = FileState(kind: .absent)
 
-    /// Returns a file with owner root; by default all users can read it.
     static func file(_ text: String, mode: UInt32 = 0o644) -> FileState {
         FileState(kind: .file, octets: Array(text.utf8), mode: mode)
     }

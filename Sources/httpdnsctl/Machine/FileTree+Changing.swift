@@ -2,8 +2,6 @@
 import Glibc
 
 /// Atomic changes by rename(2) and fsync(2).
-///
-/// Even after a power failure, a file has either the old or the new content.
 extension FileTree {
     private static let temporary = ".httpdnsctl-new"
 
@@ -106,16 +104,15 @@ extension FileTree {
             _ = try makeDirectories(for: directory + "/.")
             let descriptor = try openDirectory(directory)
             defer {
-                // A new child process has a copy of the descriptor until the child calls exec.
-                // Without LOCK_UN, this copy would continue to hold the lock.
+                // A new child process has a copy of the descriptor until exec, and would continue
+                // to hold the lock.
                 flock(descriptor, LOCK_UN)
                 close(descriptor)
             }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 throw Failure(message: "another httpdnsctl setup is running")
             }
-            // Runs `body` only if the locked directory still exists. If another run removed the
-            // directory before this run got the lock, the loop locks the new directory.
+            // Another run may have removed the directory before this run got the lock.
             if isPresent(descriptor, at: directory) { return try body() }
         }
     }

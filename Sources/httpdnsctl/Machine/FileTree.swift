@@ -6,12 +6,11 @@ import Glibc
 /// In an image, absolute paths and link targets begin in the directory of the image; `..` cannot
 /// lead out of this directory.
 struct FileTree: Sendable {
-    /// Directory of the machine image without a final slash; empty if the tree is this machine.
+    /// Without a final slash; empty if the tree is this machine.
     let root: String
 
     static let maximumOctets = 1 << 20
 
-    /// Maximum number of symbolic links in a path, as in Linux.
     private static let maximumLinks = 40
 
     init(root: String = "/") {
@@ -25,8 +24,6 @@ struct FileTree: Sendable {
     // MARK: - Names
 
     /// Resolves the symbolic links in a path.
-    ///
-    /// A link in the last component is resolved only if `followsLast` is true.
     ///
     /// - Throws: if the path has too many links.
     func resolve(_ path: String, followsLast: Bool) throws(Failure) -> String {
@@ -54,7 +51,6 @@ struct FileTree: Sendable {
         return "/" + done.joined(separator: "/")
     }
 
-    /// Returns an absolute path; a relative `path` begins in the working directory of the program.
     static func absolute(_ path: String) -> String {
         path.hasPrefix("/") ? path : (FileTree().readLink("/proc/self/cwd") ?? "") + "/" + path
     }

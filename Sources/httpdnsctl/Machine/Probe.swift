@@ -52,7 +52,6 @@ enum Probe {
 
     // MARK: - Private
 
-    /// Waits for the reply; ignores datagrams that do not match the query.
     private static func reply(
         on descriptor: Int32,
         to question: Question,

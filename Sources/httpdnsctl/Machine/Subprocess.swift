@@ -23,12 +23,12 @@ enum Subprocess {
 
     /// Runs a program and returns its outcome; nil if the program cannot be started.
     ///
-    /// Standard input is empty. After `limit`, the whole process group is killed.
+    /// After `limit`, the whole process group is killed.
     static func run(_ command: [String], within limit: Duration) -> Outcome? {
         guard let program = command.first.flatMap(path) else { return nil }
         let start = ContinuousClock.now
         var ends: [Int32] = [-1, -1]
-        // Uses a socket pair in place of a pipe, because the Glibc module has no pipe2.
+        // The Glibc module has no pipe2.
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         // SAFETY: socketpair(2) writes two descriptors into an array of two elements.
         guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else { return nil }

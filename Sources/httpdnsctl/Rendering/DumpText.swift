@@ -3,8 +3,6 @@ import Control
 
 enum DumpText {
     /// Returns the lines of one entry, one line per RRset.
-    ///
-    /// A record with another name, such as the target of a CNAME, is indented.
     static func render(_ entry: CachedEntry) -> String {
         var lines: [(head: String, data: [String])] = []
         for record in entry.records {

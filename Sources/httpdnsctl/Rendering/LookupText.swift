@@ -9,8 +9,7 @@ enum LookupText {
             let label = entry.protected == false ? " (unprotected)" : ""
             let proof = entry.validated ? " (validated)" : ""
             let made = entry.synthesized == true ? " (synthesized)" : ""
-            // The variant shows the flags of the queries that the entry answers. `any` means all
-            // combinations of the flags DO and CD.
+            // `any` means all combinations of the flags DO and CD.
             let isCommon = entry.variant.isEmpty || entry.variant == "any"
             let variant = isCommon ? "" : " (queries with \(entry.variant))"
             table.add(

@@ -8,7 +8,6 @@ enum NetworkText {
             + Units.count(network.resumes, "wake-up", "wake-ups") + " from suspend" + last
     }
 
-    /// Returns the DNS servers and routing domains of the network; nil if there are neither.
     static func resolvers(_ network: NetworkStats) -> Table.Cell? {
         let servers = network.servers ?? []
         let domains = (network.domains ?? []).map { domain in
@@ -21,7 +20,6 @@ enum NetworkText {
         return Table.Cell(all.joined(separator: ", "))
     }
 
-    /// Returns the remaining time of the captive portal mode; nil while the mode is off.
     static func portal(_ network: NetworkStats) -> Table.Cell? {
         network.portalSeconds.map { seconds in
             let time = Units.seconds(seconds)

@@ -19,8 +19,6 @@ struct Palette {
     }
 
     /// Returns wrapped `text` with a final line feed.
-    ///
-    /// - Parameter indent: spaces before each continuation line.
     func line(_ text: String, _ tone: Tone = .plain, indent: Int = 4) -> String {
         wrapped(printable(text), to: width, indent: indent).split(
             separator: "\n",

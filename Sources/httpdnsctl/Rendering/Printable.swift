@@ -16,8 +16,6 @@ func escaped(
     return text.unicodeScalars.map { isPlain($0) ? String($0) : escape($0) }.joined()
 }
 
-/// Returns true if a character cannot control the terminal.
-///
 /// Control characters start terminal sequences, format characters change the writing direction, and
 /// separators break the layout.
 func isPrintable(_ scalar: Unicode.Scalar) -> Bool {

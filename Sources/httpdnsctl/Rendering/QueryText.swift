@@ -69,9 +69,6 @@ extension String {
 
 extension QueryEvent {
     /// Text of the column FROM.
-    ///
-    /// For an answer from the cache: `cache` or `stale`, and the server in parentheses. For other
-    /// answers: the server, or the source if the server is unknown.
     var from: String {
         guard let server, source == "cache" || source == "stale" else { return server ?? source }
         return "\(source) (\(server))"

@@ -17,7 +17,6 @@ enum ReloadText {
         return text
     }
 
-    /// Prints the problems in `reply` and throws a `Failure`; does nothing if `isWell` is true.
     static func complain(_ reply: ReloadReply, _ end: String, unless isWell: Bool) throws(Failure) {
         guard !isWell else { return }
         for problem in reply.problems { Output.error(printable("\(problem)")) }

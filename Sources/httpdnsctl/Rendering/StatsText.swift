@@ -227,7 +227,6 @@ enum StatsText {
         return Table.Cell(texts.joined(separator: ", "))
     }
 
-    /// Texts that replace the names of counters, if these names are unclear.
     private static let packetTexts = [
         "evicted-sessions": "TCP connections closed to accept new connections",
         "malformed-sessions": "TCP connections closed for invalid data",

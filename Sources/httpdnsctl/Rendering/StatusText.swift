@@ -126,8 +126,7 @@ enum StatusText {
 
     private static func notes(_ vendor: VendorStatus) -> [String] {
         var notes: [String] = []
-        // If calls stop because of a problem with the budget, the line about the budget already
-        // reports this problem.
+        // The line about the budget already reports a problem with the budget.
         if let rest = vendor.rest, rest.by != .budget || vendor.budget?.problem == nil {
             notes.append(VendorText.rest(rest, of: vendor.name))
         }

@@ -23,7 +23,7 @@ struct Table {
 
     // MARK: - Making
 
-    /// Creates a table with column titles; the prefix `>` marks a numeric column.
+    /// The prefix `>` marks a numeric column.
     init(_ titles: String...) { self.init(titles) }
 
     init(_ titles: [String]) {
@@ -65,7 +65,6 @@ struct Table {
         return text
     }
 
-    /// Returns one row, on several lines if the terminal is too narrow.
     private func lines(_ cells: [Cell], _ widths: [Int], _ palette: Palette) -> String {
         let widest = widths.reduce(0) { $0 + $1 + 2 } - 2
         guard let width = palette.width, widest > width else { return line(cells, widths, palette) }
@@ -83,7 +82,6 @@ struct Table {
                 column = offset + cell.text.count
                 continue
             }
-            // If this is the last cell with text, wraps the text inside the column of this cell.
             let isLast = cells[(index + 1)...].allSatisfy(\.text.isEmpty)
             let longest = cell.text.split(separator: " ").map(\.count).max() ?? 0
             if isLast, column <= offset, start + longest <= width {

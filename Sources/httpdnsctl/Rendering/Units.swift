@@ -39,7 +39,6 @@ enum Units {
         count(units, "unit", "units") + (cost.map { " (\(money($0)))" } ?? "")
     }
 
-    /// Formats the lower and the upper bound.
     static func range(_ units: BilledUnits) -> String {
         units.atLeast == units.atMost
             ? count(units.atMost) : "\(count(units.atLeast)) to \(count(units.atMost))"

@@ -66,7 +66,6 @@ enum UpstreamText {
         Table.Cell(milliseconds.map(Units.milliseconds) ?? "-")
     }
 
-    /// Returns why a server gets no queries, and when it is checked next; nil if the server is up.
     private static func rest(_ server: UpstreamServer) -> Table.Cell? {
         guard server.state != .up else { return nil }
         let soon = server.forSeconds.map { $0 > 0 ? "in \(Units.seconds($0))" : "now" } ?? "later"

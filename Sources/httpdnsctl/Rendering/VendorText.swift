@@ -16,9 +16,8 @@ enum VendorText {
     static func budget(_ budget: BudgetStatus) -> String {
         let beyond =
             switch budget.state {
-            // Even if the budget is not spent, `beyond` can be above 0. It also counts calls of an
-            // earlier day, and calls that the daemon did not make while the stored counts were
-            // unknown.
+            // `beyond` also counts calls of an earlier day, and calls that the daemon did not make
+            // while the stored counts were unknown.
             case .within:
                 budget.beyond == 0
                     ? ""

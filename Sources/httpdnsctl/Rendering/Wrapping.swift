@@ -2,9 +2,7 @@
 
 /// Wraps text at spaces; does not break words.
 ///
-/// - Parameters:
-///   - width: width in characters; nil if there is no limit.
-///   - indent: spaces before each continuation line.
+/// - Parameter width: width in characters; nil for no limit.
 func wrapped(_ text: String, to width: Int?, indent: Int) -> String {
     guard let width, text.count > width else { return text }
     var lines: [String] = []

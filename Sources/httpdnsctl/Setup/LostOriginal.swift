@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Detection of files that `setup apply` wrote.
-///
-/// If the setup journal is lost, `revert` writes default contents to these files.
 extension FileState {
     private static let mark = "# Written by httpdnsctl setup"
 
@@ -22,10 +20,8 @@ extension FileState {
 
     /// True if setup wrote this resolv.conf, and programs still query a server that setup wrote.
     ///
-    /// The comment of setup lists the nameservers that setup wrote. Administrators and VPN programs
-    /// can replace the nameservers without removing the comment. Therefore the result is true only
-    /// if the comment lists at least one nameserver of the file. The result is also true for a file
-    /// without nameservers: programs then query 127.0.0.1.
+    /// Administrators and VPN programs can replace the nameservers without removing the comment.
+    /// The result is also true for a file without nameservers: programs then query 127.0.0.1.
     var hasServersOfSetup: Bool {
         let start = Self.mark + " for "
         guard isFromSetup else { return false }
@@ -37,9 +33,8 @@ extension FileState {
 
     /// Returns this resolv.conf without the lines of setup, and with the servers of `original`.
     ///
-    /// Servers that other programs added stay. For example, strongSwan adds its server to the file,
-    /// and removes only this server when the VPN ends. The servers of `original` are added only if
-    /// the file still has one of the addresses of the daemon (`own`).
+    /// Servers that other programs added stay. The servers of `original` are added only if the file
+    /// still has one of the addresses of the daemon (`own`).
     func replacing(_ own: Set<String>, by original: ResolvConfText) -> FileState {
         let hasOwn = !own.isDisjoint(with: ResolvConfText(text).nameservers)
         let added = ["edns0", "trust-ad"].filter { !original.options.contains($0) }

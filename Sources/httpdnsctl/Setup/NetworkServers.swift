@@ -26,7 +26,6 @@ extension ResolverFacts {
         )
     }
 
-    /// Returns the servers in the files of systemd-networkd (lines such as `DNS=192.0.2.1`).
     static func networkdServers(in tree: FileTree) -> [String] {
         var servers: [String] = []
         for directory in ["/run/systemd/netif/links", "/run/systemd/netif/leases"] {
@@ -53,16 +52,14 @@ extension ResolverFacts {
 struct KnownServers {
     private typealias Paths = ResolverFacts.Paths
 
-    /// Servers of the present leases, which the hooks of setup have saved.
     let leased: [String]
 
-    /// Servers in the file of saved nameservers, if the administrator edited this file; else empty.
+    /// Saved nameservers that the administrator edited; empty without an edit.
     let edited: [String]
 
-    /// Last known servers of the network.
     let last: [String]
 
-    /// Public resolvers of AliDNS, as in the initial settings of the daemon.
+    /// AliDNS, as in the initial settings of the daemon.
     static let `public` = ["223.5.5.5", "223.6.6.6"]
 
     init(in tree: FileTree, edited isEdited: Bool = false) {
@@ -81,7 +78,6 @@ struct KnownServers {
         last = sources.first { !$0.isEmpty } ?? []
     }
 
-    /// Returns the servers in files in the format of resolv.conf(5), each server once.
     static func servers(in paths: [String], of tree: FileTree) -> [String] {
         var servers: [String] = []
         for server in paths.flatMap({ ResolvConfText(tree.text($0) ?? "").networkServers })
@@ -96,8 +92,6 @@ struct KnownServers {
     }
 
     /// Returns the servers of each former and present lease of dhclient, the latest lease last.
-    ///
-    /// dhclient writes `option domain-name-servers 192.0.2.1,192.0.2.2;`.
     static func leases(in tree: FileTree) -> [[String]] {
         files(in: ["/var/lib/dhcp"], of: tree)
             .flatMap { (tree.text($0) ?? "").split(separator: "\n") }

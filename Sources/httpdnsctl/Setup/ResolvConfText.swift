@@ -3,7 +3,6 @@ import DNSWire
 
 /// Content of resolv.conf(5), parsed as glibc does.
 struct ResolvConfText: Equatable, Sendable {
-    /// Nameservers; glibc uses the first three.
     var nameservers: [String] = []
 
     /// Search domains of the last `search` line.
@@ -34,23 +33,19 @@ struct ResolvConfText: Equatable, Sendable {
 
     /// Returns the options of resolv.conf for `servers`.
     ///
-    /// `edns0` allows answers above 512 octets. `trust-ad` passes the AD bit to programs; this
-    /// option is added only for loopback servers, because their answers cannot be forged.
+    /// `trust-ad` passes the AD bit to programs; it is added only for loopback servers, because
+    /// their answers cannot be forged.
     static func options(for servers: [ServerAddress]) -> [String] {
         servers.allSatisfy(\.address.isLoopback) ? ["edns0", "trust-ad"] : ["edns0"]
     }
 
-    /// Returns resolv.conf with `servers` as nameservers.
-    ///
-    /// - Parameter servers: the addresses of the daemon; see ``options(for:)``.
     func pointing(at servers: [ServerAddress]) -> String {
         var options = options
         for option in Self.options(for: servers) where !options.contains(option) {
             options.append(option)
         }
         let addresses = servers.prefix(Self.maximumServers).map { "\($0.address)" }
-        // Writes the addresses also into a comment: the daemon compares these addresses with
-        // the nameservers of the file, and so detects a file that another program has changed.
+        // The daemon compares the comment with the nameservers, and so detects a changed file.
         return Self.text(
             [
                 "# Written by httpdnsctl setup for " + addresses.joined(separator: " ")

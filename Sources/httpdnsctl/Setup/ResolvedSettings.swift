@@ -19,10 +19,6 @@ struct ResolvedSettings: Equatable, Sendable {
     init(_ text: String = "") { add(text) }
 
     /// Reads the main file, then the drop-ins in the order of their names, as systemd does.
-    ///
-    /// A drop-in hides drop-ins with the same name in later directories.
-    ///
-    /// - Parameter ignored: paths of files to ignore.
     init(of tree: FileTree, without ignored: Set<String>) {
         let main = Self.directories.map { $0 + "resolved.conf" }.lazy.compactMap(tree.text).first
         add(main ?? "")
@@ -44,7 +40,6 @@ struct ResolvedSettings: Equatable, Sendable {
 
     var dnssec: String? { values["DNSSEC"] }
 
-    /// True if systemd-resolved sends queries only over TLS.
     var requiresTLS: Bool { values["DNSOverTLS"].map(Self.isYes) ?? false }
 
     /// Value of the setting `DNSOverTLS`; nil if DNS over TLS is off.

@@ -4,7 +4,6 @@
 struct ResolverFacts: Sendable {
     var resolvConf = FileState.absent
 
-    /// Path of resolv.conf after symbolic links are resolved.
     var resolvedPath = Paths.resolvConf
 
     var text: String?
@@ -47,8 +46,8 @@ struct ResolverFacts: Sendable {
     enum Paths {
         static let resolvConf = "/etc/resolv.conf"
         static let resolved = "/run/systemd/resolve"
-        // The names of the drop-ins begin with `zz-`: systemd reads drop-ins in the order of their
-        // names, and the last drop-in overrides all other drop-ins.
+        // systemd reads drop-ins in the order of their names; the last drop-in overrides the
+        // others.
         static let resolvedDropIn = "/etc/systemd/resolved.conf.d/zz-httpdnsd.conf"
         static let systemd = "/run/systemd/system"
         static let networkManager = "/run/NetworkManager"
@@ -95,11 +94,8 @@ struct ResolverFacts: Sendable {
 extension ResolverFacts {
     /// Collects the facts about this machine as it would be without the setup.
     ///
-    /// For a file that setup changed, the facts are from the original content in the setup journal.
-    ///
-    /// - Parameter seesSetup: decides about a file that setup wrote, but whose original content is
-    ///   not in the setup journal. If true, the facts are from the present content; if false, from
-    ///   a default content.
+    /// - Parameter seesSetup: true to use the present content of a file of setup whose original is
+    ///   lost, false to use a default content.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,

@@ -120,8 +120,6 @@ enum ResolverOwner: Equatable, Sendable {
     }
 
     /// Returns the program that manages the directory of the file that resolv.conf links to.
-    ///
-    /// Nil if resolv.conf is not a link, or if no known program manages the directory.
     init?(placedBy facts: ResolverFacts) {
         guard facts.resolvConf.kind == .link,
             let place = Self.places.first(where: { facts.resolvedPath.hasPrefix($0.directory) })

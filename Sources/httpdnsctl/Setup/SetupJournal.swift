@@ -25,10 +25,8 @@ struct SetupJournal: Codable, Equatable, Sendable {
         var before: FileState
         var after: FileState
 
-        /// Returns the state that a revert gives to this file; called if the file has changed since
-        /// the setup.
-        ///
-        /// Returns nil if the revert leaves the file as it is.
+        /// Returns the state that a revert gives to a file that changed since the setup; nil to
+        /// leave it.
         func restored(from now: FileState, _ ownServers: Set<String>) -> FileState? {
             if path == ResolverFacts.Paths.networkServers { return before }
             if path == ResolverFacts.Paths.resolvConf {
@@ -53,7 +51,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
     ) throws(Failure) -> SetupJournal? {
         let state = try tree.state(path)
         guard state.kind != .absent else { return nil }
-        // Checks the version first, because the journal of a newer version can have other fields.
+        // The journal of a newer version can have other fields.
         if let found = try? JSONText.decode(Version.self, from: state.octets), found.version > 1 {
             throw Failure(
                 message: "\(path) was written by a newer version of httpdnsctl",
@@ -91,12 +89,9 @@ struct SetupJournal: Codable, Equatable, Sendable {
         try tree.put(state, at: Self.path)
     }
 
-    /// Maximum size of the journal of a new setup, in octets.
-    ///
-    /// ``read(from:ignoringDamage:)`` accepts twice this size, so that a later setup can add files.
+    /// Limit for a new setup, in octets; a later setup can add files up to twice this size.
     private static let maximumOctets = FileTree.maximumOctets / 2
 
-    /// - Throws: if the journal, encoded as JSON, is larger than `maximumOctets`.
     func checkSize() throws(Failure) {
         guard try encoded().count > Self.maximumOctets else { return }
         let largest = entries.max { $0.before.octets.count < $1.before.octets.count }
@@ -128,9 +123,6 @@ struct SetupJournal: Codable, Equatable, Sendable {
 
 extension SetupJournal {
     /// Returns the journal without the entry of resolv.conf, if another program rewrote the file.
-    ///
-    /// Returns the unchanged journal if no program has rewritten resolv.conf since the setup.
-    /// Without the entry, `setup apply --force` records the present file as the original.
     func withoutReplaced(in tree: FileTree) throws(Failure) -> SetupJournal {
         guard let entry = self[ResolverFacts.Paths.resolvConf] else { return self }
         let now = try tree.state(entry.path)
@@ -138,8 +130,7 @@ extension SetupJournal {
         guard now != entry.before, now != entry.after, !now.isFromSetup,
             !ownServers.isSuperset(of: ResolvConfText(text).nameservers)
         else { return self }
-        // A resolv.conf from a VPN program does not become the original, because it contains the
-        // servers of the VPN, not the servers of the network.
+        // This resolv.conf contains the servers of a VPN, not the servers of the network.
         if case .foreign = ResolverOwner(signedIn: text) { return self }
         var journal = self
         journal.entries.removeAll { $0 == entry }

@@ -6,10 +6,7 @@ extension SetupMachine {
 
     /// Restores all files, then notifies the services; returns the faults of these notifications.
     ///
-    /// These faults are not fatal, because services read the restored files at their next start.
-    ///
-    /// A notified service may overwrite resolv.conf. For example, NetworkManager without a
-    /// connection writes a file without nameservers. Then resolv.conf is restored again.
+    /// A notified service may overwrite resolv.conf. Then resolv.conf is restored again.
     func restore(_ journal: SetupJournal) throws(Failure) -> [String] {
         for entry in journal.entries.reversed() {
             try tree.removeLeftover(of: entry.path)
@@ -35,8 +32,6 @@ extension SetupMachine {
     }
 
     /// Removes the directories that setup created, then the journal.
-    ///
-    /// - Parameter former: journal of an earlier setup to write back; nil to remove the journal.
     func finish(
         _ journal: SetupJournal,
         leaving former: SetupJournal? = nil
@@ -58,7 +53,6 @@ extension SetupMachine {
     /// Time, in microseconds, in which a notified service may still overwrite resolv.conf.
     private static let settling: UInt32 = 1_000_000
 
-    /// Restores resolv.conf again if another program has removed all nameservers.
     private func restoreNameservers(_ journal: SetupJournal) throws(Failure) {
         guard let entry = journal[Paths.resolvConf],
             ResolvConfText(tree.text(Paths.resolvConf) ?? "").nameservers.isEmpty,
@@ -75,12 +69,11 @@ extension SetupMachine {
     ///
     /// - If the administrator edited the saved nameservers, a restored resolv.conf gets the edited
     ///   nameservers.
-    /// - If a DHCP client wrote the original, resolv.conf gets the servers of the present leases,
-    ///   because the original has the servers of an old lease.
+    /// - If a DHCP client wrote the original, resolv.conf gets the servers of the present leases.
     /// - If resolv.conf has no nameserver except the daemon, or is a link to a file that no program
     ///   maintains, resolv.conf gets the last known servers of the network.
-    /// - If no server of the network is known, resolv.conf gets public resolvers. Exception: the
-    ///   original file, and a link to a file that a program maintains, stay as they are.
+    /// - If no server of the network is known, resolv.conf gets public resolvers, unless it is the
+    ///   original file or a link to a file that a program maintains.
     ///
     /// - Returns: a note about the servers that were written; nil if no servers were written, or
     ///   only servers of present leases.
@@ -113,8 +106,7 @@ extension SetupMachine {
             }
             return nil
         }
-        // If resolv.conf is a link, waits up to 3 s for a nameserver, because systemd-resolved
-        // needs time after a notification to get the servers of the network.
+        // After a notification, systemd-resolved needs time to get the servers of the network.
         var turns = tree.isThisMachine && now.kind == .link ? 6 : 0
         while target != nil {
             if hasServer(facts, besides: journal.ownServers) { return nil }

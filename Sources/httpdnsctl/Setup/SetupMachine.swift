@@ -13,7 +13,7 @@ struct SetupMachine {
     /// Returns why the daemon no longer resolves names after a change; nil if it resolves names.
     var resolution: (SetupPlan) -> String? = { _ in nil }
 
-    /// True if commands must notify running services; false for a machine image.
+    /// False for a machine image, which has no services to notify.
     var isLive: Bool
 
     init(tree: FileTree) {
@@ -32,8 +32,6 @@ struct SetupMachine {
     // MARK: - Applying
 
     /// Applies a plan; if a step fails, restores the files and the setup journal.
-    ///
-    /// The setup journal stores the state of the files before the first setup.
     func apply(_ plan: SetupPlan, force: Bool) throws(Failure) -> Result {
         let recorded = try SetupJournal.read(from: tree, ignoringDamage: force)
         let known = force ? try recorded?.withoutReplaced(in: tree) : recorded
@@ -66,7 +64,7 @@ struct SetupMachine {
         return try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
             var journal = journal
             // Records the directory of the journal as created by setup, even if an interrupted
-            // earlier run created the directory. A revert removes all recorded directories.
+            // earlier run created the directory.
             let own = FileTree.directory(of: SetupJournal.path)
             journal.directories = known?.directories ?? (made.contains(own) ? made : [own])
             for entry in journal.entries where entry.after.kind != .absent {
@@ -107,9 +105,7 @@ struct SetupMachine {
         }
     }
 
-    /// Returns a journal with the present content of the files.
-    ///
-    /// If setup fails, this content is restored.
+    /// Returns a journal with the present content, which is restored if setup fails.
     private func rollback(
         of journal: SetupJournal,
         to recorded: SetupJournal?,
@@ -124,8 +120,7 @@ struct SetupMachine {
             }
         }
         guard let recorded else { return earlier }
-        // The rollback notifies the services of both plans, because the new plan may have changed
-        // services that the earlier plan did not change.
+        // The new plan may have changed services that the earlier plan did not change.
         let commands = journal.undo ?? journal.commands
         earlier.undo = commands + recorded.commands.filter { !commands.contains($0) }
         earlier.directories.removeAll(where: recorded.directories.contains)
@@ -136,9 +131,8 @@ struct SetupMachine {
         let saved = ResolverFacts.Paths.networkServers
         var entries = plan.changes.map { change in
             var after = change.after
-            // Keeps the nameservers that an earlier setup saved with `chosenMark`, unless another
-            // program has replaced resolv.conf since the earlier setup. If the network now offers
-            // the same nameservers, the new plan would save them without the mark.
+            // If the network now offers the nameservers that an earlier setup saved with
+            // `chosenMark`, the new plan would save them without the mark.
             if change.path == saved, old[ResolverFacts.Paths.resolvConf] != nil,
                 let chosen = old[saved]?.after, chosen.text.contains(SetupPlan.chosenMark)
             {
@@ -149,8 +143,8 @@ struct SetupMachine {
         }
         // If an earlier setup changed a file that this plan does not change, restores the file.
         // Exception: the file of saved nameservers stays until the revert, because possibly no
-        // other file contains these nameservers. With `resolvedMark`, the exception does not
-        // apply: the nameservers are in the settings of systemd-resolved, which apply again.
+        // other file contains these nameservers. With `resolvedMark`, the settings of
+        // systemd-resolved contain these nameservers.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             let isSaved =
                 entry.path == saved && entry.after.isFromSetup
@@ -178,16 +172,15 @@ struct SetupMachine {
 
         var notes: [String] = []
 
-        /// True if the setup journal is lost, so that the revert writes default contents.
+        /// True if the setup journal is lost.
         var isDefault = false
     }
 
     /// Returns the planned revert; nil if there is no setup.
     ///
     /// With `force`, all files are restored. Without a setup journal, all files get default
-    /// contents. In all other cases, ``SetupJournal/Entry/restored(from:_:)`` decides about a file
-    /// that changed after the setup: the revert restores the file, removes only the text of the
-    /// setup, or leaves the file as it is.
+    /// contents. In all other cases, ``SetupJournal/Entry/restored(from:_:)`` decides about a
+    /// changed file.
     func reversal(force: Bool) throws(Failure) -> Reversal? {
         let known = try SetupJournal.read(from: tree, ignoringDamage: force)
         let journal = try SetupJournal.orDefaults(known, in: tree)
@@ -253,7 +246,6 @@ struct SetupMachine {
         return (reversal.isDefault ? .defaultsRestored : .reverted, notes)
     }
 
-    /// Returns true if the administrator edited the saved nameservers.
     private func hasEditedServers(since journal: SetupJournal) throws(Failure) -> Bool {
         guard let entry = journal[ResolverFacts.Paths.networkServers] else { return false }
         let now = try tree.state(entry.path)
@@ -261,9 +253,7 @@ struct SetupMachine {
             && !ResolvConfText(now.text).networkServers.isEmpty
     }
 
-    /// Suffix of the copy of a changed file.
-    ///
-    /// Before setup or a revert replaces a changed file, the file is copied.
+    /// Suffix of the copy of a changed file that setup or a revert replaces.
     static let copySuffix = ".httpdnsd-replaced"
 
     private func keepCopies(of paths: [String]) throws(Failure) {
@@ -321,7 +311,6 @@ struct SetupMachine {
         if let fault = fault(in: plan) { throw Failure(message: fault) }
     }
 
-    /// Returns the reason why programs would not use the daemon; nil if there is none.
     private func fault(in plan: SetupPlan) -> String? {
         guard tree.isThisMachine, plan.servers.allSatisfy({ $0.port == 53 }) else { return nil }
         let asksResolved =
@@ -339,7 +328,6 @@ struct SetupMachine {
         return asksResolved ? SetupServers.faultOfStub(before: server) : nil
     }
 
-    /// Runs the commands, except for a machine image, which has no services.
     func completion(_ commands: [[String]]) throws(Failure) {
         guard isLive else { return }
         for command in commands {

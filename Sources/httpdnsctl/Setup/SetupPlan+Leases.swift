@@ -6,8 +6,7 @@ extension SetupPlan {
 
     /// Plans hooks that keep DHCP clients from overwriting the new resolv.conf.
     ///
-    /// A DHCP client can configure interfaces that the manager of resolv.conf does not configure:
-    /// for example, NetworkManager leaves the interfaces in interfaces(5) to dhclient.
+    /// A DHCP client can configure interfaces that the manager of resolv.conf does not configure.
     mutating func planLeases(_ facts: ResolverFacts) {
         if facts.present.contains(Paths.dhclientHooks) {
             // If a hook passes the servers of dhclient to systemd-resolved, the daemon gets these
@@ -29,10 +28,8 @@ extension SetupPlan {
 
     /// Saves the servers in a file of systemd-resolved that a DHCP client has overwritten.
     ///
-    /// The DHCP client wrote to the file through the link /etc/resolv.conf. A restart of
-    /// systemd-resolved deletes these servers, and no other source of `from: network` has them. If
-    /// an earlier setup has already saved these servers and restarted systemd-resolved, setup keeps
-    /// the saved servers.
+    /// A restart of systemd-resolved deletes these servers, and no other source of `from: network`
+    /// has them.
     mutating func keepLeases(_ facts: ResolverFacts) {
         let isByLease =
             ResolverOwner(signedIn: facts.text) != .resolved || !facts.savedServers.isEmpty
@@ -81,8 +78,7 @@ extension SetupPlan {
 
     /// Plans a hook of dhcpcd that defines a shell function `resolvconf`.
     ///
-    /// dhcpcd gives the servers of a lease to this function, and does not write resolv.conf. The
-    /// function stores the servers in the directory that dhcpcd itself uses without resolvconf.
+    /// dhcpcd gives the servers of a lease to this function, and does not write resolv.conf.
     private mutating func planDhcpcd(_ facts: ResolverFacts) {
         let hook = """
             # Written by httpdnsctl setup: a lease does not change /etc/resolv.conf.
@@ -104,15 +100,13 @@ extension SetupPlan {
     /// Saves the nameservers of resolv.conf for `from: network`, unless their source reports
     /// them to the daemon.
     ///
-    /// Nameservers that the operator chose get the option `chosenMark`. Without this option, the
-    /// daemon uses saved nameservers only while no other source has a server. Nothing is saved if
-    /// the manager of resolv.conf (NetworkManager, systemd-resolved, or a program such as a VPN)
-    /// wrote the file: in another network, the nameservers would be wrong.
+    /// Nameservers that the operator chose get the option `chosenMark`. Nothing is saved if the
+    /// manager of resolv.conf (NetworkManager, systemd-resolved, or a program such as a VPN) wrote
+    /// the file: in another network, the nameservers would be wrong.
     mutating func saveNameservers(_ facts: ResolverFacts) {
         let nameservers = ResolvConfText(facts.text ?? "").networkServers
         // False for managers that may report no nameservers to the daemon after the setup: dhclient
         // may be installed but not running, and dhcpcd, openresolv and resolvconf may be removed.
-        // Therefore setup saves the nameservers.
         let isReported =
             switch owner {
             case .dhclient, .dhcpcd, .openresolv, .resolvconf: false
@@ -130,8 +124,7 @@ extension SetupPlan {
 
     /// Saves the servers and routing domains that the settings of systemd-resolved contain.
     ///
-    /// Without a copy, these servers and domains would be lost, because the drop-in of setup
-    /// overrides the settings.
+    /// The drop-in of setup overrides these settings.
     mutating func saveSettings(_ facts: ResolverFacts) {
         let settings = facts.resolvedSettings
         let servers = settings.servers.map { String($0.prefix { $0 != "#" }) }
@@ -156,7 +149,6 @@ extension SetupPlan {
 }
 
 extension ResolvConfText {
-    /// Nameservers except loopback addresses and invalid addresses.
     var networkServers: [String] { nameservers.filter(Self.isOfNetwork) }
 
     static func isOfNetwork(_ server: String) -> Bool {

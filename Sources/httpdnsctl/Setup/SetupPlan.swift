@@ -7,7 +7,6 @@ struct SetupPlan: Equatable, Sendable {
     var changes: [Change] = []
     var commands: [[String]] = []
 
-    /// Commands that a revert runs after it has restored the files; nil to run `commands`.
     var undo: [[String]]?
 
     var notes: [String] = []
@@ -22,7 +21,6 @@ struct SetupPlan: Equatable, Sendable {
     struct Obstacle: Equatable, Sendable, Encodable {
         var what: String
         var fix: String
-        /// True if `--force` overrides the obstacle.
         var yieldsToForce = true
     }
 }
@@ -33,8 +31,6 @@ extension SetupPlan {
     private typealias Paths = ResolverFacts.Paths
 
     /// Plans the changes for the manager of resolv.conf.
-    ///
-    /// - Parameter keepsStub: true if programs continue to query systemd-resolved.
     init(for facts: ResolverFacts, servers: [ServerAddress], keepsStub: Bool = false) {
         self.init(owner: ResolverOwner(facts), servers: servers)
         switch owner {

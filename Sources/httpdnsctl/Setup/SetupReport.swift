@@ -9,8 +9,6 @@ struct SetupReport: Encodable {
     var notes: [String] = []
     var obstacles: [SetupPlan.Obstacle] = []
 
-    /// Argument with which `httpdnsctl setup` makes the changes: `apply` or `revert`.
-    ///
     /// The JSON text does not contain this argument.
     private var action = "apply"
 

@@ -14,10 +14,7 @@ struct SetupServers {
 
     /// Detects the addresses of the daemon, and checks that the daemon answers.
     ///
-    /// - Parameters:
-    ///   - given: addresses from the operator; if empty, the addresses are detected.
-    ///   - ask: queries a server for ``question``.
-    ///   - resolve: resolves an uncached name.
+    /// - Parameter given: addresses from the operator; if empty, the addresses are detected.
     init(
         given: [ServerAddress],
         status: Result<StatusReply, Failure>,
@@ -69,8 +66,6 @@ struct SetupServers {
     }
 
     /// Returns an obstacle if the daemon runs now, but would not start at boot; otherwise nil.
-    ///
-    /// The daemon starts at boot if its unit or its socket is enabled.
     static func obstacle(
         at unit: MachineFacts.UnitState?,
         hasSocket: @autoclosure () -> Bool
@@ -165,7 +160,6 @@ struct SetupServers {
         }
     }
 
-    /// Returns the source address of queries that this machine sends to `server`.
     private static func source(of server: ServerAddress) -> IPAddress {
         server.address.isLoopback ? server.address.loopbackSource : server.address
     }

@@ -77,7 +77,7 @@ struct DoctorVerb: Verb {
             )
         )
         if isatty(STDERR_FILENO) == 1, !options.printsJSON {
-            // Each message overwrites the previous; an empty message clears the line.
+            // An empty message clears the line.
             gatherer.progress = { Output.progress($0.isEmpty ? "" : $0 + " …") }
         }
         let report = DoctorReport(Check.examine(try gatherer.facts()))

@@ -38,7 +38,6 @@ struct PortalVerb: Verb {
         }
     }
 
-    /// Returns the seconds of a duration such as `90s` or `3m`; nil if the duration is invalid.
     static func seconds(_ text: String) -> Int? {
         let units = ["s": 1, "m": 60]
         let unit = text.last.flatMap { units[String($0)] }

@@ -49,7 +49,6 @@ struct ProveVerb: Verb {
     @Flag(name: .long, help: "Print the replies as JSON lines for tests.")
     var vectors = false
 
-    /// Maximum expected time between two replies.
     private static let callTime = Duration.seconds(30)
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
