@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gain from kernel acceleration over loopback, in a network namespace.
 
-`accelerated` is the daemon with `accelerate`, `httpdnsd` the daemon without this setting. The kernel charges the time
-of its answers to the client's system call, so the client's processor time is reported, too. Needs root and Linux 6.6.
+The kernel charges the time of its answers to the client's system call, so the client's processor time is
+reported, too. Needs root and Linux 6.6.
 """
 import concurrent.futures
 import ctypes
@@ -33,7 +33,6 @@ def add_options(parser):
 
 
 def enter_namespace():
-    """Moves this process to a network namespace without other traffic."""
     CLONE_NEWNET = 0x40000000
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) != 0:
         raise harness.Failure(f"no namespace: {os.strerror(ctypes.get_errno())}")

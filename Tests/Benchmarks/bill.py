@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Units that a vendor bills for a synthetic day with different settings, and with an SDK in each program.
 
-Each of the 24 hours is a sample of some seconds (`--hour`). The sample runs 30 times as fast as real time, so TTLs are
-divided by 30. Programs on a machine without IPv6 query names with a Zipf distribution, in three routes, with TTLs from
-30 s to 600 s. Each program queries the families that it queries on such a machine (`scripts/bench families`), except
-with the settings for which all programs query both. The day has two restarts of the daemon, a `kill -9`, an outage of
-the vendor and a flood of random names.
+Each of the 24 hours is a sample of some seconds (`--hour`). Each program queries the families that it queries on
+such a machine (`scripts/bench families`), except with the settings for which all programs query both.
 
-Each setting has its own daemon and its own emulator of the vendor. The emulator bills by the vendor's published rules,
-independently of the daemon. If all replies arrived, the daemon's count must equal the bill; if replies were lost, the
-bill must be within the daemon's bounds. In a second part, two daemons share one budget, get a flood of names that
-exist, and are killed again and again.
+Each setting has its own daemon and its own emulator of the vendor. If all replies arrived, the daemon's count
+must equal the bill; if replies were lost, the bill must be within the daemon's bounds. In a second part, two
+daemons share one budget, get a flood of names that exist, and are killed again and again.
 """
 import re
 
@@ -42,7 +38,6 @@ ADVISED = "as `bill` advises, with the same protection"
 
 
 def add_options(parser):
-    """Adds the options of this benchmark."""
     parser.add_argument(
         "--hour", type=float, default=2, help="duration of the sample of each hour (default 2)"
     )
@@ -52,7 +47,6 @@ def add_options(parser):
 
 
 def run(bench, options):
-    """Runs the benchmark and returns the figures."""
     world = World(bench, options, len(SETTINGS) + 1)
     figures = world.day(SETTINGS)
     advice = figures[DEFAULTS]["advice"]
@@ -108,7 +102,6 @@ def advised_ttl(advice):
 
 
 def markdown(result):
-    """Returns the tables."""
     figures, budget = result["figures"], result["budget"]
     parameters = result["parameters"]
     base = figures[DEFAULTS]["units"]

@@ -20,7 +20,6 @@ NAMES_PER_CALL = 5
 VENDOR = "vendor.example.net"
 ALIBABA = "kind: alibaba, account: 100000, secret: {{file: {secret}}}"
 
-# Suffix of a title: with these settings, all programs query A and AAAA of a name.
 BOTH_QUERIED = ", if all programs query AAAA"
 
 # Budget of the second part, not a multiple of a call's units.
@@ -31,7 +30,6 @@ class World:
     """The vendor: nginx with TLS in front of one emulator for each setting."""
 
     def __init__(self, bench, options, count):
-        """Starts the vendor for `count` settings and the budget."""
         self.bench = bench
         self.options = options
         self.trace = Trace(options)
@@ -65,7 +63,6 @@ class World:
         self.free = list(range(len(self.ports) - 1))
 
     def vendor(self, text, number):
-        """Returns the settings of a vendor."""
         if "scheme: http," in text:
             where = f'servers: ["{self.emulators[number].address}"]'
         else:
@@ -79,7 +76,6 @@ class World:
         )
 
     def subject(self, title, text, most, more=""):
-        """Returns a daemon with these settings and its own emulator."""
         number = self.free.pop(0)
         return Subject(self.bench, title, f"""
 {more}
@@ -92,13 +88,11 @@ upstreams: []
 
     @staticmethod
     def routes():
-        """Returns the three routes."""
         return "\n".join(
             f"- {{domains: [{domain}], vendors: [vendor], fallback: none}}" for domain in ROUTES
         )
 
     def day(self, settings):
-        """Replays the day with all settings at the same time; returns the figures by setting."""
         subjects = [self.subject(title, *values) for title, values in settings.items()]
         hour = self.options.hour
         queries = iter(self.trace.queries)
@@ -145,7 +139,6 @@ upstreams: []
         return time.monotonic() - start
 
     def budget(self):
-        """Floods two daemons that share a budget, and kills them in turn; returns the units."""
         emulator = self.emulators[-1]
         settings = f"""
 vendors:
@@ -164,7 +157,6 @@ upstreams: []
         used = []
         with contextlib.closing(Clients(subjects)) as clients:
             for round_number in range(12):
-                # In every third round, the emulator has no fault.
                 subjects[0].fault(["silent:every:3", "reset:every:5", ""][round_number % 3])
                 for _ in range(60):
                     clients.send(f"b{chance.getrandbits(40):x}.{ROUTES[0]}", A)
@@ -205,7 +197,6 @@ class Subject:
         self.last = self.counts()
 
     def start(self):
-        """Starts the daemon on a machine without IPv6."""
         self.daemon = self.bench.daemon(
             self.settings,
             program=[
@@ -216,7 +207,6 @@ class Subject:
         )
 
     def restart(self, kills, outstanding):
-        """Restarts the daemon while queries are outstanding."""
         self.lost += self.uncertain(self.stats()["units"])
         if kills:
             self.daemon.process.kill()
@@ -227,15 +217,12 @@ class Subject:
         self.start()
 
     def fault(self, text):
-        """Sets the emulator's faults."""
         ask(self.emulator, "POST", "/_emulator/faults", text)
 
     def stats(self):
-        """Returns the daemon's counters of the vendor."""
         return self.bench.control(self.daemon, "stats")["vendors"][0]
 
     def billed(self):
-        """Returns the units of the emulator."""
         return emulator_bill(self.emulator)["units"]
 
     def counts(self):
@@ -261,7 +248,6 @@ class Subject:
         return sum(self.stats()["failures-by-kind"].values())
 
     def check(self, event):
-        """Compares the counts since the last check."""
         now = {**self.counts(), "failures": self.failures()}
         change = {key: now[key] - self.last.get(key, 0) for key in now}
         if event == "after restarts and kill -9":
@@ -280,7 +266,6 @@ class Subject:
         else:
             met = (
                 0 < change["at-least"] <= change["billed"] <= change["at-most"] == change["today"]
-                # If the vendor has no rule for empty answers, the upper bound includes them.
                 and (
                     self.uncertain(change) <= self.most * NAMES_PER_CALL * change["failures"]
                     or "baidu" in self.title
@@ -294,7 +279,6 @@ class Subject:
         self.last = now
 
     def end(self, trace):
-        """Stops the daemon; returns the figures."""
         bill = self.bench.control(self.daemon, "bill")
         names = emulator_bill(self.emulator)["names"]
         figure = {
@@ -313,12 +297,10 @@ class Subject:
 
 
 def emulator_bill(emulator):
-    """Returns the emulator's bill."""
     return json.loads(ask(emulator, "GET", "/_emulator/bill"))
 
 
 def ask(emulator, method, path, body=None):
-    """Sends a request to the control interface of an emulator; returns the text of the reply."""
     connection = http.client.HTTPConnection(emulator.address, timeout=10)
     with contextlib.closing(connection):
         connection.request(method, path, body, {"Content-Type": "text/plain"})

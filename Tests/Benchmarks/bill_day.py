@@ -10,7 +10,7 @@ import time
 
 import programs
 
-# The day runs 30 times as fast as real time: a TTL of 30 s is 1 s.
+# A TTL of 30 s is 1 s.
 SPEED = 30
 
 HOURS = 24
@@ -19,7 +19,7 @@ TTLS = [30, 60, 60, 120, 300, 600]
 
 ROUTES = ["example.com", "example.net", "example.org"]
 
-# Share of the names with IPv4 and IPv6 addresses; the others have only IPv4 addresses.
+# The other names have only IPv4 addresses.
 DUAL_STACK = 0.95
 
 A, AAAA, HTTPS = 1, 28, 65
@@ -68,7 +68,6 @@ class Trace:
             program, types, own = chance.choice(machine)
             name = chance.choices(own, [1 / (names.index(each) + 1) for each in own])[0]
             self.looked_up.append((time, program, name, types))
-        # 400 names a second during the sample of an hour; none of the names exists.
         self.flood = [
             (20 * options.hour + number / 400, f"f{chance.getrandbits(40):x}.{ROUTES[1]}")
             for number in range(int(400 * options.hour))
@@ -84,9 +83,8 @@ class Trace:
         )
 
     def sdk_units(self, share, weight=5):
-        """Returns the units if each program calls the vendor with an SDK: HTTPS, no shared cache, both families, no outage.
-
-        An answer is used for `share` of its TTL.
+        """Returns the units if each program calls the vendor with an SDK: HTTPS, no shared cache, both families, no
+        outage.
         """
         fresh, units = {}, 0
         for now, program, name, _ in self.looked_up:
@@ -111,7 +109,6 @@ class Clients:
             self.selector.register(made, selectors.EVENT_READ, subject)
 
     def close(self):
-        """Closes the sockets."""
         for made in self.sockets.values():
             made.close()
         self.selector.close()
@@ -131,7 +128,7 @@ class Clients:
             self.waiting[subject][self.number] = time.monotonic()
 
     def wait(self, until):
-        """Receives replies until a time; if the time has passed, receives only the replies that wait."""
+        """If the time has passed, receives only the replies that wait."""
         while True:
             left = until - time.monotonic()
             for key, _ in self.selector.select(max(0, left)):
@@ -143,15 +140,13 @@ class Clients:
                 return
 
     def outstanding(self, subject):
-        """Returns the number of queries without a reply: an upper bound of the calls in flight."""
+        """Upper bound of the calls in flight."""
         return len(self.waiting[subject])
 
     def forget(self, subject):
-        """Expects no more replies of a daemon that has ended."""
         self.waiting[subject].clear()
 
     def drain(self):
-        """Waits until each query has a reply."""
         until = time.monotonic() + 8
         while any(self.waiting.values()) and time.monotonic() < until:
             self.wait(time.monotonic() + 0.05)

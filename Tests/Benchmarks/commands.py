@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of scripts/bench."""
 import argparse
 import json
 import os

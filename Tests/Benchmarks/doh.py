@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cost of a miss that an upstream answers over HTTPS (RFC 8484).
 
-Distinct uncached names, 100 in flight; the upstream is dnsdist, which synthesizes every answer. The peers are dnsdist
-(HTTP/2) and smartdns (HTTP/1.1, without checking the certificate here).
+Distinct uncached names, 100 in flight; the upstream is dnsdist, which synthesizes every answer.
 """
 import forward
 import harness
@@ -21,7 +20,7 @@ def add_options(parser):
 
 class Encrypted(peers.Peers):
     def nsd(self, cpu=None):
-        """Starts dnsdist in place of nsd, which does not support HTTPS."""
+        """nsd does not support HTTPS."""
         self.authorities, chain, key = self.bench.certificates(f"DNS:{HOST}")
         self.port = harness.free_port()
         state, port = self.directory("doh")

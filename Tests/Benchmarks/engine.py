@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Capacity of the Redis server of a fleet (*engine*): processor time by command and by delivered message.
 
-The commands are those of the daemon, with the usual sizes. A model then gives the load of fleets: each name in use is
-refreshed once per TTL, its answer goes to all machines, and each machine sends a heartbeat every 20 s.
+A model then gives the load of fleets: each name in use is refreshed once per TTL, its answer goes to all
+machines, and each machine sends a heartbeat every 20 s.
 """
 import os
 import resource
@@ -18,7 +18,6 @@ import tables
 
 NAME = "engine"
 
-# Waits for a number of seconds.
 pause = threading.Event().wait
 
 # An encrypted value, its key, and a message, each with the length that the daemon usually sends.
@@ -34,7 +33,6 @@ def add_options(parser):
 
 
 def command(*words):
-    """Returns a command in the Redis protocol."""
     words = [word if isinstance(word, bytes) else str(word).encode() for word in words]
     return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%b\r\n" % (len(word), word) for word in words)
 
@@ -69,7 +67,6 @@ class Engine:
         return socket.create_connection(("127.0.0.1", self.port), 10)
 
     def cpu(self):
-        """Returns the processor time of the server in seconds."""
         with open(f"/proc/{self.process.pid}/schedstat", encoding="ascii") as file:
             return int(file.read().split()[0]) / 1e9
 
@@ -79,7 +76,6 @@ class Engine:
         return int(text.split("used_memory:")[1].split()[0])
 
     def replies(self, count):
-        """Reads until a reply to a final PING has come."""
         self.stream.sendall(command("PING"))
         octets = b""
         while not octets.endswith(b"+PONG\r\n"):
@@ -91,7 +87,6 @@ def key(number):
 
 
 def lead(number):
-    """Commands of the machine that calls the vendor."""
     lease = key(number)[:-1] + b"l"
     return [
         command("GETRANGE", key(number), 0, 4096),
@@ -102,12 +97,11 @@ def lead(number):
 
 
 def find(number):
-    """Command of a machine that finds the answer."""
     return [command("GETRANGE", key(number), 0, 4096)]
 
 
 def cost(engine, commands, count=5_000):
-    """Returns the processor time of the commands for one name, in µs; sends one command at a time."""
+    """Returns µs for each name; sends one command at a time."""
     engine.replies(0)
     begin = engine.cpu()
     for number in range(count):
@@ -189,7 +183,6 @@ def run(bench, options):
 
 
 def load(machines, names, rows):
-    """Returns the load of a fleet per second."""
     lead_cost, _, beat, message, machine, name = [tables.middle(row, "redis") for row in rows]
     refreshes, messages = names / TTL, machines * names / TTL
     return {

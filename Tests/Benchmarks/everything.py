@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs all benchmarks and writes their figures to one table.
 
-Takes about 20 minutes on an idle machine; each benchmark has fewer rounds than if it runs alone. If a benchmark fails, the
-table does not contain it, and the exit status is 2.
+If a benchmark fails, the table does not contain it, and the exit status is 2.
 """
 import argparse
 import time
@@ -26,7 +25,6 @@ SHORTER = {
     "micro": ["--rounds", "3", "--check"],
 }
 
-# Options that this program passes to each benchmark that has them.
 HANDED_ON = ["rounds", "seconds", "quiet", "repeat", "cpu", "peer_cpu", "free"]
 
 
@@ -43,7 +41,6 @@ def add_options(parser, modules):
 
 
 def run(root, options, modules):
-    """Runs the chosen benchmarks; returns all results, and the names of the failed ones."""
     results, failed, start = [], [], time.monotonic()
     wanted = options.only.split(",")
     for module in modules:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Effects on clients when servers of a vendor fail and recover.
 
-A vendor has three servers: the first is silent, the second refuses connections, the third is healthy. Uncached names
-are queried at a fixed rate, and each query is timed from its due time. There is no fallback. Then the failed servers
-recover. Each server has its own address for every name, so that the answers identify the server.
+A vendor has three servers: the first is silent, the second refuses connections, the third is healthy. Uncached
+names are queried at a fixed rate, and each query is timed from its due time. Then the failed servers recover.
 """
 import subprocess
 import time
@@ -13,7 +12,6 @@ import tables
 
 NAME = "fail-over"
 
-# Last octets of the servers' addresses, and of the addresses in their answers.
 SERVERS = [11, 12, 13]
 
 
@@ -68,7 +66,6 @@ def run(bench, options):
 
 
 def one_round(bench, options, number):
-    """Restarts everything, makes servers fail and recover."""
     port = harness.free_port()
     addresses = [f"127.0.0.{server}:{port}" for server in SERVERS]
     zones = [f"*.example.com 600 A 192.0.2.{server}\n" for server in SERVERS]
@@ -100,7 +97,6 @@ upstreams: []
         *client, "-n", str(options.names), "-k", "dead", "-o", bench.path("dead.txt"),
     ])
 
-    # The second server in the list recovers before the first.
     second = bench.emulator(addresses[1], zones[1])
     clear(bench, silent)
     came_back = time.monotonic()
@@ -120,7 +116,7 @@ upstreams: []
     first = min((line["due_s"] + line["took_s"] for line in by_first), default=None)
     last = max((line["due_s"] + line["took_s"] for line in by_others), default=0)
     phases = lines(bench.path("dead.txt"))
-    # Looks only at the next 50 names: later, a probe of the first server can delay one name.
+    # Later, a probe of the first server can delay one name.
     switched = next(
         (
             line["due_s"] for index, line in enumerate(phases)
@@ -146,7 +142,6 @@ upstreams: []
 
 
 def summary(figure):
-    """Returns the client's figures of a phase, in milliseconds."""
     return {
         "asked": figure["asked"],
         "unanswered": figure["lost"] + figure["failed"] + figure["empty"],

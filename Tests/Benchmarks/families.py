@@ -42,7 +42,6 @@ SETUP = [
     "ip route add default via 192.0.2.1 dev v0",
 ]
 
-# Record types by number.
 TYPES = {1: "A", 28: "AAAA", 65: "HTTPS"}
 
 C = r"""
@@ -89,7 +88,6 @@ def add_options(parser):
 
 
 def run(bench, options):
-    """Runs the programs and returns the queries that they sent."""
     del options
     programs = built(bench)
     found = {}
@@ -171,7 +169,6 @@ def built(bench):
 
 
 def versions():
-    """Returns the versions of the programs."""
     def first(command, pattern):
         try:
             done = subprocess.run(command, capture_output=True, text=True)
@@ -192,7 +189,6 @@ def versions():
 
 
 def inside(task):
-    """Runs the programs in this network namespace; prints the queried types of each."""
     for command in task["setup"]:
         subprocess.run(["sh", "-c", command], check=True, stdout=sys.stderr)
     subprocess.run(["mount", "--bind", task["resolver"], "/etc/resolv.conf"], check=True)
@@ -206,8 +202,8 @@ def inside(task):
         done = subprocess.run(
             [word.replace("NAME", name) for word in command], capture_output=True, timeout=60
         )
-        # A program may end before its last query is read. The server reads queries in order, so the reply to this query
-        # shows that all queries of the program were recorded.
+        # The server reads queries in order, so the reply to this query shows that all queries of the program were
+        # recorded.
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as last:
             last.sendto(bytes(12) + b"\0\0\1\0\1", ("127.0.0.1", 53))
             last.recv(512)
@@ -218,7 +214,6 @@ def inside(task):
 
 
 def answer(server, queried):
-    """Answers each query with one address, and records its type by name."""
     while True:
         query, client = server.recvfrom(4096)
         labels, offset = [], 12
@@ -244,7 +239,6 @@ def answer(server, queried):
 
 
 def markdown(result):
-    """Returns the table."""
     versions_text = ", ".join(
         f"{name} {version}" for name, version in result["versions"].items() if version
     )

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cost of a miss that an upstream answers over plain UDP.
 
-Distinct uncached names, 100 in flight; all servers forward to the same nsd, which synthesizes every name. The floor is
-a C program (`forwardloop.c`) that only forwards, with random ports and IDs like the daemon.
+The floor is a C program (`forwardloop.c`) that only forwards, with random ports and IDs like the daemon.
 """
 import measuring
 import peers
@@ -12,14 +11,12 @@ NAME = "forward"
 
 
 def add_options(parser):
-    """Adds the options of this benchmark."""
     measuring.add_round_options(parser)
     peers.add_options(parser)
     add_name_options(parser)
 
 
 def add_name_options(parser):
-    """Adds the option for the number of names."""
     parser.add_argument("--names", type=int, default=20_000, help="names per round (default 20000)")
     parser.add_argument("--concurrent", type=int, default=100, help="queries in flight (default 100)")
 
@@ -35,13 +32,11 @@ class Forwarders(peers.Peers):
 
 
 def run(bench, options):
-    """Runs the benchmark and returns the figures."""
     world = Forwarders(bench, options)
     return measure(bench, options, world, "miss, plain UDP", "UDP", NAME)
 
 
 def measure(bench, options, world, what, transport, name):
-    """Queries all servers for new names."""
     def one(title, number, attempt):
         server = world.servers[title]
         command = world.client(

@@ -16,7 +16,6 @@ import time
 
 from programs import Failure, Program, pinned
 
-# Build options of the programs.
 FLAGS = ["-c", "release", "--static-swift-stdlib", "--disable-local-rpath"]
 
 
@@ -61,7 +60,6 @@ class Bench:
         return done.stdout.strip()
 
     def micro(self):
-        """Returns the path of the program of single operations, which only benchmarks build."""
         if not self.options.no_build:
             self._swift_build("micro", {**os.environ, "HTTPDNSD_BENCH": "1"})
         return self.product("micro")
@@ -87,22 +85,18 @@ class Bench:
         return path
 
     def product(self, name):
-        """Returns the path of a program of this package."""
         path = os.path.join(self.bin, name)
         if not os.access(path, os.X_OK):
             raise Failure(f"there is no {path}")
         return path
 
     def path(self, name):
-        """Returns the path of a file in the temporary directory."""
         return os.path.join(self.scratch, name)
 
     def directory(self, name):
-        """Creates a directory in the temporary directory and returns its path."""
         return tempfile.mkdtemp(prefix=f"{name}-", dir=self.scratch)
 
     def write(self, name, text, mode=0o644):
-        """Writes a file in the temporary directory and returns its path."""
         path = self.path(name)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
@@ -125,7 +119,6 @@ class Bench:
             client.connect(("127.0.0.1", port))
             until = time.monotonic() + within
             while time.monotonic() < until:
-                # Closed port or missing answer: query again.
                 with contextlib.suppress(ConnectionError, TimeoutError):
                     client.send(question)
                     reply = client.recv(4096)
@@ -152,8 +145,7 @@ class Bench:
     def daemon(self, settings, cpu=None, program=None, accelerate="off", environment=None):
         """Starts httpdnsd with `settings`, and adds the options `listen` and `control`.
 
-        `program` replaces the command, for example to run httpdnsd under a tool. Kernel acceleration is off by default,
-        because the benchmarks measure the daemon.
+        Kernel acceleration is off by default, because the benchmarks measure the daemon.
         """
         number = len(glob.glob(self.path("daemon*.yaml")))
         control = self.path(f"control{number}.sock")
@@ -169,7 +161,7 @@ class Bench:
         return program
 
     def control(self, daemon, *verb):
-        """Returns the JSON output of httpdnsctl; a degraded state is not a failure."""
+        """A degraded state is not a failure."""
         command = [self.product("httpdnsctl"), "--socket", daemon.control, "--json", *verb]
         done = subprocess.run(command, capture_output=True, text=True, timeout=30)
         if done.returncode not in (0, 4):
@@ -177,7 +169,6 @@ class Bench:
         return json.loads(done.stdout)
 
     def emulator(self, address, zone, faults=()):
-        """Starts httpdns-emulator."""
         number = len(glob.glob(self.path("*.zone")))
         file = self.write(f"{number}.zone", zone)
         command = [self.product("httpdns-emulator"), "--listen", address, "--zone", file]
@@ -230,7 +221,6 @@ class Bench:
         return program
 
     def machine(self):
-        """Returns the description of the machine."""
         def first(command, pattern="(.*)"):
             try:
                 done = subprocess.run(command, capture_output=True, text=True, cwd=self.root)
@@ -299,14 +289,13 @@ http {{
 
 
 def accepted(nginx):
-    """Returns the number of connections that nginx has accepted; all status requests use one connection."""
+    """All status requests use one connection."""
     nginx.page.request("GET", "/")
     text = nginx.page.getresponse().read().decode()
     return int(re.search(r"requests\s+(\d+)", text)[1])
 
 
 def listening():
-    """Returns a socket that listens on a free port of 127.0.0.1."""
     made = socket.create_server(("127.0.0.1", 0), backlog=1024)
     return made
 
@@ -323,5 +312,4 @@ def free_port():
 
 
 def say(text):
-    """Prints progress."""
     print(f"bench: {text}", file=sys.stderr, flush=True)

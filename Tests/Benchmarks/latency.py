@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Latency of an answer from the cache: one client, a fixed rate, and getaddrinfo().
 
-*One at a time*: a client sends a query, waits, and sends the next. The C server *polling* never sleeps, and so shows the
-minimum that the kernel and the client allow. *At a rate*: queries are sent at their due times,
-and each latency begins at the due time. The generator never sleeps, so that only the server's wake-up is measured.
+*One at a time*: a client sends a query, waits, and sends the next. The C server *polling* never sleeps, and so
+shows the minimum that the kernel and the client allow. *At a rate*: queries are sent at their due times, and each
+latency begins at the due time.
 """
 import measuring
 import peers

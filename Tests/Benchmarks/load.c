@@ -35,7 +35,7 @@ enum {
     stream = 1 << 16,
 };
 
-// Latencies in ns: 64 buckets for each doubling of the latency.
+// 64 buckets for each doubling of the latency, in ns.
 typedef struct {
     uint64_t times[buckets], known;
 } Times;

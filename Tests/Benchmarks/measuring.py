@@ -8,21 +8,17 @@ from harness import say
 
 
 def busy():
-    """Returns the machine's processor time so far in microseconds."""
     with open("/proc/stat", encoding="ascii") as file:
         words = list(map(int, file.readline().split()[1:9]))
-    # Leaves out the idle time and iowait.
     return sum(words[index] for index in (0, 1, 2, 5, 6, 7)) * 1e6 / os.sysconf("SC_CLK_TCK")
 
 
 def children():
-    """Returns the processor time of ended children in microseconds."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (usage.ru_utime + usage.ru_stime) * 1e6
 
 
 def watched(body, **programs):
-    """Runs a client; adds processor times to its figures."""
     def cpu():
         return {name: program.cpu() if program else 0 for name, program in programs.items()}
 

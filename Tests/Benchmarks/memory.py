@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory per cached answer, and memory of a small cache.
 
-Resident memory of all processes of a server: after the start, with 200,000 answers (100,000 names, both families), and
-while the names of one family grow from 1,000 to a million. Then a daemon with a small cache is queried for more names
-than it can hold.
+Resident memory of all processes of a server: after the start, with 200,000 answers (100,000 names, both
+families), and while the names of one family grow from 1,000 to a million.
 """
 import harness
 import peers
@@ -69,7 +68,6 @@ def run(bench, options):
 
 
 def one(world, title, options):
-    """Starts a server and makes it cache a growing number of names."""
     server = world.start(title)
     idle = server.memory()
     figure = {"idle": idle["resident"], "idle_own": idle["anonymous"]}
@@ -89,7 +87,6 @@ def one(world, title, options):
 
 
 def small(world):
-    """Returns the memory of a daemon with a small cache that is queried for many names."""
     server = world.start("httpdnsd", size=SMALL)
     idle = server.memory()["resident"]
     world.fill(server, FLOOD, "-a")

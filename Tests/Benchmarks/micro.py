@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cost of single operations: time, instructions in user space, allocations.
 
-Operations run in their own program (`Micro`), twice with different counts; the difference excludes the initialization.
-callgrind also counts the daemon's instructions (all threads): for a cached answer over UDP to clients with one query
-and with 32 queries in flight, for a name that an upstream answers over plain UDP, and from exec to the first answer.
+Each operation runs twice with different counts, and the difference excludes the initialization. callgrind also
+counts the daemon's instructions in all threads.
 
-`--check` compares instruction counts with `instructions.json` and fails if a count differs by more than 2 % (8 % for
-a miss, 3 % for the start), or if the hot path allocates; `--update` writes that file. The counts depend on the compiler
-and the C library, so the file names their versions.
+`--check` compares instruction counts with `instructions.json` and fails if a count differs by more than 2 % (8 %
+for a miss, 3 % for the start), or if the hot path allocates; `--update` writes that file.
 """
 import glob
 import json
@@ -30,10 +28,9 @@ TOLERANCE, TOLERANCES = 0.02, {"daemon, misses one at a time": 0.08, START: 0.03
 HOT = ["parse", "parse-edns", "miss", "hit", "hit-edns", "hit-many", "patch"]
 OPERATIONS = [*HOT, "build", "read", "decompress", "store"]
 
-# Operations that callgrind does not count, because their preparation is too slow under callgrind.
+# Too slow under callgrind.
 UNCOUNTED = ["hit-many"]
 
-# Arguments of `load` for warming up and measuring.
 HIT, MISS = ["-n", "100", "-s", "4"], ["-1", "-n", "4000", "-s", "60", "-x", ".miss.example"]
 DAEMON = {
     "daemon, hits one at a time": ([*HIT, "-w", "1"], [*HIT, "-w", "1"]),
@@ -149,9 +146,7 @@ def mallocs(bench, program, name, count):
 
 
 def in_time(bench, options, program, operations):
-    """Returns the times of operations, by rounds."""
     def one(name, *_):
-        # Measures for about 0.3 s.
         guess = bench.run([program, name, "20000"], options.cpu)["ns"]
         count = max(20_000, int(3e8 / guess))
         return measuring.watched(lambda: bench.run([program, name, str(count)], options.cpu))

@@ -63,7 +63,6 @@ static size_t query(long number, uint8_t *octets) {
     return (size_t)(end + 5 - octets);
 }
 
-// Processes an answer; returns false if no query matches.
 static int take(const uint8_t *octets, ssize_t length, int64_t time) {
     if (length < header || !(octets[2] & 0x80))
         return 0;

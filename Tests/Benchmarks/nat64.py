@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names and pages that programs reach on a network without IPv4.
 
-In network namespaces: a machine without IPv4, a router with radvd, tayga (NAT64) and unbound, and servers with IPv4
-only. The DNS server of the network answers www.example.com with a wrong address; only the vendor, with a server that
-has only IPv4, knows the right address. plain.example.net has one IPv4 address. The network has DNS64, or the router
-announces its NAT64 prefix (RFC 8781), or neither. The local DNS servers are measured in turn: only one of them is in
-the resolv.conf of the programs.
+The DNS server of the network answers www.example.com with a wrong address; only the vendor, with a server that
+has only IPv4, knows the right address. plain.example.net has one IPv4 address. The network has DNS64, or the
+router announces its NAT64 prefix (RFC 8781), or neither.
 """
 import json
 import os
@@ -61,7 +59,6 @@ def run(bench, options):
 
 
 def markdown(result):
-    """Returns the table."""
     return tables.table(
         ["network", "DNS server of the machine", "www: curl", "www: getaddrinfo", "www: Go", "plain: curl"],
         [
@@ -97,8 +94,6 @@ func main() {
     )
     return program
 
-
-# Functions that run in the namespaces.
 
 class World:
     """Namespaces and programs; the calling process runs in the namespaces of the machine."""
@@ -168,7 +163,6 @@ def answers(address, name, kind):
 
 
 def inside(task):
-    """Measures in this network namespace; prints the results."""
     world = World(task)
     try:
         print(json.dumps(measure(world)))
@@ -239,7 +233,6 @@ def measure(world):
 
 
 def in_network(world, router, network):
-    """Tries all servers in a network."""
     module = f'module-config: "dns64 iterator"\n    dns64-prefix: {PREFIX}/96' if network == "DNS64" else \
         'module-config: "iterator"'
     server = world.unbound(f"router-{network}.conf", router, f"""interface: {ROUTER}
@@ -274,7 +267,6 @@ forward-zone:
 
 
 def announce(router, end):
-    """Sends router advertisements with the NAT64 prefix from the router's namespace."""
     with open(f"/proc/{router}/ns/net", encoding="utf-8") as space:
         os.setns(space.fileno(), os.CLONE_NEWNET) if hasattr(os, "setns") else setns(space.fileno())
     stream = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)

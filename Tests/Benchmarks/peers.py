@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers for comparison with the daemon, and their authority.
-
-Each server has by default one thread, no log, no validation and space for all names, and caches answers for their TTLs.
-"""
+"""Servers for comparison with the daemon, and their authority."""
 import random
 import struct
 
@@ -67,7 +64,6 @@ class Peers:
         return [self.bench.tool("load"), "-p", str(server.port), *map(str, words)]
 
     def fill(self, server, names, *words):
-        """Queries a server until all names are in its cache."""
         for _ in range(6):
             figure = self.bench.run(
                 self.client(server, "-1", "-n", names, "-s", 600, "-c", 4, "-w", 100, *words),
@@ -79,7 +75,6 @@ class Peers:
         raise harness.Failure(f"a server does not answer all of {names} names: {figure}")
 
     def directory(self, name):
-        """Returns a directory for a server's state, and a free port."""
         return self.bench.directory(name), harness.free_port()
 
     def nsd(self, cpu=None):
@@ -102,7 +97,6 @@ class Peers:
         return program
 
     def unbound(self, cpu, workers=1):
-        """Starts unbound without DNSSEC validation."""
         state, port = self.directory("unbound")
         file = self.bench.write(
             f"{state}/unbound.conf", unbound_settings(state, port, self.authority.port, workers)
@@ -110,7 +104,6 @@ class Peers:
         return self.bench.serve(["unbound", "-d", "-c", file], port, question(READY), cpu)
 
     def dnsdist(self, cpu, upstream=None):
-        """Starts dnsdist with a packet cache."""
         state, port = self.directory("dnsdist")
         file = self.bench.write(
             f"{state}/dnsdist.lua",
@@ -127,7 +120,6 @@ class Peers:
         return self.bench.serve(command, port, question(READY), cpu)
 
     def smartdns(self, cpu, upstream=None):
-        """Starts SmartDNS, which does not measure the speed of addresses here."""
         state, port = self.directory("smartdns")
         file = self.bench.write(
             f"{state}/smartdns.conf",
@@ -138,7 +130,6 @@ class Peers:
 
 
 def nsd(bench, cpu=None):
-    """Starts the authority, which synthesizes names."""
     state, port = bench.directory("nsd"), harness.free_port()
     bench.write(f"{state}/zone", ZONE)
     file = bench.write(f"{state}/nsd.conf", f"""
@@ -223,7 +214,6 @@ getPool(''):setCache(cache)
 
 
 def dnsmasq_command(port, upstream, answers=ANSWERS, upstream_address="127.0.0.1"):
-    """Returns the command line of dnsmasq, which needs no file."""
     return [
         "dnsmasq", "-k", "-p", str(port), "-a", "127.0.0.1", "--bind-interfaces", "--no-resolv",
         "--no-hosts", f"--server={upstream_address}#{upstream}", f"--cache-size={answers}",

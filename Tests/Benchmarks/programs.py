@@ -41,7 +41,6 @@ class Program:
                 self.lines.append(line)
 
     def text(self):
-        """Returns the first lines of the output."""
         return "".join(self.lines)
 
     def stop(self):
@@ -56,7 +55,6 @@ class Program:
 
     @property
     def pids(self):
-        """Returns the process IDs of the program and its descendants."""
         found, new = [], [self.process.pid]
         while new:
             pid = new.pop()
@@ -73,7 +71,6 @@ class Program:
             for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
                 with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
                     total += int(file.read().split()[0])
-        # Ended children are counted in units of 10 ms.
         with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
             ended = file.read().rsplit(")", 1)[1].split()[13:15]
         return total / 1e3 + sum(map(int, ended)) * 1e6 / os.sysconf("SC_CLK_TCK")
@@ -93,5 +90,4 @@ class Program:
 
 
 def pinned(command, cpu):
-    """Binds the command to one processor if given."""
     return command if cpu is None else ["taskset", "-c", str(cpu), *command]

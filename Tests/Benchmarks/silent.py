@@ -52,7 +52,6 @@ routes: [{{domains: [example.com], vendors: [vendor], fallback-after: {after}}}]
 upstreams: [{{name: unbound, url: "udp://127.0.0.1:{upstream.port}"}}]
 """)
     lines = bench.path("lines.txt")
-    # The longest wait without fallback-after is 5 s.
     bench.run([
         bench.tool("misses"), "-p", str(daemon.port), "-r", str(options.rate), "-n", str(options.names), "-t", "10",
         "-o", lines,

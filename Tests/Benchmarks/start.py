@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time from exec to the first answer.
 
-The first query is for a name that only the upstream can answer. Two more measurements start httpdnsd with a snapshot of
-100,000 answers, and a silent upstream. They measure the time until the daemon answers a name of the snapshot, and the
-time until the daemon answers a name in its settings.
+Two more measurements start httpdnsd with a snapshot of 100,000 answers and a silent upstream.
 """
 import socket
 
@@ -93,7 +91,6 @@ cache: {{size: 64MiB, snapshot: {file}}}
 
 
 def programs(bench, world):
-    """Returns the servers' commands and ports."""
     upstream, made = world.authority.port, {}
     port = harness.free_port()
     made["httpdnsd"] = daemon(bench, port, peers.daemon_settings(upstream, size=64 << 20)), port
@@ -133,9 +130,8 @@ def daemon(bench, port, settings):
 def snapshot(bench, world, options):
     """Makes a daemon resolve names and write a snapshot; returns the file, and the socket of a silent upstream.
 
-    The socket is open, but never answers: at a closed port, queries would fail immediately, and the daemon would cache
-    these failures. The socket has the address of the upstream that answered
-    the names, because the daemon discards the answers of an upstream that is not in its settings.
+    The socket has the address of the upstream that answered the names, because the daemon discards the answers of
+    an upstream that is not in its settings.
     """
     file = f"{bench.directory('snapshot')}/cache.snapshot"
     authority = peers.nsd(bench, world.peer_cpu)

@@ -2,7 +2,6 @@
 """Output of figures: medians with their spread, and tables in Markdown."""
 import statistics
 
-# Order and titles of the servers.
 COLUMNS = {
     "httpdnsd": "httpdnsd",
     "floor": "C floor",
@@ -26,9 +25,7 @@ def row(what, unit, values, strangers=None):
 
 
 def rows_of(what, figures, **units):
-    """Returns a table row for each unit, from the figures of each server and round.
-    Each unit in `units` has a function that returns the value of this unit from a figure.
-    """
+    """Each unit in `units` has a function that returns the value of this unit from a figure."""
     strangers = max(each["strangers"] for rounds in figures.values() for each in rounds)
     return [
         row(
@@ -84,7 +81,6 @@ def rows_table(rows):
 
 
 def weather(rows):
-    """Returns a sentence about the use of the machine by other processes, if any."""
     most = max((line["strangers"] or 0 for line in rows), default=0)
     if most <= 0.15:
         return f"Others used at most {most:.2f} of a core."
@@ -130,7 +126,6 @@ def table(head, rows):
 
 
 def place(machine, programs=None):
-    """Describes the machine, with the versions of `programs` (default all)."""
     versions = ", ".join(
         f"{name} {version}" for name, version in machine["versions"].items()
         if version and name != "system" and (programs is None or name in programs)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cost of an answer from the cache over TCP, with many queries per connection.
 
-Each connection has its share of 192 queries in flight (RFC 7766). The C floor answers all queries of one read with one
-write. dnsmasq is left out: it closes a connection after a hundred queries.
+Each connection has its share of 192 queries in flight (RFC 7766).
 """
 import measuring
 import peers

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cost of a miss that a vendor answers over TLS and HTTP/2.
 
-The daemon gets queries over UDP for distinct uncached names, and calls a vendor for each: nginx with constant answers.
-In turn, a C loop with libcurl's multi interface makes the same requests with the same options. The processor times of
-nginx and the client show that neither program limited the rate.
+The daemon gets queries over UDP for distinct uncached names, and calls a vendor for each: nginx with constant
+answers. In turn, a C loop with libcurl's multi interface makes the same requests with the same options.
 
-The C loop only makes HTTP requests; the daemon also deduplicates, caches and answers. For the vendor `json` a third
-program has a minimal DNS server in front of the loop. This program costs more than the loop only because of UDP.
+For the vendor `json` a third program has a minimal DNS server in front of the loop.
 """
 import statistics
 
@@ -47,7 +45,6 @@ VENDORS = {
 
 
 def tencent_content():
-    """Returns rules for calls with up to eight names; the reply has a line for each name."""
     maps = []
     for count in range(1, 9):
         groups = ",".join(f"(?<n{count}x{index}>[^,]+)" for index in range(count))
@@ -177,7 +174,6 @@ upstreams: []
 
 
 def measure(body, server, nginx):
-    """Adds the processor time of the other programs."""
     before = harness.accepted(nginx)
     figure = measuring.watched(body, server=server, nginx=nginx)
     figure["connections"] = harness.accepted(nginx) - before

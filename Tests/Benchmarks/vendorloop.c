@@ -56,7 +56,6 @@ static int64_t now(void) {
     return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-// Processor time of this thread in ns.
 static int64_t spent(void) {
     long long time = 0;
     FILE *file = fopen("/proc/thread-self/schedstat", "r");
@@ -98,7 +97,6 @@ static int wake(CURLM *of, long milliseconds, void *owner) {
     return 0;
 }
 
-// Sets the daemon's libcurl options.
 static void prepare(Request *request) {
     CURL *easy = request->easy;
     char text[512];
@@ -155,7 +153,6 @@ static void answer(Request *request) {
            sizeof request->from);
 }
 
-// Starts requests while there are free handles; other queries wait.
 static void serve(void) {
     while (idles > 0) {
         Request *request = idle[idles - 1];
@@ -213,7 +210,6 @@ static void reap(long total) {
     }
 }
 
-// Runs until this number of requests has ended; forever if negative.
 static void run(long total) {
     while (total < 0 || ended < total) {
         int running, wait = -1;
@@ -245,7 +241,6 @@ static void run(long total) {
     }
 }
 
-// Opens the socket for queries, and prints its address.
 static void listen_on(int port) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     const int room = 4 << 20;

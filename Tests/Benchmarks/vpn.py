@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lost and leaked queries while a VPN goes up and down under load.
 
-In network namespaces: a network and a VPN, each with dnsmasq as its DNS server, and httpdnsd with `from: network`. A
-client sends 1,000 queries a second, each for a new name; half of the names are in the domain of the VPN. The link of
-the VPN, and its files in /run/resolvconf as openresolv writes them, appear and disappear 100 times.
+In network namespaces: a network and a VPN, each with dnsmasq as its DNS server, and httpdnsd with `from:
+network`. The link of the VPN, and its files in /run/resolvconf as openresolv writes them, appear and disappear
+100 times.
 """
 import collections
 import json
@@ -81,14 +81,10 @@ def run(bench, options):
 
 
 def markdown(result):
-    """Returns the table."""
     return tables.table(["", "queries"], [[what, f"{count:,}"] for what, count in result["counts"].items()])
 
 
-# Functions that run in the namespaces.
-
 def inside(task):
-    """Measures in this network namespace; prints the counts."""
     servers = subprocess.Popen(
         ["unshare", "--net", "sh", "-c", "echo; exec sleep infinity"], stdout=subprocess.PIPE
     )

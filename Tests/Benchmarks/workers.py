@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gain from a second worker, and latency of hits during writes to the cache.
 
-Saturation: 64 sockets send queries, which the kernel distributes over the workers. On a machine with two cores, the
-load generator shares both cores with the daemon. Writing: hits at a fixed rate, and at the same time queries for new
-names; the daemon stores their answers in the cache.
+On a machine with two cores, the load generator shares both cores with the daemon.
 """
 import measuring
 import peers

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the attacks of `attacks/` and writes the table of their results."""
 import glob
 import importlib
 import os
@@ -21,7 +20,7 @@ def modules(root):
 
 
 def attempt(module, programs, server):
-    """Returns the figure, or the reason for a failure, and whether the promise holds."""
+    """Returns the figure, or the reason for a failure, and true if the promise holds."""
     common = importlib.import_module("common")
     try:
         return module.run(programs, server)
@@ -50,5 +49,4 @@ def run(root, bench, chosen, before):
 
 
 def write(path, text):
-    """Replaces the table between its markers."""
     report.write(path, text, BEGIN, END)

@@ -15,7 +15,6 @@ from programs import Failure
 
 ALL_SERVERS = ("httpdnsd", "unbound", "dnsmasq")
 
-# Seconds between the changes of a flapping component.
 FLAP = 0.5
 
 
@@ -37,9 +36,7 @@ class Fault:
     is_absence: bool = False
     preload: bool = False
     holds: bool = False
-    # Upstream protocol: udp, tcp or tls.
     scheme: str = "udp"
-    # Duration in seconds; None for the value of --seconds.
     lasts: typing.Optional[float] = None
 
 
@@ -59,7 +56,6 @@ def upstream(name, title, fault, **more):
 
 
 def front(scheme, name, title, begins, ends):
-    """Fault of dnsdist in front of an upstream over TCP or TLS."""
     return Fault(
         f"{scheme}-{name}", f"upstream over {scheme.upper()} {title}", begins, ends,
         scheme=scheme, within=2,
@@ -108,7 +104,7 @@ def everything_silent(server):
 
 
 def change_address(server):
-    """Changes the machine's address; connections from the old address break without an error."""
+    """Connections from the old address break without an error."""
     del server
     world.run("ip", "address", "del", f"{world.MACHINE}/24", "dev", "cable")
     world.run("ip", "address", "add", f"{world.OTHER_MACHINE}/24", "dev", "cable")
@@ -204,7 +200,6 @@ class Memory:
             file.write(str(value))
 
     def end(self, server):
-        """Lifts the limit, and restarts a killed process."""
         with contextlib.suppress(OSError):
             parent = os.path.join(os.path.dirname(self.group), "cgroup.procs")
             with open(parent, "w", encoding="ascii") as file:

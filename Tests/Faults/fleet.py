@@ -19,7 +19,6 @@ import time
 import urllib.request
 
 ENGINE, REDIS, VENDOR, FIRST = 6379, 6380, 8080, 5301
-# Waits for a number of seconds.
 pause = threading.Event().wait
 ADDRESS = bytes([192, 0, 2, 77])
 SETTINGS = """
@@ -76,7 +75,6 @@ class Proxy:
 
 
 class Fleet:
-    # Keys of values in the engine.
     VALUES = r"httpdnsd:\S+:v"
 
     def __init__(self, programs, count, here, gap):
@@ -150,7 +148,6 @@ class Fleet:
         return found
 
     def settle(self):
-        """Waits until all machines share answers; returns the waiting time in seconds."""
         begin = time.monotonic()
         while self.states() != {"connected": self.count}:
             if time.monotonic() > begin + 30:
@@ -163,7 +160,6 @@ class Fleet:
             return json.load(reply)["lookups"]
 
     def ask(self, names, during=None):
-        """Queries all machines for new names; returns RCODEs, wrong answers and sorted times in ms."""
         self.round += 1
         connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         sent, times, number = {}, [], 0
@@ -216,7 +212,6 @@ class Unbound(Fleet):
         super().__init__("", count, here, gap)
 
     def answer(self):
-        """Answers and counts queries, each after 20 ms."""
         server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         server.bind(("127.0.0.1", VENDOR))
         waiting = collections.deque()
@@ -314,7 +309,6 @@ def set_clocks(fleet):
 
 
 def flood(fleet):
-    """Publishes messages without a limit, as another client of the engine."""
     fleet.flooder = fleet.start(["redis-benchmark", "-p", str(REDIS), "-c", "4", "-P", "32", "-q",
                                  "-n", "100000000", "publish", "httpdnsd:messages", "x"], "flood")
 
@@ -349,7 +343,6 @@ FAULTS = [
 
 
 def run(fleet, names):
-    """Yields one row for each fault."""
     codes, wrong, normal = fleet.ask(names)
     for name, begin, end in FAULTS:
         before = fleet.calls()
@@ -400,7 +393,6 @@ def replay(fleet, queries, names, rate):
 
 
 def send_all(names, machines, label, rate):
-    """Sends `rate` queries a second; returns RCODEs and sorted times in ms."""
     sent, times, codes = {}, [], collections.Counter()
     connection = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 

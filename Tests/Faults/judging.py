@@ -3,7 +3,6 @@
 import dataclasses
 import struct
 
-# Kinds of queries by their numbers in `storm`.
 KINDS = {
     "cached": (0, 1), "expiring": (2, 3), "uncached": (4, 5), "garbage": (6,),
 }
@@ -33,7 +32,6 @@ def records(path):
 
 
 def judged(rows, span, is_absence):
-    """Returns counts by kind since the beginning of the fault, and the recovery times in seconds."""
     names = {number: name for name, numbers in KINDS.items() for number in numbers}
     result = {
         name: {"asked": 0, "lost": 0, "failed": 0, "late": 0, "wrong": 0, "away": 0, "took": []}
@@ -85,7 +83,6 @@ def judged(rows, span, is_absence):
 
 
 def recovered(last, span, final):
-    """Returns the seconds from the end of a fault to its last effect; None if the effects continued."""
     return None if final - last < 500_000 else (last - span.end) / 1e6
 
 

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of scripts/faults."""
 import argparse
 import json
 import os
@@ -196,5 +195,4 @@ def one(bench, options, there, fault, title, storm):
 
 
 def wait(until):
-    """Waits until a time of the monotonic clock."""
     threading.Event().wait(max(0, until - time.monotonic()))

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table of the faults."""
 import tables
 
 BEGIN, END = "<!-- faults: begin -->", "<!-- faults: end -->"
 
 
 def number(value):
-    """Highlights a count that is not 0."""
     return f"{value:,}" if value == 0 else f"**{value:,}**"
 
 
@@ -26,7 +24,6 @@ def total(row, key):
 
 
 def failures(row):
-    """Returns the numbers of lost queries and of SERVFAIL replies."""
     if row is None:
         return "–"
     if "failure" in row:
@@ -35,7 +32,6 @@ def failures(row):
 
 
 def line(title, servers):
-    """Returns the figures of httpdnsd, and the failures of unbound and dnsmasq."""
     row = servers.get("httpdnsd")
     own = ["–"] * 3 if row is None else [
         f"{total(row, 'failed'):,}", *(

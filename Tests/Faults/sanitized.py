@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the daemon under load with a sanitizer or valgrind.
 
-The first run has all actions of clients and operators, and ends with SIGTERM. The second starts with the snapshot of
-the first, uses kernel acceleration, and ends while queries still arrive. scripts/test evaluates the sanitizer's
-reports. This program checks what must hold at any speed: no wrong answer, every verb succeeds, both runs end without an
-error.
+The first run has all actions of clients and operators, and ends with SIGTERM. The second starts with the snapshot
+of the first, uses kernel acceleration, and ends while queries still arrive. scripts/test evaluates the
+sanitizer's reports.
 
-Leaks are evaluated here too. Leaks of only one or two blocks belong to the daemon, which does not release its objects
-before it exits, and to tables of weak references, which a leak check cannot reach. A real leak occurs with each query,
-connection or reload, and so more than FEW times.
+Leaks of only one or two blocks belong to the daemon, which does not release its objects before it exits, and to
+tables of weak references, which a leak check cannot reach.
+
+A real leak occurs with each query, connection or reload, and so more than FEW times.
 """
 import argparse
 import contextlib
@@ -34,8 +34,7 @@ from programs import Failure
 
 METRICS, TLS_PORT = 9353, 8853
 
-# Permitted number of leaked blocks of one place in the code, and number of rounds of verbs. ROUNDS must be larger than
-# FEW, so that a leak in each round is found.
+# ROUNDS must be larger than FEW, so that a leak in each round is found.
 FEW, ROUNDS = 16, 24
 
 # Exit status of httpdnsctl if the daemon does not reply.
@@ -77,8 +76,6 @@ EDITIONS = [
 
 
 class Watched(world.Server):
-    """The daemon with vendors over HTTP and HTTPS."""
-
     def __init__(self, there, front, under, seconds_to_end):
         self.front, self.under, self.seconds_to_end = front, under, seconds_to_end
         super().__init__(there, "httpdnsd")
@@ -147,7 +144,6 @@ def run(bench, options):
     )], None)
     server = Watched(there, front, options.under, 30 * options.patience)
     life(bench, options, server, storm, True)
-    # The last reload may have emptied the cache.
     there.well()
     server.fill()
     server.end()
@@ -174,7 +170,6 @@ def forget_few(reports):
 
 
 def life(bench, options, server, storm, is_whole):
-    """Sends queries, concurrently with all other actions of clients and operators."""
     file = bench.path("records")
     command = [storm, "-p", str(world.PORT), "-r", str(options.rate), "-s", str(options.seconds),
                "-n", str(world.HOT), "-b", str(world.BRIEF), "-o", file]
@@ -252,7 +247,6 @@ def read_reply(stream):
 
 
 def operate(bench, options, server, turn):
-    """Runs all verbs; `turn` varies their parameters."""
     def verb(*words, wanted=(0,)):
         return control(bench, options, server, *words, wanted=wanted)
 

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A long run under a steady load that detects growth.
 
-The first vendor of the route never answers, the second is healthy. 5,000 names get three quarters of the queries, 95,000
-names the rest: more than the cache of 16 MiB holds. Each sample has the results of ten seconds, and the state of the
-process at the end of this time.
+5,000 names get three quarters of the queries, 95,000 names the rest: more than the cache of 16 MiB holds.
 """
 import argparse
 import json
@@ -37,7 +35,6 @@ hosts: {{files: []}}
 cache: {{size: 16MiB, snapshot: {snapshot}}}
 """
 
-# Slopes are per hour.
 SERIES = {
     "rss_mib": ("resident memory", "MiB"),
     "descriptors": ("descriptors", ""),
@@ -95,7 +92,6 @@ def main(root):
 
 def soak(bench, options):
     there = world.World(bench, extra_zone="*.vendor.example 300 A 11.18.0.1\n")
-    # The server of the first vendor, which accepts connections and never reads.
     bench.start([*there.far, sys.executable, "-c", DEAD], "ready")
     server = Soaked(there, "httpdnsd")
     machine, samples, start = bench.machine(), [], time.monotonic()
@@ -184,7 +180,7 @@ def slope(samples, key):
 
 
 def student(freedom):
-    """Returns an approximate 95 % quantile of Student's distribution (Abramowitz 26.7.5)."""
+    """Approximation in Abramowitz 26.7.5."""
     z = 1.96
     first, second = (z ** 3 + z) / 4, (5 * z ** 5 + 16 * z ** 3 + 3 * z) / 96
     return z + first / freedom + second / freedom ** 2

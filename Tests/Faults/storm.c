@@ -31,7 +31,6 @@ enum {
     most_sockets = 16,
     noise = 60,   // octets of garbage; a query with an answer is longer
     patience = 6, // seconds to wait for the last reply: one more than a client waits
-    // First addresses by kind of names.
     brief_base = 4096,
     fresh_base = 8192,
     bases_end = 65536,
@@ -77,7 +76,6 @@ static size_t put_label(uint8_t *end, const char *label) {
     return length + 1;
 }
 
-// Writes a valid query; returns its length.
 static size_t put_question(uint8_t *octets, const Asked *of) {
     char label[32];
     snprintf(label, sizeof label, "%s%07" PRIu32, words[of->sort], of->number);
@@ -90,7 +88,6 @@ static size_t put_question(uint8_t *octets, const Asked *of) {
     return (size_t)(end - octets) + sizeof tail;
 }
 
-// Writes an invalid query; returns its length.
 static size_t put_garbage(uint8_t *octets, uint32_t number) {
     for (int index = 2; index < room; index++)
         octets[index] = (uint8_t)(random() >> 8);
@@ -117,7 +114,6 @@ static int is_of(const uint8_t *octets, size_t length, const Asked *query) {
            memcmp(octets + header, question, expected) == 0;
 }
 
-// Offset of the first address of a kind of names.
 static uint32_t place(const Asked *query) {
     switch (query->sort) {
     case hot: return query->number;
@@ -135,7 +131,6 @@ static Verdict judge(const uint8_t *octets, size_t length, const Asked *query) {
         return failed;
     if (rcode != 0 || answers != 1 || octets[2] & 2 || !is_of(octets, length, query))
         return wrong;
-    // One A record with a pointer to the question.
     uint8_t question[room];
     const uint8_t *record = octets + header + put_question(question, query);
     static const uint8_t front[] = {0xC0, header, 0, 1, 0, 1};

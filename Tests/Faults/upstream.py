@@ -21,7 +21,6 @@ BASES = {b"hot": (0, 86400), b"brief": (4096, 10), b"new": (8192, 60)}
 
 
 def place(word, number):
-    """Returns a name's offset in 11.19.0.0/16, and its TTL."""
     base, ttl = BASES[word]
     span = 65536 - base if word == b"new" else 4096
     return base + number % span, ttl

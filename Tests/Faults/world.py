@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine with one cable, with the vendor and the upstream at the other end.
-
-This process runs on the machine, in its own network and mount namespace. The other end is a second namespace.
-"""
+"""A machine with one cable, with the vendor and the upstream at the other end."""
 import contextlib
 import ctypes
 import mmap
@@ -21,7 +18,6 @@ from programs import Failure, Program
 MACHINE, OTHER_MACHINE, FAR, FAR_TOO = "192.0.2.10", "192.0.2.20", "192.0.2.1", "192.0.2.2"
 VENDOR_PORT, UPSTREAM_PORT, PORT = 80, 53, 53
 
-# Counts of the names: hot names (cached), brief names (with short TTLs) and new names.
 HOT, BRIEF, FRESH = 500, 100, 12000
 
 # Seconds from the kill of a process to its restart; the systemd unit waits only 0.5 s (RestartSec=).
@@ -70,13 +66,11 @@ def run(*command):
 
 
 def enter():
-    """Moves this program to its own network and mount namespace, once."""
     if os.environ.get("FAULTS_INSIDE") == str(os.getppid()):
         return
     if os.getuid() != 0:
         raise Failure("networks of one's own need root")
     flags = ["unshare", "--mount", "--net", "--propagation", "private"]
-    # The child process recognizes by its parent's process ID that it is inside the namespace.
     os.environ["FAULTS_INSIDE"] = str(os.getpid())
     done = subprocess.run([*flags, "--", sys.executable, "-B", *sys.argv])
     sys.exit(done.returncode)
@@ -101,7 +95,6 @@ def cable(bench):
 
 
 def zone():
-    """Names of `storm` that the vendor has."""
     lines = []
     for word, count, base, ttl in [
         ("hot", HOT, 0, 86400), ("brief", BRIEF, 4096, 10), ("new", FRESH, 8192, 60)
@@ -131,7 +124,6 @@ class World:
         self.authority = self.dnsdist = self.front = None
 
     def _steered(self, command):
-        """Starts a program that reads command lines and confirms each."""
         program = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
@@ -142,7 +134,6 @@ class World:
         return program
 
     def upstream_settings(self, scheme):
-        """Starts dnsdist in front of the upstream for TCP or TLS."""
         if scheme != "udp" and not self.dnsdist:
             self.authority, chain, key = self.bench.certificates(f"DNS:{SECURE_NAME}")
             self.dnsdist = self.bench.write("dnsdist.conf", DNSDIST.format(chain=chain, key=key))
@@ -157,13 +148,12 @@ class World:
         os.kill(self.front.process.pid, number)
 
     def upstream(self, fault):
-        """Sets a fault of the upstream; returns when the fault is in effect."""
+        """Returns when the fault is in effect."""
         self.upstream_program.stdin.write(fault + "\n")
         if self.upstream_program.stdout.readline() != f"is {fault}\n":
             raise Failure(f"the upstream cannot be {fault}")
 
     def vendor(self, fault):
-        """Sets a fault of the vendor; returns when the fault is in effect."""
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         address = f"http://{FAR}:{VENDOR_PORT}/_emulator/faults"
         with opener.open(address, data=fault.encode(), timeout=10) as reply:
@@ -213,7 +203,6 @@ class Server:
         return path
 
     def start(self):
-        """Returns the CLOCK_MONOTONIC time of the first answer."""
         environment = dict(self.clocks.environment) if self.clocks else {}
         if self.sockets:
             numbers = [each.fileno() for each in self.sockets]
@@ -258,7 +247,6 @@ class Server:
             each.close()
 
     def fill(self):
-        """Makes the server cache all names of `storm`."""
         names = [
             f"{word}{number:07}.{zone}.example"
             for word, count in (("hot", HOT), ("brief", BRIEF)) for number in range(count)
@@ -276,7 +264,6 @@ class Server:
         raise Failure(f"{self.title} does not answer {len(names)} names such as {names[0]}")
 
     def stats(self):
-        """Returns the counters of httpdnsd; None for other servers."""
         if self.title != "httpdnsd":
             return None
         return self.bench.control(self, "stats")
@@ -333,7 +320,6 @@ class Clocks:
         for index, seconds in enumerate((wall, monotonic, boot)):
             cell = ctypes.c_int64.from_buffer(self.offsets, 8 * index)
             cell.value += int(seconds * 1e9)
-        # The FIFO has no reader if the program does not watch the clock.
         with contextlib.suppress(OSError):
             descriptor = os.open(self.fifo, os.O_WRONLY | os.O_NONBLOCK)
             os.write(descriptor, b"!")

@@ -27,9 +27,6 @@ enum Operation: String, CaseIterable {
 
     case store
 
-    /// Returns a function that repeats the operation.
-    ///
-    /// The function returns a result, so that the optimizer does not remove the operation.
     func prepared() -> (Int) -> Int {
         switch self {
         case .parse: parsing(hasEDNS: false)

@@ -2,9 +2,6 @@
 import Glibc
 
 /// `micro OPERATION COUNT` repeats an operation and prints the time.
-///
-/// `scripts/bench micro` runs this program with two counts. The difference excludes the
-/// initialization.
 @main
 enum Program {
     static func main() {

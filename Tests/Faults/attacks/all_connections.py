@@ -22,7 +22,6 @@ def serve(client, context, is_silent):
 
 
 def run(programs, server):
-    """Returns the longest time for a name of the honest upstream after two seconds of the attack."""
     with tempfile.TemporaryDirectory() as directory:
         file, context = common.certificate(directory)
         with servers.listening(lambda client: serve(client, context, True), ADDRESSES) as silent, \

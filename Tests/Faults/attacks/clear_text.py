@@ -29,7 +29,6 @@ upstreams:
 
 
 def settings(dot, plain):
-    """Returns the settings with DoT first and plain DNS last."""
     text = SETTINGS.replace("DOT", str(dot.port)).replace("PLAIN", str(plain.port))
     return text.replace("CERTIFICATE", dot.certificate)
 
@@ -66,10 +65,11 @@ def overload(port, source, connections=CONNECTIONS, queries=CACHED):
 
 
 def in_the_clear(programs, server, burst, pause, seconds, sources=()):
-    """Sends `burst` queries for dead names (see common.py) every `pause` seconds, and five queries for other names a second.
+    """Sends `burst` queries for dead names (see common.py) every `pause` seconds, and five queries for other names a
+    second.
 
-    Meanwhile, clients at the addresses in `sources` overload the server. The server and the upstream share the
-    processors, so both may answer late: only a name in the clear breaks the promise.
+    The server and the upstream share the processors, so both may answer late: only a name in the clear breaks the
+    promise.
 
     Returns how many of the other names the plain upstream saw, and the number of all other names.
     """
@@ -104,7 +104,6 @@ def in_the_clear(programs, server, burst, pause, seconds, sources=()):
 
 
 def run(programs, server):
-    """Counts the names that the plain upstream received: at two rates of dead names, and at the first rate with overload."""
     steady = in_the_clear(programs, server, 1, 0.1, 12)
     page = in_the_clear(programs, server, 4, 4, 12)
     loaded = in_the_clear(programs, server, 1, 0.1, 12, common.CLIENTS[:2])

@@ -14,7 +14,7 @@ RATE, LIMIT, DEAD_SECONDS, WARM_UP, NAMES, SECONDS = 300, 512, 5, 10, 200, 20
 
 
 async def serve(port, context):
-    """Answers all names except dead names; a dead name counts as unanswered for some seconds, even if its connection ends."""
+    """A dead name counts as unanswered for some seconds, even if its connection ends."""
     unanswered = 0
 
     def forget():
@@ -40,7 +40,6 @@ async def serve(port, context):
 
 
 def run(programs, server):
-    """Returns how many names of another client failed, and how many were sent in the clear."""
     def asked(label, number, seconds):
         names = [f"{label}{each}.example" for each in range(number)]
         return common.victim(victim.port, common.CLIENTS[1], names, seconds)

@@ -111,7 +111,6 @@ class Server:
         """Writes the files that the settings name, before the server starts; subclasses add more."""
 
     def _wait(self):
-        """Waits until the server answers over TCP."""
         end = time.monotonic() + READY_SECONDS
         while True:
             if self.process.poll() is not None or time.monotonic() > end:
@@ -132,12 +131,10 @@ class Server:
         self._directory.cleanup()
 
     def log_text(self):
-        """Returns the server's log."""
         with open(self.log, encoding="utf-8", errors="replace") as log:
             return log.read()
 
     def is_alive(self):
-        """Returns whether the process is running."""
         return self.process.poll() is None
 
     def resident_mebibytes(self, peak=False):
@@ -153,7 +150,6 @@ class Server:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def ask(self, *verb):
-        """Returns the JSON reply of a control verb (httpdnsd only)."""
         done = subprocess.run(
             [os.path.join(self.programs, "httpdnsctl"), "--socket", self.control, "--json", *verb],
             capture_output=True, text=True, check=False,
@@ -208,7 +204,6 @@ class EncryptedUpstream:
                 threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client):
-        """Answers the queries of one connection."""
         with contextlib.suppress(OSError, dns.exception.DNSException):
             with self._context.wrap_socket(client, server_side=True) as stream:
                 frames = stream.makefile("rb")
@@ -219,7 +214,6 @@ class EncryptedUpstream:
                         stream.sendall(framed(reply))
 
     def reply(self, query):
-        """Returns the reply to a query, or None."""
         return address_reply(query)
 
 
@@ -288,7 +282,6 @@ def main(module):
 
 
 def pause(seconds):
-    """Waits while the attack or the server continues."""
     select.select([], [], [], seconds)
 
 
@@ -300,7 +293,6 @@ def query(name, ident=0, qtype=1):
 
 
 def framed(message):
-    """Returns a message with its TCP length prefix."""
     return struct.pack(">H", len(message)) + message
 
 
@@ -319,12 +311,10 @@ def replies(stream):
 
 
 def first_label(message):
-    """Returns the first label of the question, in lower case."""
     return message[13:13 + message[12]].decode("ascii", "replace").lower()
 
 
 def question_end(message):
-    """Returns the offset after the question of a message."""
     place = 12
     while message[place]:
         place += message[place] + 1
@@ -346,9 +336,8 @@ def answer(message, records, is_truncated=False, ttl=60):
 def upstream(rule, context=None):
     """Runs an upstream over UDP and TCP (with a TLS context: UDP and TLS) in its own process; yields its port.
 
-    `rule` maps the first label of a question to (delay in seconds, number of A records), or to None for no reply. More
-    than 25 records are sent over TCP. Health probes query the root: their first label is empty, and the reply to them
-    has no records.
+    `rule` maps the first label of a question to (delay in seconds, number of A records), or to None for no reply.
+    Health probes query the root: their first label is empty, and the reply to them has no records.
     """
     port = free_port()
     with attacking(lambda: asyncio.run(_serve(port, rule, context))):
@@ -371,8 +360,6 @@ async def _serve(port, rule, context):
             loop.call_later(delay, send, reply)
 
     class Datagrams(asyncio.DatagramProtocol):
-        """Answers queries over UDP."""
-
         def connection_made(self, transport):
             self.transport = transport
 
@@ -396,11 +383,7 @@ async def _serve(port, rule, context):
 
 
 def forwarding(server, upstream):
-    """Returns settings that forward every name to an upstream; see `Server`.
-
-    `upstream` is the port of a plain upstream, or an entry of `upstreams` (httpdnsd only). The caller can append
-    further entries.
-    """
+    """Returns settings that forward every name to an upstream; see `Server`."""
     if server == "httpdnsd":
         if isinstance(upstream, int):
             upstream = f'{{name: upstream, url: "udp://127.0.0.1:{upstream}"}}'
@@ -441,7 +424,6 @@ remote-control:
 
 
 def connect(port, source):
-    """Returns a TCP connection to the server from the local address `source`."""
     return socket.create_connection(("127.0.0.1", port), 5, source_address=(source, 0))
 
 
@@ -475,10 +457,7 @@ def victim(port, source, names, seconds, within=2):
 
 
 def send_names(port, pattern, rate, sources, target="127.0.0.1"):
-    """Sends queries for new names without end, `rate` a second, from the source addresses in turn; reads nothing.
-
-    `pattern` contains `{}` in the place of a number.
-    """
+    """`pattern` contains `{}` in the place of a number."""
     # struct in_pktinfo: the address in its second field becomes the source (ip(7)).
     sources = [struct.pack("=i4s4x", 0, socket.inet_aton(source)) for source in sources]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
@@ -497,7 +476,6 @@ def send_names(port, pattern, rate, sources, target="127.0.0.1"):
 
 @contextlib.contextmanager
 def attacking(work):
-    """Runs `work` in its own process until the block ends."""
     child = os.fork()
     if child == 0:
         with contextlib.suppress(BaseException):

@@ -25,7 +25,6 @@ WATCH = b'{"method":"io.httpdnsd.Control.Watch","parameters":{},"more":true}\0'
 
 
 def watch(path):
-    """Returns the socket and whether the daemon accepted it."""
     client = socket.socket(socket.AF_UNIX)
     client.settimeout(5)
     client.connect(path)

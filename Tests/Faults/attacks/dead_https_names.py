@@ -16,7 +16,6 @@ LOCAL, LAN, REMOTE = "127.0.0.1", common.CLIENTS[1], common.CLIENTS[2]
 
 
 async def serve(reader, writer):
-    """Answers the queries of one connection, except queries for dead names."""
     connection = servers.HTTP2(writer.write)
     with contextlib.suppress(OSError):
         while (octets := await reader.read(65536)) and not writer.is_closing():
@@ -27,7 +26,6 @@ async def serve(reader, writer):
 
 
 async def listen(port, context):
-    """Runs the upstream."""
     server = await asyncio.start_server(serve, LOCAL, port, ssl=context, backlog=512)
     await server.serve_forever()
 
@@ -43,7 +41,6 @@ def measure(programs, server, text, rate, sources, target):
 
 
 def run(programs, server):
-    """Runs both attacks."""
     forged = [f"10.32.{number >> 8}.{number & 255}" for number in range(1000)]
     subprocess.run(["ip", "route", "replace", "local", "10.32.0.0/16", "dev", "lo"], check=True)
     port = common.free_port()

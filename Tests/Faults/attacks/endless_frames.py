@@ -11,7 +11,7 @@ PEERS = ()
 
 
 def answer(stream, begin=lambda: None):
-    """Answers health probes. After any other query, calls `begin` and sends frames without end."""
+    """After any other query, calls `begin` and sends frames without end."""
     connection = servers.HTTP2(stream.sendall)
     while octets := stream.recv(65536):
         for number, query in connection.queries(octets):
@@ -25,13 +25,11 @@ def answer(stream, begin=lambda: None):
 
 
 def serve(client, context):
-    """Answers over TLS."""
     with context.wrap_socket(client, server_side=True) as stream:
         answer(stream)
 
 
 def run(programs, server):
-    """Returns the longest time for a name of the honest upstream during the attack."""
     with tempfile.TemporaryDirectory() as directory:
         file, context = common.certificate(directory)
         context.set_alpn_protocols(["h2"])

@@ -18,7 +18,6 @@ upstreams:
 
 
 def flood(client):
-    """Sends as fast as the client reads."""
     junk = common.framed(b"\x55" * 12) * 9000
     client.recv(2)
     while True:
@@ -26,7 +25,6 @@ def flood(client):
 
 
 def run(programs, server):
-    """Returns the longest time until a name below `localhost` was answered during the flood."""
     with servers.listening(flood) as port, \
             common.Server(programs, server, SETTINGS.replace("PORT", str(port))) as victim, \
             socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:

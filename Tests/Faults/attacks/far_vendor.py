@@ -32,7 +32,7 @@ control: {socket: "{directory}/control.sock"}
 
 
 async def serve(reader, writer):
-    """Answers the calls of one connection; never answers a call for a dead name."""
+    """Never answers a call for a dead name."""
     with contextlib.suppress(OSError, asyncio.IncompleteReadError), contextlib.closing(writer):
         while True:
             head = await reader.readuntil(b"\r\n\r\n")
@@ -59,7 +59,6 @@ async def delay(reader, writer, handshake):
 
 
 async def listen(port, context):
-    """Runs the vendor behind a path with a delay."""
     behind = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
 
     async def accept(reader, writer):
@@ -71,7 +70,6 @@ async def listen(port, context):
 
 
 async def attack(port):
-    """Queries dead names without end."""
     loop = asyncio.get_running_loop()
     sender, _ = await loop.create_datagram_endpoint(asyncio.DatagramProtocol, remote_addr=("127.0.0.1", port))
     number = 0

@@ -70,7 +70,6 @@ A, AAAA, HTTPS = 1, 28, 65
 
 
 def address_of(label):
-    """Address for a name such as `n3.vendor.example`."""
     return ipaddress.ip_address((ADDRESSES + GLOBAL)[int(label[1:])])
 
 
@@ -81,8 +80,6 @@ def record(kind, address):
 
 
 class Upstream(threading.Thread):
-    """Answers A, AAAA and HTTPS with the address that the name stands for."""
-
     def __init__(self):
         super().__init__(daemon=True)
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -136,7 +133,6 @@ class Vendor(http.server.BaseHTTPRequestHandler):
 
 
 def start_vendor(directory):
-    """Returns the server and the file of its certificate."""
     chain, key = os.path.join(directory, "chain.pem"), os.path.join(directory, "key.pem")
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
@@ -178,7 +174,6 @@ def passing(client, zone, is_hint):
 
 
 def run(programs, server):
-    """Queries every address through an upstream, as a hint, and through a vendor."""
     upstream = Upstream()
     upstream.start()
     with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as stack:

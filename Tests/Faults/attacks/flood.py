@@ -16,7 +16,6 @@ WATCHDOG, SECONDS = 3, 15
 
 
 def attack(port, part):
-    """Sends queries with a counter in the name, and reads nothing."""
     message = bytearray(common.query(f"p{part}-00000000.flood.example"))
     place = message.index(b"00000000")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:

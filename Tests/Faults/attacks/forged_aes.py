@@ -79,8 +79,6 @@ def run(programs, server):
 
 
 class WithKey(Server):
-    """A server that has the key of the emulator's demo account."""
-
     def _prepare(self):
         file = os.path.join(self.directory, "key")
         with open(file, "w", encoding="ascii") as key:

@@ -23,7 +23,6 @@ def backends():
 
 
 def run(programs, server):
-    """Measures, over UDP, other names of the client that queries dead names."""
     victim, *others = common.CLIENTS
     with common.upstream(backends()) as upstream, \
             common.Server(programs, server, common.forwarding(server, upstream)) as daemon, \

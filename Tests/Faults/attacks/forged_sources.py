@@ -28,14 +28,13 @@ def serve(listener):
 
 
 def serve_stream(client):
-    """Answers over TCP, because the daemon retries a query over TCP after replies that match no query."""
+    """The daemon retries a query over TCP after replies that match no query."""
     octets = client.makefile("rb")
     while head := octets.read(2):
         client.sendall(common.framed(servers.honest(octets.read(int.from_bytes(head, "big")))))
 
 
 def over_tcp(port, results):
-    """Queries a name over each of STREAMS connections; appends whether the name was answered in time."""
     for number in range(STREAMS):
         reply = None
         with contextlib.suppress(OSError), socket.create_connection(
@@ -47,7 +46,6 @@ def over_tcp(port, results):
 
 
 def run(programs, server):
-    """Measures names of this machine over UDP, and names over TCP, from 3 s after the start of the attack."""
     forged = [f"10.32.{number >> 8}.{number & 255}" for number in range(65536)]
     subprocess.run(["ip", "route", "replace", "local", "10.32.0.0/16", "dev", "lo"], check=True)
     with servers.listening(serve_stream) as port, contextlib.ExitStack() as stack:

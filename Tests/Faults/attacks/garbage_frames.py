@@ -19,7 +19,6 @@ FRAMES = {
 
 
 def served_seconds(port, octets):
-    """Returns how long the server accepted such messages."""
     begin = time.monotonic()
     with common.connect(port, common.CLIENTS[0]) as client:
         client.settimeout(0.5)

@@ -43,8 +43,6 @@ forward-zone:
 
 
 class Upstream(threading.Thread):
-    """Answers and counts queries."""
-
     def __init__(self):
         super().__init__(daemon=True)
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -98,7 +96,6 @@ def ask(client, name, kind):
 
 
 def run(programs, server):
-    """Stores the chosen questions in an empty cache, then attacks a popular name."""
     upstream = Upstream()
     upstream.start()
     settings = SETTINGS[server].replace("UPSTREAM", str(upstream.port))

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An upstream over HTTPS or TLS answers a ClientHello with HelloRequests without end (RFC 5246 §7.4.1.1).
 
-The attack needs no certificate, so an attacker on the network path can run it. In another part, the upstream completes a TLS 1.2
-handshake, sends one HelloRequest with the first reply, and then empty HTTP/2 frames without end.
+The attack needs no certificate, so an attacker on the network path can run it.
 """
 import contextlib
 import os
@@ -23,7 +22,6 @@ HELLO_REQUEST = b"\x16\x03\x03\x00\x04" + bytes(4)
 
 
 def greet(client):
-    """Sends HelloRequests as fast as the client reads."""
     client.recv(65536)
     while True:
         client.sendall(HELLO_REQUEST * 7000)
@@ -48,7 +46,7 @@ def renegotiate(client, directory):
 
 
 def run(programs, server):
-    """Returns the longest time for another name in each part; unbound has no upstreams over HTTPS."""
+    """unbound has no upstreams over HTTPS."""
     with tempfile.TemporaryDirectory() as directory:
         file, _ = common.certificate(directory)
         parts = {"TLS": ("tls", greet)}

@@ -13,7 +13,6 @@ RATE = 3000
 
 
 def hide(port):
-    """Pipelines new names of the fast upstream over TCP, and discards the replies."""
     number, begin = 0, time.monotonic()
     while True:
         stream = common.connect(port, common.CLIENTS[0])
@@ -35,7 +34,6 @@ def hide(port):
 
 
 def run(programs, server):
-    """Measures a plain upstream while a route sends other names to a fast upstream."""
     with common.upstream(rate_limited_upstream.limited()) as limited, common.upstream(lambda label: (0, 1)) as fast:
         text = common.forwarding(server, limited)
         text += f'  - {{name: office, url: "udp://127.0.0.1:{fast}", only: true}}\n'

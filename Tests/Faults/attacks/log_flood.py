@@ -11,7 +11,6 @@ TITLE = "a server alternately fails and recovers, to fill the log"
 PROMISE = "the log has at most 8 lines about the server in 12 s"
 PEERS = ()
 
-# Never set: waits with a timeout pace queries and replies.
 CLOCK = threading.Event()
 
 SETTINGS = """
@@ -27,7 +26,6 @@ def run(programs, server):
     end = time.monotonic() + 12
 
     def flap():
-        """Opens and closes the upstream's port for 30 ms each."""
         while time.monotonic() < end:
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as upstream:
                 try:

@@ -18,7 +18,7 @@ SOURCES = [f"10.99.0.{number}" for number in range(10, 10 + CLIENTS)]
 
 
 async def serve(reader, writer):
-    """Answers one connection; after a query for a dead name, waits until the daemon closes the connection."""
+    """After a query for a dead name, waits until the daemon closes the connection."""
     with contextlib.suppress(OSError, asyncio.IncompleteReadError), contextlib.closing(writer):
         while True:
             head = (await reader.readuntil(b"\r\n\r\n")).lower()
@@ -31,13 +31,11 @@ async def serve(reader, writer):
 
 
 async def listen(port, context):
-    """Runs the upstream."""
     server = await asyncio.start_server(serve, LOCAL, port, ssl=context, backlog=512)
     await server.serve_forever()
 
 
 async def attack(port):
-    """Queries dead names without end, from all clients in turn."""
     streams = [await asyncio.open_connection(LOCAL, port, local_addr=(source, 0)) for source in SOURCES]
     replies = [asyncio.ensure_future(reader.read()) for reader, _ in streams]
     number = 0

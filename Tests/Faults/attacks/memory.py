@@ -11,7 +11,6 @@ LIMIT = 96
 
 
 def run(programs, server):
-    """Queries one name on all connections, then a new name with each query."""
     with common.upstream(lambda label: (1.5, RECORDS)) as port:
         settings = common.forwarding(server, port)
         with common.Server(programs, server, settings) as daemon:
@@ -27,7 +26,7 @@ def run(programs, server):
                             for ident, name in enumerate(names)
                         ))
                     except OSError:
-                        # The server may have closed the connection, because too many octets wait for its client.
+                        # Too many octets wait for the client.
                         continue
                 common.pause(6)
             alive = daemon.is_alive()

@@ -33,7 +33,6 @@ def attack(port):
 
 
 def run(programs, server):
-    """Measures another client's time to an answer over new connections."""
     with common.upstream(lambda label: (0, 1)) as upstream:
         settings = common.forwarding(server, upstream)
         with common.Server(programs, server, settings) as daemon:

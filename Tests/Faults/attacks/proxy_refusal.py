@@ -19,7 +19,6 @@ PARTS = {
 
 
 def serve(client, head, rest):
-    """Reads the request, and sends the reply as fast as the client reads."""
     client.recv(65536)
     client.sendall(head)
     while True:
@@ -27,7 +26,6 @@ def serve(client, head, rest):
 
 
 def part(programs, server, head, rest):
-    """Queries fifty names a second at a vendor behind the proxy; returns the result of `other_names` during this time."""
     with servers.listening(lambda client: serve(client, head, rest)) as proxy, \
             common.upstream(lambda label: (0, 1)) as plain:
         text = common.forwarding(server, plain) + f"""
@@ -42,7 +40,6 @@ routes: [{{domains: [hostile.example], vendors: [hostile]}}]
 
 
 def run(programs, server):
-    """Returns the longest time for another name in each part."""
     results = {name: part(programs, server, *reply) for name, reply in PARTS.items()}
     figure = ", ".join(f"{name}: {figure}" for name, (figure, _) in results.items())
     return figure, all(holds for _, holds in results.values())

@@ -14,10 +14,7 @@ RATE, LIMIT, WARM_UP, NAMES, SECONDS = 1000, 500, 6, 100, 10
 
 
 def limited():
-    """Returns a rule for `common.upstream` that answers `LIMIT` queries a second: a token bucket of 50 queries.
-
-    A limit per interval of 0.1 s would answer all or none of a client's queries that are a multiple of 0.1 s apart.
-    """
+    """Returns a rule for `common.upstream` that answers `LIMIT` queries a second: a token bucket of 50 queries."""
     capacity = LIMIT / 10
     tokens, last = capacity, time.monotonic()
 
@@ -36,7 +33,7 @@ def limited():
 def failures(victim):
     """Returns how many names of another client fail after `WARM_UP` seconds of the attack.
 
-    Before the measurement, both clients send queries. The daemon counts each loss only after up to 2 s.
+    The daemon counts each loss only after up to 2 s.
     """
     def asked(label, count, seconds):
         names = [f"{label}{number}.example" for number in range(count)]
@@ -48,7 +45,6 @@ def failures(victim):
 
 
 def run(programs, server):
-    """Measures a plain upstream; for httpdnsd also an upstream over TLS that precedes a plain one."""
     with common.upstream(limited()) as plain, \
             common.Server(programs, server, common.forwarding(server, plain)) as victim:
         failed = failures(victim)

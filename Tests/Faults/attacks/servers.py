@@ -19,7 +19,6 @@ REPLY_HEADERS = b"\x88\x0f\x10\x17application/dns-message"
 
 
 def entry(name, scheme, port, certificate, addresses=("127.0.0.1",), more=""):
-    """Returns an entry of `upstreams` for a server over TLS or HTTPS."""
     path = "/dns-query" if scheme == "https" else ""
     return (f'{{name: {name}, url: "{scheme}://dns.example:{port}{path}", '
             f'addresses: [{", ".join(addresses)}], ca-file: {certificate}{more}}}')
@@ -75,7 +74,6 @@ def honest(query):
 
 
 def http1(stream):
-    """Yields the queries of an HTTP/1.1 connection."""
     octets = stream.makefile("rb")
     while octets.readline():
         length = 0
@@ -86,13 +84,11 @@ def http1(stream):
 
 
 def http1_reply(message):
-    """Returns an HTTP/1.1 response with this message."""
     head = f"HTTP/1.1 200 OK\r\nContent-Type: application/dns-message\r\nContent-Length: {len(message)}\r\n\r\n"
     return head.encode() + message
 
 
 def frame(kind, flags, stream, payload=b""):
-    """Returns an HTTP/2 frame."""
     return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
 
 
@@ -123,11 +119,9 @@ class HTTP2:
                     yield stream, self._bodies.pop(stream)
 
     def begin(self, stream):
-        """Sends the head of a response."""
         self.send(frame(HEADERS, END_HEADERS, stream, REPLY_HEADERS))
 
     def end(self, stream, message):
-        """Sends the body of a response."""
         self.send(frame(DATA, END_STREAM, stream, message))
 
 
@@ -145,7 +139,6 @@ def other_names(port, suffix="example.com", interval=0.02):
 
 
 def attacked(programs, server, scheme, certificate, serve):
-    """Queries fifty names a second at a hostile server; returns the result of `other_names` during this time."""
     with listening(serve) as port, common.upstream(lambda label: (0, 1)) as plain:
         text = common.forwarding(server, plain) + hostile(server, scheme, port, certificate)
         with common.Server(programs, server, text) as victim, common.attacking(

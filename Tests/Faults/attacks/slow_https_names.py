@@ -30,13 +30,11 @@ async def serve(reader, writer):
 
 
 async def listen(port, context):
-    """Runs the upstream."""
     server = await asyncio.start_server(serve, "127.0.0.1", port, ssl=context, backlog=512)
     await server.serve_forever()
 
 
 def run(programs, server):
-    """Returns the longest time for another name."""
     port = common.free_port()
     with tempfile.TemporaryDirectory() as directory:
         file, context = common.certificate(directory)

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client queries slow names at encrypted upstreams that process few queries at a time.
-
-The upstreams answer a *slow name* only after some time, and other queries wait meanwhile.
-"""
+"""A client queries slow names at encrypted upstreams that process few queries at a time."""
 import contextlib
 import socket
 import tempfile
@@ -42,8 +39,6 @@ class InOrder(common.EncryptedUpstream):
 
 
 class OneAtATime(common.EncryptedUpstream):
-    """DNS over HTTPS with HTTP/1.1."""
-
     scheme, path = "https", "/dns-query"
 
     def _serve(self, client):
@@ -54,7 +49,6 @@ class OneAtATime(common.EncryptedUpstream):
 
 
 def in_the_clear(programs, server, kind):
-    """Returns how many other names the plain upstream saw."""
     with tempfile.TemporaryDirectory(prefix="attack-") as directory, \
             kind(directory) as encrypted, common.PlainUpstream() as plain:
         text = SETTINGS.replace("SCHEME", kind.scheme).replace("PATH", kind.path)

@@ -29,7 +29,6 @@ class Connection:
             self.unsent = self.unsent[self.stream.send(self.unsent):]
 
     def read(self):
-        """Returns whether the connection is still open."""
         with contextlib.suppress(BlockingIOError):
             octets = self.stream.recv(65535)
             if not octets:
@@ -45,7 +44,6 @@ class Connection:
 
 
 def attack(port):
-    """Keeps all connections full, and reopens closed ones."""
     connections, numbers = [], itertools.count()
     while True:
         with contextlib.suppress(OSError):
@@ -64,7 +62,6 @@ def attack(port):
 
 
 def run(programs, server):
-    """Queries names that the upstream answers, from another address."""
     rule = lambda label: None if label.startswith("dead") else (0.05, 1)
     with common.upstream(rule) as upstream:
         settings = common.forwarding(server, upstream)

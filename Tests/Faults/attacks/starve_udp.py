@@ -10,7 +10,6 @@ RATE, NAMES, SECONDS = 3000, 240, 12
 
 
 def run(programs, server):
-    """Queries names that the upstream answers, from another address, from 3 s after the start of the attack."""
     rule = lambda label: None if label.startswith("dead") else (0.05, 1)
     with common.upstream(rule) as upstream:
         settings = common.forwarding(server, upstream)

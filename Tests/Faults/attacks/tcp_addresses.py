@@ -13,7 +13,6 @@ NETWORK = "10.99.0.0/16"
 
 
 def attack(port):
-    """Keeps one connection per address open, queries a dead name on each every second, and replaces closed connections."""
     clients = [None] * ADDRESSES
     number = 0
     while True:
@@ -38,7 +37,6 @@ def attack(port):
 
 
 def is_answered(port, number):
-    """Returns whether a client gets an answer for an uncached name over a new connection."""
     with contextlib.suppress(OSError):
         with common.connect(port, common.CLIENTS[2]) as client:
             client.settimeout(2)

@@ -11,7 +11,6 @@ CONNECTIONS, TRIES, SECONDS = 128, 40, 8
 
 
 def attack(port):
-    """Keeps 128 connections per address open, and queries a dead name on each connection every second."""
     clients, number = [], 0
     while True:
         for source in common.CLIENTS[:2]:

@@ -19,7 +19,6 @@ QUERY = common.query("example", qtype=2)[:11] + b"\2" + common.query("example", 
 
 
 def run(programs, server):
-    """Asks for new names from another address, from 2 s after the start of the attack."""
     with common.upstream(lambda label: (0, 1)) as upstream, \
             common.Server(programs, server, common.forwarding(server, upstream)) as daemon, \
             contextlib.ExitStack() as stack:

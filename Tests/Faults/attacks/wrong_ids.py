@@ -47,7 +47,6 @@ def answer(listener):
 
 
 def run(programs, server):
-    """Returns the number of answers, and of the forged messages that were counted."""
     port = common.free_port()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as upstream, \
             socket.create_server(("127.0.0.1", port)) as listener:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct FuzzTarget: Sendable {
-    /// Name of the target, and of the folder with its seeds and findings.
     package let name: String
 
     /// Throws a `Finding` if the input violates a property of the target.

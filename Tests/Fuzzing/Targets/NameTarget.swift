@@ -19,7 +19,6 @@ private enum NameOracle {
         Result { () throws(NameTextError) in try Name(text: octets[...]) }
     }
 
-    /// Checks that the texts and the wire form of a name are parsed as the same name.
     static func judge(_ name: Name) throws {
         for text in [name.text, name.description] {
             try promise(text.utf8.allSatisfy { 0x21...0x7E ~= $0 }, "not printable: \(text)")

@@ -8,8 +8,8 @@ extension FuzzTarget {
     /// Properties: no reply to another query is accepted, and clients get the records of an
     /// accepted reply.
     ///
-    /// The first octet of the input sets which fields of the query the attacker knows, such as the
-    /// ID; the forged reply follows.
+    /// The first octet of the input sets which fields of the query the attacker knows; the forged
+    /// reply follows.
     static let upstream = FuzzTarget(name: "upstream") { octets in
         var input = FuzzInput(octets)
         let knows = input.octet()
@@ -42,7 +42,6 @@ private enum UpstreamOracle {
         return UpstreamExchange(query, random: &random)
     }
 
-    /// Returns a reply with the ID and question that the attacker knows.
     static func forge(_ octets: [UInt8], _ knows: UInt8, _ message: [UInt8]) -> [UInt8] {
         var reply = octets
         if knows & 2 != 0, reply.count >= 2 { reply.replaceSubrange(..<2, with: message[..<2]) }
@@ -97,9 +96,6 @@ private enum UpstreamOracle {
     }
 
     /// Property: a copied reply gives the same answer as the decoded reply.
-    ///
-    /// `message` is the decoded reply. If a record that was not copied is malformed, `message` is
-    /// nil, and only the copied records are checked.
     private static func judge(_ plain: PlainReply, _ message: Message?, _ query: Query) throws {
         let asked = Query(question: query.question, dnssecOK: query.dnssecOK)
         let provenance = Provenance(source: .upstream, origin: 0)

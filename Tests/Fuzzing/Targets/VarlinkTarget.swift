@@ -44,8 +44,6 @@ private enum VarlinkOracle {
         return messages
     }
 
-    /// Properties: a method call is equal after encoding and decoding, and its arguments match the
-    /// method or are rejected.
     static func judge(_ call: Call) throws {
         let message = try call.message()
         try promise(message.last == 0 && !message.dropLast().contains(0), "a NUL in a message")
@@ -70,7 +68,6 @@ private enum VarlinkOracle {
         }
     }
 
-    /// Property: accepted arguments are equal after encoding and decoding.
     @discardableResult
     private static func judge<Arguments: CallParameters & Equatable>(
         _ call: Call,

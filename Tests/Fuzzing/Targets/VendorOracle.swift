@@ -6,7 +6,6 @@ import Net
 struct VendorOracle {
     let vendor: any Vendor
 
-    /// True if replies with addresses contain the name.
     let namesItsAnswers: Bool
 
     static let names = ["www.example.com", "example.org"].compactMap { try? Name($0) }
@@ -80,8 +79,6 @@ struct VendorOracle {
     }
 
     /// Property: the servers in an accepted reply of the scheduling service are valid.
-    ///
-    /// Their number is within the limit, and each address can be a server.
     private func judgeSchedule(_ reply: HTTPReply) throws {
         guard let scheduling = vendor.scheduling, let server = Self.server,
             let found = try? scheduling.servers(in: reply, from: server)

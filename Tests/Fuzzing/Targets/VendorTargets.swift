@@ -6,8 +6,7 @@ extension FuzzTarget {
     static let tencent = FuzzTarget(name: "tencent") { body in
         let plain = try tencentPlain.get()
         try plain.judge(body)
-        // Skips bodies that end with white space. White space at the end is removed before and
-        // after decryption, so the texts would differ.
+        // White space at the end is removed before and after decryption, so the texts would differ.
         guard body.last.map({ $0 > 0x20 }) ?? false else { return }
         for (sealed, cipher) in try tencentSealed.get() {
             try sealed.judge(body)

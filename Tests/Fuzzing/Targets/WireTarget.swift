@@ -42,8 +42,7 @@ private enum WireOracle {
             try promise(asks == facts.edns?.asksKeepalive, "wrong keepalive")
             try judgeCookies(facts, octets, message)
         } else {
-            // In-place parsing ignores the contents of EDNS options, so the comparison uses a
-            // message without options.
+            // In-place parsing ignores the contents of EDNS options.
             let bare = Array(octets[..<(facts.questionEnd + 9)]) + [0, 0]
             try promise(facts.edns != nil, "accepted in place, refused as a message")
             try judge(facts, bare, try Message(parsing: bare))
@@ -107,7 +106,6 @@ private enum WireOracle {
         try promise(header.isResponse && reply[..<2] == octets[..<2], "no reply to this query")
     }
 
-    /// True if the question's name has a pointer.
     private static func hasPointer(_ octets: [UInt8]) -> Bool {
         var position = 12
         while position < octets.count, 1...63 ~= octets[position] {
