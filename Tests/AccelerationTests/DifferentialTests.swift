@@ -251,7 +251,6 @@ extension DifferentialHarness {
             guard let frame, isPlain, let reply = worker(frame.payload, now: latest) else {
                 return nil
             }
-            // The BPF program must answer a plain query if it has a copy of the complete answer.
             let isWhole = reply.count > 3 && reply[2] & 0x02 == 0
             try #require(
                 !isWhole || !hasCopy(frame.payload),

@@ -58,7 +58,6 @@ struct MetricsReportTests {
         let text = String(decoding: MetricsReport(stats: stats).octets(form), as: UTF8.self)
         let values = Set(text.split(separator: "\n").compactMap { $0.split(separator: " ").last })
         #expect(numbers.count > 50)
-        // Skips counters that the metrics split by more labels, and durations without a metric.
         let others = ["stats.queries.", "stats.latency.", "stats.since-seconds"]
         let aliases = [".failed", ".failures-by-kind.timeout"]
         for (path, number) in numbers

@@ -15,8 +15,6 @@ struct FleetSettingsTests {
 
         """
 
-    /// Reads settings that have the text `fleet` in their section `fleet`.
-    ///
     /// SECRET stands for a file with a valid secret, and SHORT for a file with a secret that is one
     /// octet too short.
     private static func read(_ fleet: String) throws -> Settings {

@@ -58,7 +58,6 @@ final class SchemaJudge: @unchecked Sendable {
         return try? JSONDecoder().decode(String.self, from: line)
     }
 
-    /// Expects that the schema and the reader agree on types, words and keys.
     static func compare(_ octets: [UInt8], with problems: [String]) {
         let text = YAMLReader(octets)
         guard text.complaints.isEmpty, let root = text.root, let shared else { return }

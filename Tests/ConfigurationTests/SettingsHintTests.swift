@@ -175,7 +175,6 @@ struct SettingsHintTests {
         expectErrors(try warnings("32GiB", 1028 << 20), ["f:2:15: MemoryMax=66308M"])
         #expect(try warnings("128MiB", 1028 << 20).isEmpty)
         #expect(try warnings("32GiB", nil).isEmpty)
-        // A cache size up to the default size causes no warning.
         #expect(try warnings("64MiB", 256 << 20).isEmpty)
     }
 
@@ -232,7 +231,6 @@ struct SettingsHintTests {
             """
         let warnings = try settings(of: text).warnings.map(\.description)
         #expect(warnings.count { $0.contains("`token` is not used") } == 1)
-        // The three warnings that are not about `token` are about unlimited costs.
         #expect(warnings.count { $0.hasPrefix("f:5:") } == 3 && warnings.count == 4)
         withExtendedLifetime(folder) {}
     }

@@ -264,8 +264,6 @@ struct SettingsManualTests {
         let again = try settings(of: text)
         #expect(again.withoutPlaces == loaded.withoutPlaces, "\(text)")
         #expect(again.effectiveText == text)
-        // `effectiveText` prints one route at a time, but its result must equal the text that is
-        // printed from the tree of all settings.
         let lines = YAMLPrinter.block(Settings.table.write(loaded), indent: 0)
         #expect(text == "# Effective settings of httpdnsd.\n" + lines.map { $0 + "\n" }.joined())
         let shown = try #require(loaded.shownText(limit: .max))

@@ -32,12 +32,10 @@ func settings(
     return settings
 }
 
-/// Settings with one upstream, because a valid file needs at least one upstream or route.
+/// A valid file needs at least one upstream or route.
 let isp = "upstreams: [{name: isp, url: \"udp://192.0.2.53\"}]\n"
 
 /// Checks the position of each error, and that its text has the expected words in this order.
-///
-/// The expected words are names, values and suggestions. Other words can be between them.
 func expectErrors(
     _ errors: [String],
     _ expected: [String],
@@ -82,7 +80,6 @@ extension Settings {
 
 func texts(_ values: [some Any]) -> [String] { values.map { "\($0)" } }
 
-/// Self-signed certificate for `ca-file`.
 let certificate = """
     -----BEGIN CERTIFICATE-----
     MIIBNDCB56ADAgECAhROFWn0K2kb8/xU5bKevq8R/Cu0AjAFBgMrZXAwDzENMAsG

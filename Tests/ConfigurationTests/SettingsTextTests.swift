@@ -70,7 +70,6 @@ struct SettingsTextTests {
             let found = problems(in: [UInt8]((isp + "# é").utf8) + octets)
             expectErrors(found, ["f:2:4: UTF-8"], "\(octets)")
         }
-        // UTF-16 text.
         expectErrors(problems(in: [0xFF, 0xFE, 0x61, 0x00]), ["f:1:1: UTF-8"])
     }
 

@@ -12,7 +12,6 @@ struct InterfaceTests {
             .joined(separator: "\n")
     }
 
-    /// Returns the field names in a value, without the keys of maps.
     func names(in value: JSONValue) -> Set<String> {
         let maps: Set = [
             "by-source", "by-rcode", "by-transport", "failures", "failures-by-kind", "avoided",

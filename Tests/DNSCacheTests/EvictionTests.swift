@@ -52,11 +52,9 @@ struct EvictionTests {
         }
         #expect((10...20).contains(stored), "an eighth of the ring buffer: \(stored)")
         #expect(table.numbers.entries > before * 8 / 10)
-        // The limit does not apply to answers of vendors, because without the cache entry, each
-        // query would cause a billed call.
+        // Without the cache entry, each query would cause a billed call.
         let isKept = table.insert(try large("v.example.com", .vendor), now: 1_001)
         #expect(isKept)
-        // One hour later, the cache stores large answers of upstreams again.
         let later = LargeAnswers.period + 1_000
         let isStored = table.insert(try large("y.example.org", .upstream), now: later)
         #expect(isStored)
@@ -122,8 +120,6 @@ struct EvictionTests {
     }
 
     /// Returns how many of 100 names remain in the cache after 20,000 insertions of other names.
-    ///
-    /// After every 500 insertions, this function calls `asks` for each of the 100 names.
     private func survivors(
         fresh: Bool,
         asks: (inout AnswerTable, Name, _ now: UInt64) throws -> Void

@@ -50,7 +50,7 @@ struct GrowthTests {
             if added > 2 { hurries += 1 }
             before = table.index.octets
             // The index begins with one page. If the index is 70 % full, it starts to double its
-            // size. So the index is at most twice as large as an index that is 70 % full.
+            // size.
             #expect(before <= max(8192, (number + 1) * 8 * 20 / 7 + 66 * 64))
         }
         #expect(hurries < 10)

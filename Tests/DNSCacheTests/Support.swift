@@ -234,7 +234,6 @@ extension AnswerTable {
         return names
     }
 
-    /// Returns a message for each violated invariant of the table.
     func faults() -> [String] {
         var faults: [String] = []
         var live: Set<Int> = []

@@ -40,7 +40,6 @@ struct DifferentialTests {
     func `records are printed as by dnspython`() throws {
         try #require(Oracle.isInstalled, "CI needs python3-dnspython")
         var records: [Record] = []
-        // Only every third packet is unchanged; the other packets are mutations.
         for (index, packet) in try Oracle.generate(seed: 2, count: 400).enumerated()
         where index.isMultiple(of: 3) {
             if let message = try? Message(parsing: packet) {

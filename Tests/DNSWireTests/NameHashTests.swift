@@ -16,8 +16,6 @@ struct NameHashTests {
     }
 
     /// Sets of questions that an attacker could choose to cause collisions.
-    ///
-    /// The questions of a set differ in one property, for example in the type or the length.
     private static var families: [(label: String, questions: [Chosen])] {
         let label = [UInt8](repeating: 0x61, count: 31)
         let constants: [UInt64] = [
@@ -50,7 +48,7 @@ struct NameHashTests {
                                 (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
                             }
                             // `NameHash` splits the name, with its length octets, into words of
-                            // eight octets. The constants fill the second and the third word.
+                            // eight octets.
                             let lower = words.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
                             return Chosen(name: name(Array(label.prefix(7)) + lower), type: type)
                         }
@@ -69,9 +67,8 @@ struct NameHashTests {
             let word = base ^ UInt64(type) &* golden
             var octets = (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
             let hasUpper = octets.dropFirst().contains { (0x41...0x5A).contains($0) }
-            // Octets with the value 1 follow the first label. Each pair of these octets is a label
-            // of one octet. So the number of these octets must be even, and the length of the first
-            // label must be odd.
+            // Each pair of the octets with the value 1 is a label of one octet, so the length of
+            // the first label must be odd.
             guard (7...63).contains(octets[0]), octets[0] & 1 == 1, !hasUpper else { return nil }
             octets += [UInt8](repeating: 1, count: 58) + [0]
             return Chosen(name: octets, type: type)

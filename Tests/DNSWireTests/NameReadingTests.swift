@@ -85,8 +85,6 @@ struct NameReadingTests {
     }
 
     /// Message with the root and 126 further names, and the offsets of all names.
-    ///
-    /// Each further name is a label and a pointer to the previous name.
     private static var chain: (message: [UInt8], offsets: [Int]) {
         var message = [UInt8](repeating: 0, count: 13)
         var offsets = [12]

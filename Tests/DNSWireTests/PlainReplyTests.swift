@@ -162,8 +162,7 @@ struct PlainReplyTests {
     func `a name of another section has at most 127 pointers`(_ pointers: Int, _ isCopied: Bool) {
         var octets = Self.reply([Self.address()]) { $0.edns = nil }
         octets[9] = 2
-        // The data of the first record consists of pointers. Each pointer leads to the pointer
-        // before it.
+        // Each pointer leads to the pointer before it.
         octets += [
             0, 0, 16, 0, 1, 0, 0, 0, 1, UInt8(pointers * 2 >> 8), UInt8(pointers * 2 & 0xFF),
         ]

@@ -36,8 +36,7 @@ struct QueryViewAgreementTests {
                 if let message {
                     Self.compare(facts, mutant, with: message)
                 } else {
-                    // In-place parsing ignores the contents of EDNS options, so the comparison uses
-                    // a message without options.
+                    // In-place parsing ignores the contents of EDNS options.
                     let bare = Array(mutant[..<(facts.questionEnd + 9)]) + [0, 0]
                     #expect(facts.edns != nil, "\(mutant)")
                     Self.compare(facts, bare, with: try? Message(parsing: bare))
@@ -104,7 +103,6 @@ struct QueryViewAgreementTests {
         if !isRight { Issue.record("\(fault), but a message: \(octets)") }
     }
 
-    /// True if the question's name has a pointer.
     private static func hasPointer(_ octets: [UInt8]) -> Bool {
         var position = 12
         while position < octets.count, (1...63).contains(octets[position]) {

@@ -106,7 +106,6 @@ struct QueryViewReplyTests {
         var same = validated
         same.header.authenticData = false
         #expect(same == plain)
-        // A truncated answer has no records, so it also has no AD flag.
         let cut = try Made(query, Self.addresses(60), flags: ad, limit: 512).message
         #expect(cut.header.isTruncated && !cut.header.authenticData)
     }
@@ -190,8 +189,7 @@ struct QueryViewReplyTests {
         let query = RawQuery("EDNS") { $0.addOPT(version: "01") }.octets
         #expect(try Made(query, rcode: RCode.badVers.rawValue).message.rcode == .badVers)
         #expect(try Made(query, .empty, rcode: .badCookie).message.rcode == .badCookie)
-        // If the query has no OPT, `QueryFacts.reply` sends only the low 4 bits of the RCODE. (In
-        // contrast, `Message.rcode` becomes SERVFAIL.)
+        // If the query has no OPT, `QueryFacts.reply` sends only the low 4 bits of the RCODE.
         #expect(try Made(RawQuery("plain").octets, rcode: 16).message.rcode == .noError)
     }
 
@@ -230,7 +228,6 @@ struct QueryViewReplyTests {
             Array(buffer[..<count])
                 == hex("1234" + expected + "0000 0000 0000 0001" + "00 0029 04D0 00 00 0000 0000")
         )
-        // In a message that lacks its last octet, OPT cannot be found.
         var cut = hex(
             "1234" + flags + "0001 0001 0000 0001" + "0161 0162 00 0006 0001" + record
                 + "00 0029 04D0 00 00 8000 0008 0003 0004 616263"

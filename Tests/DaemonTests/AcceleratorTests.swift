@@ -46,7 +46,6 @@ struct AcceleratorTests {
         }
     }
 
-    /// Starts an accelerator without CAP_BPF; returns its log.
     @ServiceLoop
     private func start(_ loopback: AccelerateSettings.Loopback) async throws -> [String] {
         let diary = LogRecorder()

@@ -344,7 +344,6 @@ struct CacheFileTests {
         #expect(line.contains("chmod 600"))
         #expect(try read(path) == Array("somebody's".utf8))
 
-        // `chmod 600` does not make the daemon replace a file that is not a snapshot.
         chmod(path, 0o600)
         await run.finish()
         #expect(run.file.numbers.latest == nil)

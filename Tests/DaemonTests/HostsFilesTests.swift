@@ -124,7 +124,6 @@ struct HostsFilesTests {
         }
     }
 
-    /// Records lines of level warning and above.
     private final class Lines: LogHandler, Sendable {
         private let lines = Lock<[String]>([])
         var all: [String] { lines.withLock { $0 } }
@@ -218,7 +217,6 @@ struct HostsFilesTests {
         let fixture = try Fixture { settings, folder in settings.files.append(folder.path) }
         let line = [UInt8]("192.0.2.1 a.lan     \n".utf8)
         let count = HostsFiles.mostOctets / line.count
-        // The limit is inside the line of `b.lan`.
         let text = Array([[UInt8]](repeating: line, count: count).joined())
         let rest = [UInt8]("192.0.2.2 b.lan.example\n192.0.2.3 c.lan\n".utf8)
         _ = try fixture.folder.write(text + rest, to: "hosts")

@@ -12,8 +12,6 @@ private enum Writer {
     static let entries = 300
 
     /// Writes the snapshot again and again until a thread kills the process.
-    ///
-    /// The thread first calls access(2) `looks` times on the file, as a delay.
     static func run(_ path: String, looks: Int) throws {
         nice(19)
         let now = Clock.now

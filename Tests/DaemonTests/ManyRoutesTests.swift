@@ -14,9 +14,8 @@ import Testing
 struct ManyRoutesTests {
     private static let count = 100_000
 
-    /// Returns settings with one domain per route; if `changed`, every hundredth route differs.
-    ///
-    /// Parses on a thread of its own: all tests share the service loop, which must not be blocked.
+    /// Parses on a thread of its own, because all tests share the service loop, which must not be
+    /// blocked.
     private static func settings(changed: Bool) async throws -> Settings {
         try await WorkerThread.run(named: "settings") {
             var text = "upstreams:\n"

@@ -17,7 +17,6 @@ struct SnapshotLoadingTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Returns a daemon that has not yet loaded the snapshot of the former daemon.
     @ServiceLoop
     private func restarted() async throws -> Daemon {
         let former = try daemon()
@@ -81,7 +80,6 @@ struct SnapshotLoadingTests {
         let printer = try Name("printer.lan")
         let validity = cacheFile.validity
         cacheFile.validity = {
-            // Makes the changes after the load has begun.
             defer {
                 daemon.components.resolver.use(
                     HostsTable(records: [(printer, [.v4(IPv4Address(value: 0xC0A8_0107))])])

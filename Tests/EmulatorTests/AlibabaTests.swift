@@ -37,7 +37,6 @@ enum AlibabaVector {
         ),
     ]
 
-    /// Modes, ciphertexts of `{"dn":"www.aliyun.com","q":"4,6"}`, and signatures of the requests.
     static let encrypted = [
         (
             "1",

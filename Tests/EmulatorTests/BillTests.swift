@@ -142,7 +142,6 @@ struct BillTests {
         ]
         #expect(try Self.bill(emulator) == Printed(units: 4, names: expected))
 
-        // `conf` is free, even with status 200.
         #expect(try emulator.get("/conf?token=987654321").status == 200)
         #expect(try emulator.get("/d?dn=www.example.com&token=1").status == 401)
         #expect(try emulator.ask("www.example.com", "&type=mx").status == 200)

@@ -11,7 +11,6 @@ struct BaiduTests {
         "/v4/resolve?account_id=107080&dn=www.a.com&t=9999999999"
         + "&sign=951b98d0c990c944fdc7ac2eb0f72f12"
 
-    /// Returns a URL that is valid until 2286.
     static func url(_ names: String, _ more: String = "") throws -> String {
         let sign = try OpenSSL.md5("\(names)-1234567890-9999999999")
         return "/v4/resolve?account_id=107080&dn=\(names)&t=9999999999&sign=\(sign)" + more
@@ -86,7 +85,6 @@ struct VolcengineTests {
         "/resolve?account_id=1023&domain=www.a.com&timestamp=9999999999999"
         + "&sign=46526e7816b88d56e538627c3fabd9a0"
 
-    /// Returns a URL, valid until 2286, with a signature of the sorted values.
     static func url(
         _ names: String,
         ip: String = "",

@@ -81,7 +81,6 @@ final class RunningEmulator {
         try Curl(options + ["\(url)/d?dn=\(names)&token=987654321\(parameters)"])
     }
 
-    /// Sends the file over TCP with curl's telnet.
     func raw(_ file: TemporaryFile) throws -> String {
         let arguments = ["--silent", "--noproxy", "*", "--upload-file", file.path]
         let url = "telnet://" + url.dropFirst("http://".count)
@@ -101,9 +100,7 @@ final class RunningEmulator {
 }
 
 struct Curl {
-    /// Exit code of curl(1).
     let exit: Int32
-    /// Status of the response; nil without a response.
     let status: Int?
     let headers: [String: String]
     let body: [UInt8]

@@ -7,7 +7,6 @@ struct Vector: CustomTestStringConvertible, Sendable {
     let label: String
     let text: String
     let des: String
-    /// IV and ciphertext in hexadecimal.
     let aes: String
 
     var testDescription: String { label }
@@ -23,9 +22,9 @@ struct Vector: CustomTestStringConvertible, Sendable {
     ///
     /// The keys are from the vendor's iOS unit tests (MSDKDnsInfoToolTests.m). The initialization
     /// vector of AES has the octets 00, 01, … 0f in requests (label R), and f0, f1, … ff in replies
-    /// (label S). The texts of the replies are from Tencent Cloud documents 379/54976 ("HTTP API")
-    /// and 379/116336 ("service IP disaster recovery"). python-cryptography and openssl(1) give the
-    /// same ciphertexts.
+    /// (label S).
+    ///
+    /// The texts of the replies are from Tencent Cloud documents 379/54976 and 379/116336.
     static let all: [Vector] = {
         let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         let file = tests.appending(path: "Vectors/tencent.tsv")

@@ -76,7 +76,6 @@ struct BudgetClaimTests {
                 machines[index].ask(&engine, limit: limit, members: count)
             }
             if machines[index].call() { failures = 0 } else { failures += 1 }
-            // A random machine renews its claim, as each daemon does once a minute.
             if failures > 0, let rich = machines.indices.randomElement(using: &random) {
                 machines[rich].ask(&engine, limit: limit, members: count)
             }
@@ -101,7 +100,6 @@ struct BudgetClaimTests {
         // units may differ from the limit.
         #expect((900...1_100).contains(sum), "\(machines.map(\.used))")
         #expect(machines.allSatisfy { (200...300).contains($0.used) }, "\(machines.map(\.used))")
-        // Redis receives the used units of all machines, and allows no more calls.
         for index in machines.indices {
             machines[index].isCut = false
             machines[index].ask(&engine, limit: limit, members: 4)
@@ -151,8 +149,7 @@ struct BudgetClaimTests {
         }
         let sum = machines.reduce(0) { $0 + $1.used }
         // After lost connections and restarts, the machines may use twice the limit in total. If
-        // Redis also loses the hash, each of the three machines may use the whole limit. In both
-        // cases, each machine may use one unit more.
+        // Redis also loses the hash, each of the three machines may use the whole limit.
         #expect(sum <= (isHashLost ? 3 : 2) * limit + 3, "\(sum) of \(limit)")
     }
 
@@ -223,7 +220,6 @@ struct BudgetClaimTests {
         var claim = BudgetClaim([1_000, nil, nil], day: 1, month: 1, members: 1)
         claim.take([(250, 600), nil, nil], members: 4, isSettled: true)
         claim.lose(members: 4)
-        // Redis has restarted without data.
         claim.take([(250, 250), nil, nil], members: 1, isSettled: false)
         claim.lose(members: 1)
         #expect(claim.allowed[0] == 250 + 400 / 4)
@@ -241,7 +237,6 @@ struct BudgetClaimTests {
         #expect(claim.allowed[0] == 0)
         claim.lose(members: 0)
         #expect(claim.allowed[0] == 33)
-        // After a restart, the machine reads the same amounts from `fleet.state`.
         var restored = BudgetClaim([100, nil, nil], day: 1, month: 1, members: 3)
         restored.restore([(0, total), nil, nil])
         #expect(restored.allowed[0] == 33)
@@ -272,7 +267,6 @@ struct BudgetClaimTests {
         #expect(claimed(0, 100, used: 20) == nil)
         #expect(claimed(-1, 100, used: 0) == nil)
         #expect(claimed(30, 29, used: 0) == nil)
-        // While Redis was unreachable, the machine has used more than the limit.
         #expect(claimed(110, 130, used: 110) == 100)
     }
 
@@ -293,7 +287,6 @@ struct BudgetClaimTests {
         var limit = BudgetClaim.Limit(most: 400)
         limit.total = 390
         #expect(limit.block(20, cost: 10) == 10)
-        // The rest of the budget is less than the cost of a call.
         var claim = BudgetClaim([400, nil, nil], day: 1, month: 1, members: 20)
         claim.take([(9, 300), nil, nil], members: 20, isSettled: true)
         #expect(claim.isShort([0, 0, 0], [10, 1, 1]))

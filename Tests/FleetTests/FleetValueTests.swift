@@ -133,7 +133,6 @@ struct FleetValueTests {
         #expect(list.covers(name, fetchedAt: 100, now: 200))
         #expect(!list.covers(name, fetchedAt: 101, now: 200))
         #expect(!list.covers(other, fetchedAt: 100, now: 200))
-        // After a failover, the Redis clock is behind the time of the flush.
         #expect(!list.covers(name, fetchedAt: 100, now: 100 - 2_001))
         for index in 0..<FleetLimits.flushes {
             list.add(
@@ -150,7 +149,6 @@ struct FleetValueTests {
         #expect(!list.covers(other, fetchedAt: 101, now: 300))
         list.add(FleetFlush(.all, isSoft: false, at: 290), now: 300)
         #expect(list.flushes.isEmpty && list.covers(other, fetchedAt: 290, now: 300))
-        // The Redis clock was ahead for a moment.
         for ahead: Int64 in [10_000, 3_600_000] {
             list.add(FleetFlush(.all, isSoft: false, at: 400 + ahead), now: 400 + ahead)
             list.add(FleetFlush(.name(name), isSoft: false, at: 400), now: 400)
@@ -177,7 +175,7 @@ struct FleetValueTests {
         #expect(added([name, soft, all]) == [name, soft, all])
         #expect(added([name, soft, all]).isEmpty)
         // A full list in Redis may have lost flushes that are older than the first flush in the
-        // list. A soft flush of all names replaces the lost flushes.
+        // list.
         list = FlushList()
         let older = FleetFlush(.all, isSoft: true, at: 100)
         #expect(added([name, soft], isFull: true) == [older, name, soft])
@@ -216,7 +214,6 @@ struct FleetValueTests {
         // was, and it is at most 60 s behind this machine's clock.
         #expect(try accepts([3_600, 10, 0, -50]))
         #expect(try !accepts([3_600, -61]))
-        // Steps forward do not permit more steps back.
         #expect(try !accepts([0, -59, 200, -199]))
         #expect(try !accepts([0, -50, 100, -40, 100, -61]))
     }

@@ -22,10 +22,8 @@ private struct World {
         var calls = 0
         var hasFailed = false
 
-        /// True if Redis has given the lease to the machine.
         var holds = false
 
-        /// The state, encoded as one integer.
         var code: UInt64 {
             var code: UInt64 = isCrashed ? 1 : 0
             func add(_ value: Int, bits: UInt64) { code = code << bits | UInt64(value) }
@@ -80,7 +78,6 @@ private struct World {
         ]
     }
 
-    /// Number of disturbances, at most `maximumDisturbances`.
     var disturbances = 0
     static let maximumDisturbances = 1
 
@@ -95,7 +92,6 @@ private struct World {
 
     var failedCalls = 0
 
-    /// Counts a disturbance; returns false if the count exceeds the maximum.
     mutating func disturb() -> Bool {
         isDisturbed = true
         disturbances += 1
@@ -104,7 +100,6 @@ private struct World {
 
     enum Event: Hashable, CaseIterable {
         case start, execute, reply, message, answered, failed
-        // Disturbances.
         case timeout, waitEnd, crash, leaseEnd, valueLost, connectionLost
 
         static let undisturbed: [Event] = [.start, .execute, .reply, .message, .answered, .failed]
@@ -113,7 +108,6 @@ private struct World {
 
 @Suite("One call for three machines, in every order of events")
 struct LeaseExplorationTests {
-    /// Returns the state after an event of a machine; nil if the event is impossible.
     private func follow(_ state: World, _ event: World.Event, _ index: Int) -> World? {
         var world = state
         let machine = state.machines[index]
@@ -219,7 +213,6 @@ struct LeaseExplorationTests {
         }
     }
 
-    /// Returns the invariant that a state breaks; nil if the state breaks no invariant.
     private func violation(_ world: World) -> String? {
         for machine in world.machines {
             guard machine.answers <= 1, machine.calls <= 1,
@@ -246,7 +239,6 @@ struct LeaseExplorationTests {
         return nil
     }
 
-    /// Follows all events in all states; returns the number of states.
     private func explore(_ events: [World.Event]) throws -> Int {
         var known: Set = [World().key]
         var frontier = [World()]

@@ -65,7 +65,6 @@ struct BusyPollTests {
         var quick = 0
         for _ in 0..<100_000 {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            // `seed` sets the share of quick queries, from almost all to almost none.
             let isQuick = state >> 61 > seed
             if isQuick { quick += 1 }
             worker.waits(1, isQuick ? .microseconds(15) : .microseconds(45))

@@ -58,7 +58,6 @@ struct ListeningRateTests {
     func `a flood from one network does not limit other networks`() {
         let limit = RateLimit(now: epoch)
         _ = ask(limit, Self.v4(0), 100)
-        // Some networks may share a slot of the table.
         let others = (1...200).map { ask(limit, Self.v4($0), 1) }
         #expect(others.count { $0 == [.passes] } > 190)
     }

@@ -31,7 +31,6 @@ struct ListeningShareTests {
                 framed(query("slow.n\(number).example.com")),
                 deadline: Clock.now + Self.patience
             )
-            // The pending query shows that the connection was accepted.
             await harness.upstream.crowd(of: number + 1)
             clients.append(
                 try await StreamConnection.connect(
@@ -131,7 +130,6 @@ struct ListeningShareTests {
             )
         }
         await table.harness.upstream.crowd(of: TCPLimits.connections)
-        // Each new client opens two sessions, like a program that queries A and AAAA in parallel.
         var newcomers: [StreamConnection] = []
         for number in 0..<32 {
             table.clock.advance(by: .milliseconds(5))

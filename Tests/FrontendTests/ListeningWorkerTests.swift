@@ -56,8 +56,8 @@ struct ListeningWorkerTests {
         let last = try await ask(query("www.example.com", id: 6))
         #expect(last.header.id == 6)
 
-        // Reads the counters before `stop`. The shutdown of the socket by `stop` looks like an
-        // empty datagram, which the worker counts as ignored.
+        // The shutdown of the socket by `stop` looks like an empty datagram, which the worker
+        // counts as ignored.
         var sums = QuerySums()
         worker.counters.add(to: &sums)
         worker.stop()

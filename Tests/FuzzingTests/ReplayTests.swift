@@ -5,7 +5,6 @@ import Testing
 
 @Suite("Replay of fuzzing seeds and findings")
 struct ReplayTests {
-    /// Folder with `Seeds/TARGET` and `Findings/TARGET` for each target.
     private static let folder = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fuzzing")
 

@@ -150,8 +150,7 @@ struct AbandonedCallTests {
             )
             await world.advance(by: .milliseconds(100))
         }
-        // Three requests must time out before the breaker opens. At most two requests are in
-        // flight, and each request times out after 2 s.
+        // Three requests must time out before the breaker opens.
         #expect(client.isSilent)
     }
 

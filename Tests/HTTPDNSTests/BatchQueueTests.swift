@@ -6,7 +6,6 @@ import Testing
 @testable import HTTPDNS
 
 extension BatchQueue {
-    /// Returns the next call, which contains at most `most` names.
     fileprivate mutating func nextBatch(
         _ shares: CallShares,
         now: Instant = Instant(nanoseconds: 0),
@@ -81,7 +80,6 @@ struct BatchQueueTests {
         }
         #expect(queue.count > ClientLimits.queuedNames * 3 / 4)
         #expect(queue.refusal(of: network(4)) == nil)
-        // After a client's names have left the queue, the client may queue new names.
         #expect(queue.nextBatch(idle)?.client == network(1))
         for number in 0..<2_048 { queue.remove(try question("n\(number)")) }
         #expect(queue.refusal(of: network(1)) == nil)

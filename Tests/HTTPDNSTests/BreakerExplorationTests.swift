@@ -97,7 +97,6 @@ struct BreakerExplorationTests {
         let isTrial = judged.map { state.trials.contains($0) } ?? false
         let waiting = state.trials.subtracting(judged.map { [$0] } ?? [])
         guard let until = state.breaker.openUntil else {
-            // Only an answered probe or a network change closes the breaker.
             #expect(state.breaker.admits(at: now))
             if before.openUntil != nil {
                 let isAnswer = event == .oldestAnswered || event == .newestAnswered
@@ -110,7 +109,6 @@ struct BreakerExplorationTests {
         #expect(before.openUntil == until || isLimited)
         if let earlier = before.openUntil { #expect(until >= earlier) }
         #expect(until <= now + .seconds(90))
-        // At the end of the pause, one probe is admitted at a time.
         #expect(now >= until || !state.breaker.admits(at: now))
         #expect(waiting.count <= 1)
         #expect(state.breaker.admits(at: until) == waiting.isEmpty)
@@ -135,8 +133,6 @@ struct BreakerExplorationTests {
         var time = Duration.zero
 
         /// True while a probe from before another event, such as a network change, is in flight.
-        ///
-        /// While this property is true, the breaker may admit a second probe.
         var isBlurred = false
     }
 

@@ -319,8 +319,7 @@ struct BudgetCountTests {
             let rule = Budget.Rule(callsPerDay: 2, unitsPerMonth: 3)
             var budget = Budget(rule, vendor: "v", cheapest: 1, store: store)
             #expect(spendAll(&budget, at: min(wrong, midnight)) == 2)
-            // On a later day, the counts of the day start again. In a later month, the counts of
-            // the month also start again.
+            // On a later day, the counts of the day start again.
             let first = spendAll(&budget, at: max(wrong, midnight))
             #expect(first == (wrong == midnight - 1 ? 1 : 2))
             for time in [wrong, midnight, wrong, midnight] {
@@ -344,8 +343,7 @@ struct BudgetCountTests {
             #expect(budget.usage(wallSeconds: midnight)?.callsToday == 9)
             #expect(budget.usage(wallSeconds: midnight)?.unitsThisMonth == 9)
             #expect(spendAll(&budget, at: midnight) == 1)
-            // The next day has a new budget. If the wrong clock showed this day, one call of the
-            // day was already made.
+            // If the wrong clock showed this day, one call of the day was already made.
             let first = wrong == midnight + day ? 9 : 10
             #expect(spendAll(&budget, at: midnight + day) == first)
         }
@@ -358,7 +356,6 @@ struct BudgetCountTests {
     )
     func clockBehindAtBoot(_ daysBehind: Int64, _ calls: Int) {
         var budget = ownBudget(Budget.Rule(callsPerDay: 10, unitsPerMonth: 25))
-        // At least four days of the month are left.
         #expect(budget.spend(units: 1, wallSeconds: midnight) != nil)
         var total = 1
         for boot in 0..<4 {
@@ -368,7 +365,6 @@ struct BudgetCountTests {
                 for _ in 0..<calls where budget.spend(units: 1, wallSeconds: wrong) != nil {
                     total += 1
                 }
-                // The wrong clock passes midnight.
                 if calls > 0, budget.spend(units: 1, wallSeconds: wrong + day) != nil {
                     total += 1
                 }
@@ -403,7 +399,6 @@ struct BudgetCountTests {
     func clockAheadThenBehind(_ first: [Int64], _ behind: Int64) {
         var budget = ownBudget(Budget.Rule(callsPerDay: 20, unitsPerMonth: 40))
         var total = 0
-        // Calls are made only at the times of the correct clock.
         for offset in first + [behind, 0, behind, 0, behind, 0, behind, 0] {
             let time = midnight + offset * day
             if offset == 0 { total += spendAll(&budget, at: time) }
@@ -633,7 +628,6 @@ struct BudgetCountTests {
     }
 }
 
-/// Usage store with an optional fault.
 @ServiceLoop
 private final class FaultyUsage: UsageStore {
     enum Fault {
@@ -643,7 +637,6 @@ private final class FaultyUsage: UsageStore {
         /// The stored counts can be read, but not changed.
         case fullDisk
 
-        /// The counts are only in memory.
         case noFile
     }
 

@@ -10,7 +10,6 @@ import Testing
 struct ClientAddressTests {
     let world = Simulation()
 
-    /// Reply of a vendor for `www.example.com`, and the expected client address.
     struct Case: CustomTestStringConvertible {
         let testDescription: String
         let vendor: @Sendable () throws -> any Vendor

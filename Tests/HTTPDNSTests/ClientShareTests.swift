@@ -126,7 +126,6 @@ struct ClientShareTests {
         for number: UInt32 in 1...4 { try begin("dead", 1, of: number, client) }
         let failure = try await world.failure(client, of: network(5), within: .milliseconds(200))
         #expect(failure == VendorFailure(reason: .busy, isCrowded: true))
-        // Client 4 itself has one of the four calls in flight.
         let other = try await world.failure(client, of: network(4), within: .milliseconds(200))
         #expect(other == VendorFailure(reason: .clientBusy, isCrowded: true))
     }

@@ -6,8 +6,7 @@ import Testing
 
 /// Checks invariants after each of up to seven events.
 ///
-/// A sequence ends at a state that equals an earlier state. For the comparison, only the order of
-/// numbers and instants matters.
+/// A sequence ends at a state that equals an earlier state.
 @Suite("Server selection under every sequence of events")
 struct EndpointPoolExplorationTests {
     private enum Event: CaseIterable {
@@ -32,7 +31,6 @@ struct EndpointPoolExplorationTests {
         /// Attempts that were in flight at the time of the latest answer of the current server.
         var heard: Set<UInt64> = []
 
-        /// Latest failed probe since the latest answer.
         var failedTrial: UInt64 = 0
 
         /// Consecutive probes that another server answered before the current server.
@@ -134,7 +132,7 @@ struct EndpointPoolExplorationTests {
         }
     }
 
-    /// Records an issue if a promise is broken; faster than `#expect`.
+    /// Faster than `#expect`.
     private func hold(_ isKept: Bool, _ promise: Comment) {
         if !isKept { Issue.record(promise) }
     }
@@ -193,7 +191,6 @@ struct EndpointPoolExplorationTests {
             default: end(state.underWay.count - 1, .failed)
             }
         }
-        // Computes the expected state without the pool.
         if let (attempt, outcome) = ended, attempt.isTrial, attempt.era == eraBefore,
             attempt.number != probeBefore
         {

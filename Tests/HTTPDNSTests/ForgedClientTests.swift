@@ -10,7 +10,6 @@ import Testing
 struct ForgedClientTests {
     let world = Simulation()
 
-    /// Queries `count` names, each from another client; returns the number of answered names.
     @ServiceLoop
     private func flood(_ client: VendorClient, _ count: Int, _ round: Int = 0) async throws -> Int {
         let names = try (0..<count).map {
@@ -41,7 +40,6 @@ struct ForgedClientTests {
         for number in 0..<8 {
             _ = try await world.lookUp(client, "n\(number).example.com", of: network(1))
         }
-        // In the last second of the day, no call is reserved for proven clients.
         await world.advance(by: .seconds(Budget.secondsLeft(wallSeconds: world.wallSeconds) - 1))
         #expect(try await flood(client, 200, 2) == 4)
     }
@@ -55,8 +53,7 @@ struct ForgedClientTests {
             cheapest: 1,
             store: UsageMemory()
         )
-        // At the start of the month, 250 units are reserved (a quarter of the budget). The reserve
-        // decreases evenly: 129 units are left after 15 days, and 8 units on the last day.
+        // At the start of the month, 250 units are reserved (a quarter of the budget).
         for (day, expected) in [(0, 750), (15, 121), (30, 121)] as [(Int64, Int)] {
             let wallSeconds = day * UsageRecord.secondsADay
             var spent = 0

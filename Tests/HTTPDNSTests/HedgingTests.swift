@@ -11,12 +11,10 @@ import Testing
 struct HedgingTests {
     let world = Simulation()
 
-    /// Makes server n answer after `times[n - 1]` milliseconds.
     private func answer(after times: [Int]) {
         world.script = { .reply(good($0), after: .milliseconds(times[digit($0) - 1])) }
     }
 
-    /// Looks up `count` names, `burst` of them every 2 s; returns the number of extra requests.
     private func extraRequests(
         _ client: VendorClient,
         _ count: Int,
@@ -42,8 +40,6 @@ struct HedgingTests {
     func slowCurrent(milliseconds: Int) async throws {
         answer(after: [milliseconds, 20])
         let client = try world.client()
-        // The extra requests are three hedged requests, and three probes with one request to each
-        // of the two servers.
         #expect(try await extraRequests(client, 100) == 3 + 3 * 2)
         #expect(client.statistics.servers[1].isCurrent)
         #expect(client.statistics.switches == 1)
@@ -71,7 +67,6 @@ struct HedgingTests {
     func slowBursts() async throws {
         answer(after: [400, 400])
         let client = try world.client()
-        // Each probe sends one request to each of the two servers.
         #expect(try await extraRequests(client, 99, burst: 3) <= 21 + 2 * 5)
         let probes = world.trials.count
         #expect(try await extraRequests(client, 300, burst: 3) == 15)
@@ -147,7 +142,6 @@ struct HedgingTests {
         await world.advance(by: .seconds(2))
         #expect(try await extraRequests(client, 200, of: network(2)) == 0)
         #expect(client.statistics.servers[0].isCurrent)
-        // A server that answers late, but before all others, is not avoided.
         guard fault != "slow" else { return }
         bad = [1, 2]
         _ = try await extraRequests(client, 3, of: network(2))
@@ -155,7 +149,6 @@ struct HedgingTests {
         #expect(try await extraRequests(client, 80, of: network(2)) == 0)
     }
 
-    /// Returns the longest time of `count` lookups, one every 500 ms.
     private func slowest(
         _ client: VendorClient,
         _ count: Int,
@@ -253,7 +246,6 @@ struct HedgingTests {
         times = [370, 370]
         _ = try await slowest(client, 25, of: network(2), prefix: "nb")
         times = [20, 600]
-        // Each hedged request shows that the other server is faster.
         _ = try await slowest(client, 100, of: network(2), prefix: "nc")
         #expect(try await slowest(client, 80, of: network(2), prefix: "nd") == .milliseconds(20))
     }

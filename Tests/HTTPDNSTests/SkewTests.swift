@@ -53,8 +53,6 @@ struct SkewTests {
     }
 
     /// Returns the result of `ClockSkew.repair` for a request that was signed with the skew `used`.
-    ///
-    /// - Parameter ours: the local time.
     private func repair(
         _ used: Int64,
         vendor: Int64,

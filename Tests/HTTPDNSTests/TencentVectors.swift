@@ -23,7 +23,6 @@ enum TencentVectors {
 
     static let requests = all.filter { $0.label.hasPrefix("R") }
 
-    /// Replies in the formats of pages 379/95497 and 379/116336 of Tencent's documentation.
     static let replies = all.filter { $0.label.hasPrefix("S") }
 
     private static let all: [SealedText] = {

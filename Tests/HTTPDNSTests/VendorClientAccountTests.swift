@@ -21,7 +21,6 @@ struct VendorClientAccountTests {
         return .reply(reply, after: .zero)
     }
 
-    /// Makes the vendor accept only requests that are signed with the time of its own clock.
     @ServiceLoop
     private func strict(ahead: Int64) {
         world.script = { [self] request in
@@ -146,8 +145,6 @@ struct VendorClientAccountTests {
             _ = try await world.failure(client, "n\(number).example.com")
             await world.advance(by: .seconds(2))
         }
-        // In 30 min, six names each cause one call, which three servers refuse, and one probe of
-        // all four servers.
         #expect(world.hosts == String(repeating: "123", count: 6))
         #expect(world.trials.count == 6 * 4)
     }

@@ -212,7 +212,6 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.billable == 2)
     }
 
-    /// Starts a client with 16 scheduled servers, 192.0.2.100 to 192.0.2.115.
     @ServiceLoop
     private func longList(_ steps: @escaping (HTTPRequest) -> Simulation.Step?) async throws
         -> VendorClient
@@ -395,8 +394,6 @@ struct VendorClientNetworkTests {
     }
 
     /// Creates a client with one configured server and a scheduling service at 192.0.2.1.
-    ///
-    /// The scheduling service lists the server 192.0.2.5 (``step(for:code:)``).
     @ServiceLoop
     private func alibabaClient() throws -> VendorClient {
         try world.client(
@@ -406,7 +403,6 @@ struct VendorClientNetworkTests {
         )
     }
 
-    /// Returns the reply to a request; server 192.0.2.5 refuses calls with `code`, if not nil.
     private func step(for request: HTTPRequest, code: String?) -> Simulation.Step {
         if request.url.contains("/ss?") {
             return .reply(ok(#"{"service_ip":["192.0.2.5"]}"#))

@@ -8,7 +8,6 @@ import Testing
 
 @Suite("Long queue of a vendor client")
 struct VendorClientQueueTests {
-    /// Counter of the lookups that end in each iteration of the service loop.
     @ServiceLoop
     private final class Bursts {
         private(set) var sizes: [Int] = []
@@ -49,7 +48,6 @@ struct VendorClientQueueTests {
             )
         }
         #expect(client.statistics.queued == 300 && bursts.sizes.isEmpty)
-        // A second daemon, which shares `usage`, spends the budget.
         _ = usage.update("tencent", today: UsageRecord.day(world.wallSeconds), durably: true) {
             $0.add(UsageAmount(calls: 10, units: 10))
             return true
@@ -85,7 +83,6 @@ struct VendorClientQueueTests {
         }
         let during = answered.count
         await world.advance(by: .seconds(4))
-        // The client can have 16 calls of 100 ms in flight.
         #expect(during > 1_500 && answered.filter { $0 >= 2_000 }.count > 500)
         #expect(durations.sorted()[durations.count / 2] < .milliseconds(700))
         #expect(world.sent.count == answered.count, "no call is billed in vain")

@@ -9,13 +9,10 @@ import Testing
 typealias Begun = TestOperation<Result<VendorReply, VendorFailure>>
 
 extension Simulation {
-    /// Requests except health probes.
     var asked: [Sent] { sent.filter { namesAsked($0.request) != ["www.dnspod.cn"] } }
 
-    /// Last digits of the addresses of called servers.
     var hosts: String { asked.map { String($0.request.server.host.suffix(1)) }.joined() }
 
-    /// Last digits of the addresses of probed servers.
     var trials: [Int] {
         sent.map(\.request).filter { namesAsked($0) == ["www.dnspod.cn"] }.map(digit)
     }

@@ -264,8 +264,7 @@ struct VendorClientTrialTests {
         #expect(client.silence.hasReceived(since: world.now - .milliseconds(50)), "by a probe")
         world.script = { _ in .silence() }
         let time = try #require(try await queueTime(of: client))
-        // The calls for the unanswered names end first. Then the queued name gets a call, and the
-        // daemon waits 400 ms for the answer.
+        // Then the queued name gets a call, and the daemon waits 400 ms for the answer.
         #expect(time <= .milliseconds(2_500))
     }
 

@@ -25,8 +25,6 @@ struct VendorSaturationTests {
     ]
 
     /// Makes the vendor refuse a call while `places` calls are in flight.
-    ///
-    /// A call for a slow name takes 1.8 s.
     @ServiceLoop
     private func limit(_ places: Int, _ refusal: Simulation.Step) {
         var ends: [Instant] = []
@@ -51,7 +49,6 @@ struct VendorSaturationTests {
             _ = try await world.lookUp(client, "first\(number).example.com", of: network(2))
             _ = try world.begin(client, "slow\(number).example.com", of: network(2))
         }
-        // If the name were queued again, a call after the end of a slow call would answer the name.
         await #expect(throws: (any Error).self) {
             try await world.lookUp(client, "www.example.com", of: network(1))
         }
@@ -75,7 +72,6 @@ struct VendorSaturationTests {
             slowest = max(slowest, reply.duration)
             await world.advance(by: .milliseconds(80))
         }
-        // The first refused name waits for the end of the first slow call.
         #expect(slowest <= .milliseconds(1_100), "\(refusal.label)")
         #expect(!client.isSilent && client.statistics.state == .open)
         #expect(client.statistics.servers.allSatisfy { $0.failuresInRow == 0 })
@@ -243,8 +239,8 @@ struct VendorSaturationTests {
             let isSlow = namesAsked(request).contains { $0.hasPrefix("slow") }
             let first = ends.indices.min { ends[$0] < ends[$1] } ?? 0
             let begin = max(ends[first], world.now)
-            // The daemon closes the connection after 2 s. The vendor skips a call that it cannot
-            // begin before this time.
+            // The vendor skips a call that it cannot begin within 2 s, because the daemon has
+            // closed its connection.
             guard begin - world.now < .seconds(2) else { return .silence() }
             let end = begin + .milliseconds(isSlow ? 1_500 : 20)
             ends[first] = min(end, world.now + .seconds(2))
@@ -270,7 +266,6 @@ struct VendorSaturationTests {
             await world.advance(by: .milliseconds(100))
             if client.isSilent { break }
         }
-        // The vendor still answers the last slow name, 1.5 s after `stop`.
         let time = world.now - (try #require(stop)) - .milliseconds(1_500)
         #expect(client.isSilent && time < .seconds(5), "\(time)")
         #expect(client.shares.limit == 32)

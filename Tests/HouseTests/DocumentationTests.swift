@@ -100,7 +100,6 @@ struct ReadmeTests {
             .appending(path: "house-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: place) }
-        // The examples name these files, which must contain secrets of these lengths.
         for (name, secret) in [
             ("token", "987654321"), ("aes", "1234567890123456"), ("des", "testkey1"),
         ] {

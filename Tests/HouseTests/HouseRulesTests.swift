@@ -26,7 +26,7 @@ struct HouseRulesTests {
 
     @Test("no file contains the usual marks of unfinished code")
     func unfinished() throws {
-        // The words are split, so that this file does not match.
+        // Split, so that this file does not match.
         let words = ["TO" + "DO", "FIX" + "ME", "X" + "XX"].joined(separator: "|")
         for file in Repository.files {
             for (index, line) in file.lines.enumerated() {

@@ -488,7 +488,6 @@ struct UnitTests {
         }
     }
 
-    /// Runs the package's prerm for a removal; `stubs` are definitions of shell functions.
     private static func remove(_ tree: Tree, _ stubs: String) throws -> Run {
         let script = """
             \(stubs)
@@ -542,7 +541,6 @@ struct UnitTests {
         let interval = try number("StartLimitIntervalSec")
         let starts = try number("StartLimitBurst")
         #expect(interval <= 10)
-        // Each start takes the time `RestartSec`, and about 500 ms until the crash.
         #expect(starts * (try number("RestartSec", "ms") + 500) < interval * 1000)
     }
 

@@ -149,8 +149,6 @@ struct LayeringTests {
 @Suite("The daemon does not need Foundation")
 struct FoundationTests {
     /// Foundation's URL loading calls getaddrinfo: the daemon would query itself and block.
-    ///
-    /// Foundation also needs megabytes of memory.
     @Test(
         "the programs are linked with FoundationEssentials only",
         arguments: ["httpdnsd", "httpdnsctl"]

@@ -72,8 +72,8 @@ struct AnswersTests {
                 "127.0.0.77", "127.0.0.1",
             ]
         )
-        // Nothing listens at one of the two addresses. The daemon probes both addresses after the
-        // first answer, so a later answer has the working address first.
+        // After the first answer, the daemon probes both addresses, so a later answer has the
+        // working address first.
         var answers: [String] = []
         for _ in 0..<200 where answers.first != "127.0.0.1" {
             answers = try daemon.dig("near.example.org", "A").answers.map(\.data)

@@ -53,7 +53,7 @@ private final class Machine: Sendable {
         )
     }
 
-    /// Returns a resolv.conf with one attempt per query, because retries would hide failures.
+    /// With one attempt per query, because retries would hide failures.
     static func resolver(_ options: String, search: String? = nil) -> String {
         """
         nameserver 127.0.0.1
@@ -94,7 +94,6 @@ struct ClientTests {
                 "ipv6 four.example.com": [client.noData],
                 "both nowhere.example.org": ["no-name"],
                 "ipv4 one.example.org": ["198.51.100.3"],
-                // This answer is too long for UDP.
                 "ipv4 forty.example.org": Set(TestUpstream.forty),
                 "pointer 192.0.2.1": ["www.example.com"],
             ]

@@ -30,7 +30,6 @@ struct CostTests {
 
     @Test("the daemon's counts of billable calls and names agree with the vendor's counts")
     func bill() throws {
-        // There are more names than concurrent calls, so several names must share a call.
         let harness = try ProgramHarness(
             faults: ["delay=400"],
             route: Self.secondRoute,

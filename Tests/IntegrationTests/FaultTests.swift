@@ -3,7 +3,6 @@ import Foundation
 import Testing
 
 struct FaultCase: Sendable, CustomTestStringConvertible {
-    /// Fault of the vendor server, as an argument of the emulator's option `--fault`.
     let fault: String
 
     enum Word: Sendable {
@@ -20,13 +19,9 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     var word = Word.nextServer
 
     /// Channels that the test uses: HTTPS with HTTP/2 through nginx, and HTTP/1.1 with AES.
-    ///
-    /// For a fault in the encrypted content, the test uses the channels `aes` and `des` instead.
     var channels: [VendorText.Channel] = [.https, .aes]
 
     /// True if the daemon detects the fault only by a timeout.
-    ///
-    /// For other faults, the timeouts are long, so that a slow machine gets the same result.
     var isSilence: Bool { fault == "silent" || fault == "delay=3000" }
 
     var testDescription: String { fault }

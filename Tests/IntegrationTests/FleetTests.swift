@@ -35,7 +35,6 @@ struct FleetTests {
         #expect(live.contains("fleet: shared answer from m1, "), "\(live)")
         #expect(live.contains("\(redis.port)"), "\(live)")
 
-        // No value in Redis shows the name of a host or a machine.
         for key in try redis.command("keys", "*").split(separator: "\n").map(String.init)
         where key.hasSuffix(":v") {
             let value = try redis.command("--no-raw", "get", key)
@@ -78,7 +77,6 @@ struct FleetTests {
         try fleet.connected()
         for daemon in fleet.daemons { _ = try daemon.dig("www.example.com", "A") }
         #expect(try fleet.emulator.lookups() == 3)
-        // The third machine encrypts its message with another secret; the first machine rejects it.
         try fleet.daemons[0].wait("stats") { $0["fleet", "rejected"].int == 1 }
         let log = fleet.daemons[0].program.errorText
         #expect(log.contains("fleet: ignoring a shared answer: forged"), "\(log)")
@@ -110,7 +108,6 @@ struct FleetTests {
     func budget(name: String?) throws {
         var redis: TestRedis? = try TestRedis()
         let port = try #require(redis?.port)
-        // The machines are in different groups, so they share the budget, but no answers.
         let fleet = try FleetHarness(
             "servers: [\"127.0.0.1:\(port)\"]\n  budget: shared",
             extras: ["group: one", "group: two", "group: three"],
@@ -129,7 +126,6 @@ struct FleetTests {
         #expect((50...60).contains(calls), "\(calls)")
         let status = try fleet.daemons[0].control("status").output
         #expect(status.contains("of the fleet"), "\(status)")
-        // Without Redis, each machine may use a part of the remaining budget.
         redis = nil
         for daemon in fleet.daemons {
             try daemon.program.line(with: "the Redis server is not used")
@@ -297,11 +293,9 @@ struct FleetTests {
         #expect(try fleet.daemons[2].dig("www.example.com", "A").data("A").count == 2)
         #expect(try fleet.emulator.lookups() == 3)
         #expect(try fleet.daemons[2].fleetStats()["rejected"] ?? 0 >= 1)
-        // This answer is newer than the flush, so the flush does not remove it.
         #expect(try fleet.daemons[0].dig("www.example.com", "A").data("A").count == 2)
         #expect(try fleet.emulator.lookups() == 3)
 
-        // A machine that starts after a flush still applies the flush.
         let soft = try fleet.daemons[1].control(
             "flush",
             "--fleet",

@@ -74,8 +74,6 @@ struct HostileTests {
         }
     }
 
-    /// Returns queries with changed, removed or appended octets.
-    ///
     /// No query is for a name of the vendor, because connections to the vendor would stay open.
     private static func mutants(_ count: Int, seed: UInt64) -> [[UInt8]] {
         var generator = Seeded(seed)

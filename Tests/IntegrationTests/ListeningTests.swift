@@ -18,7 +18,6 @@ struct ListeningTests {
         let listen = ["127.0.0.1:0", "127.0.0.2:0", "127.0.0.3:0", "127.0.0.4:0"]
         let daemon = try TestDaemon(settings, listen: listen[0], listen[1], listen[2])
         _ = try daemon.program.line(with: "each address gets 42")
-        // Each worker has its own listening UDP socket, which is open before the daemon is ready.
         let workers = {
             let process = "/proc/\(daemon.program.pid)"
             let open = try FileManager.default.contentsOfDirectory(atPath: "\(process)/fd")
@@ -158,7 +157,6 @@ struct ListeningTests {
         #expect(later.status == 0, "\(later.output)")
         let end = try daemon.program.stop()
         #expect(end.status == 0)
-        // A reload has removed this address from the settings, so the daemon does not serve it.
         #expect(!end.errors.contains("192.0.2.6:53: an interface has the address"))
     }
 

@@ -108,8 +108,7 @@ struct LogTests {
         let line = try harness.daemon.program.line(with: "warning: vendor tencent: ")
         #expect(line.contains("trying \(harness.emulator.address)"), "\(line)")
         #expect(line.contains("error=server-status") && line.contains("vendor=tencent"), "\(line)")
-        // On SIGUSR1, the daemon logs recent lines, including lines below the log level. The daemon
-        // ignores SIGUSR2 and SIGALRM.
+        // On SIGUSR1, the daemon logs recent lines, including lines below the log level.
         harness.daemon.program.send(SIGUSR2)
         harness.daemon.program.send(SIGALRM)
         harness.daemon.program.send(SIGUSR1)

@@ -39,8 +39,7 @@ struct ManyRoutesMemoryTests {
             #expect(try daemon.dig("localhost", "A").data("A") == ["127.0.0.1"])
         }
         let peak = try Self.memory("VmHWM", of: daemon)
-        // `start` includes one set of routes, so `peak` includes one further set. The rest of the
-        // limit is for released memory that the allocator keeps.
+        // The rest of the limit is for released memory that the allocator keeps.
         #expect(peak < start + 3 * Self.set, "\(start) MiB, then \(peak)")
         try daemon.stop()
     }

@@ -42,7 +42,7 @@ private final class Cable: Sendable {
         )
     }
 
-    /// Replaces the machine's address; connections from the old address hang without an error.
+    /// Connections from the old address hang without an error.
     func swap() throws {
         try machine.ip(
             "address del \(Self.old)/24 dev cable",

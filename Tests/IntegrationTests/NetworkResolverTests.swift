@@ -83,8 +83,7 @@ private final class TwoLinks: Sendable {
 
     /// Stops the servers, and returns the names that each server received through its own link.
     ///
-    /// The names are in lower case, because the daemon queries in mixed case. `astray` has the
-    /// names that a server received through the link of the other server.
+    /// `astray` has the names that a server received through the link of the other server.
     func queries() throws -> (lan: [String], vpn: [String], astray: [String]) {
         let logs = try servers.map { try $0.stop().errors.lowercased() }
         func names(_ log: String, from source: String) -> [String] {
@@ -121,7 +120,6 @@ private final class ScriptedBus: Sendable {
     private let bus: Child
     private let service: Child
 
-    /// Starts the bus and the service, and waits until the service has its bus name.
     init(_ scripted: Service, in machine: Namespace, _ scratch: Scratch) throws {
         self.machine = machine
         self.scripted = scripted
@@ -162,8 +160,6 @@ private final class ScriptedBus: Sendable {
         )
     }
 
-    /// Replaces the properties of systemd-resolved.
-    ///
     /// - Parameter links: interface index, DNS server and routing domain of each link.
     func set(_ links: [(index: String, address: String, domain: String?)], isNew: Bool = false)
         throws
@@ -182,7 +178,6 @@ private final class ScriptedBus: Sendable {
 
     func pause(_ isOn: Bool) { kill(service.pid, isOn ? SIGSTOP : SIGCONT) }
 
-    /// Ends the service, as a restart does.
     func stopService() throws { _ = try service.stop() }
 
     /// Sets properties, given as their number, then name, type and value of each property.
@@ -191,7 +186,6 @@ private final class ScriptedBus: Sendable {
         try call([member, "sa{sv}", scripted.interface] + properties)
     }
 
-    /// Adds NetworkManager's DNS settings: interface, address and routing domain of each link.
     func add(_ links: [(link: String, address: String, domain: String)]) throws {
         let entries = links.flatMap { link in
             ["3", "interface", "s", link.link, "nameservers", "as", "1", link.address]
@@ -360,11 +354,9 @@ struct NetworkResolverTests {
             environment: ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/run/none"],
             in: links.machine
         )
-        // The first query already uses the network's servers.
         let first = try daemon.dig("www.example.com", "A")
         #expect(first.data("A") == ["203.0.113.1"], "\(first.text)")
         _ = try daemon.program.line(with: "network resolvers: \(TwoLinks.lan)")
-        // The daemon does not use 127.0.0.1 as a server, because it listens at this address.
         #expect(try daemon.dig("app.corp.example.com", "A").text.contains("SERVFAIL"))
         try links.scratch.write("nameserver \(TwoLinks.vpn)\nnameserver x\n", to: "servers")
         _ = try daemon.program.line(with: "upstream file: servers: \(TwoLinks.vpn)")
@@ -374,7 +366,6 @@ struct NetworkResolverTests {
         _ = try daemon.program.line(with: "network resolvers: none")
         #expect(try daemon.dig("other.example.com", "A").text.contains("SERVFAIL"))
 
-        // While no program reports a server, the daemon uses the servers of /etc/resolv.conf.
         try links.scratch.write("nameserver \(TwoLinks.vpn)\n", to: "resolv.conf")
         _ = try daemon.program.line(with: "network resolvers: \(TwoLinks.vpn)")
         let last = try daemon.dig("none.example.com", "A").text

@@ -210,8 +210,6 @@ private enum Difference: String {
     case additional
 
     /// Finds the case that explains the difference between the replies; nil if there is none.
-    ///
-    /// - Parameter original: the upstream's own reply.
     init?(_ question: Question, _ our: Message, _ their: Message, _ original: Message) {
         let (we, they, source) = (Told(our), Told(their), Told(original))
         if question.recordClass != .in {

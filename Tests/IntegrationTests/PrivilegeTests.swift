@@ -95,10 +95,7 @@ struct PrivilegeTests {
         try daemon.stop()
     }
 
-    /// Script that runs a command with two writable directories.
-    ///
-    /// The script acts as ProtectSystem=strict, RuntimeDirectory= and StateDirectory=
-    /// (systemd.exec(5)).
+    /// Acts as ProtectSystem=strict, RuntimeDirectory= and StateDirectory= (systemd.exec(5)).
     private static let script = """
         import ctypes, os, struct, sys
         libc = ctypes.CDLL(None, use_errno=True)
@@ -140,7 +137,7 @@ struct PrivilegeTests {
         let settings = "\(upstream.text)\ncache: {snapshot: \(snapshot)}"
         for life in 1...2 {
             let daemon = try TestDaemon(settings, controlledAt: socket, under: command)
-            // Waits for the restored cache. Without this wait, the upstream may answer the query.
+            // Otherwise, the upstream may answer the query.
             if life == 2 { _ = try daemon.program.line(with: "cache: entries restored: ") }
             #expect(try daemon.dig("mail.example.org", "A").data("A") == ["198.51.100.26"])
             let stats = try daemon.stats()

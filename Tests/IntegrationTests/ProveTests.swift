@@ -4,7 +4,6 @@ import Testing
 
 @Suite("httpdnsctl prove", .needs(.dig, .nsd, .curl), .hangLimit)
 struct ProveTests {
-    /// Daemon with the emulator as vendor `ali`, over plain HTTP.
     private func daemon(
         _ emulator: TestEmulator,
         _ scratch: Scratch,

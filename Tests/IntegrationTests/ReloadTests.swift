@@ -4,7 +4,6 @@ import Testing
 
 @Suite("Reloading", .needs(.dig, .nsd, .curl), .hangLimit, .serialized)
 struct ReloadTests {
-    /// Starts an upstream; only the address of `own.example.org` differs between upstreams.
     private static func upstream(_ address: String) throws -> TestUpstream {
         let zone = """
             $ORIGIN example.org.
@@ -54,7 +53,6 @@ struct ReloadTests {
                 id = first | (id &+ 1) & 0xFFF
                 let name = names[Int(id) % names.count]
                 try socket.send(RawMessage.query(name, id: id))
-                // If the query was lost, `receive` throws after 10 s.
                 let reply = try socket.receive()
                 let isRight =
                     RawMessage.id(reply) == id && RawMessage.rcode(reply) == 0
@@ -185,7 +183,6 @@ struct ReloadTests {
         func addresses() throws -> [String] {
             try ["a.example", "b.example"].flatMap { try daemon.dig($0).data("A") }
         }
-        // A directory in place of the file cannot be read, not even by root.
         try FileManager.default.removeItem(atPath: hosts)
         try FileManager.default.createDirectory(
             atPath: hosts,

@@ -6,7 +6,6 @@ import Testing
 struct ResolveCountTests {
     private static let key = (id: "LTAI-example-key-id", secret: "example-access-key-secret")
 
-    /// Daemon with the same access key and the same proxy for its vendors `ali` and `other`.
     private func daemon(_ scratch: Scratch, proxy: UInt16) throws -> TestDaemon {
         let secret = try scratch.write(
             "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
@@ -60,7 +59,6 @@ struct ResolveCountTests {
         try end(daemon)
     }
 
-    /// Checks that the bill reports `problem` for both vendors, and contains no secret key.
     private func check(_ end: Child.End, contains problem: String) throws {
         #expect(end.status == 0, "\(end)")
         for word in ["ali", "other", "httpdns-api.aliyuncs.com", problem] {

@@ -9,7 +9,6 @@ struct ServiceAddressTests {
         return line.components(separatedBy: "endpoints refreshed: ")[1]
     }
 
-    /// Waits for the probe of a scheduled server; then the daemon uses this server.
     private func waitForProbe(of service: TestEmulator) throws {
         for _ in 0..<1_000 where try service.calls()["lookups"].int == 1 { return }
         Issue.record("the scheduled server gets no probe")
@@ -21,7 +20,6 @@ struct ServiceAddressTests {
         arguments: [VendorText.Channel.aes, .des]
     )
     func conf(channel: VendorText.Channel) throws {
-        // The daemon uses the port of the scheduling server also for the servers in the list.
         let namespace = try Namespace()
         let start = try TestEmulator(
             zone: ProgramHarness.zone,
@@ -66,7 +64,6 @@ struct ServiceAddressTests {
     )
     func schedule() throws {
         let service = try TestEmulator(zone: ProgramHarness.zone)
-        // Over plain HTTP, all servers must have the same port.
         let start = try TestEmulator(
             zone: ProgramHarness.zone,
             options: ["--ss-servers", service.address],

@@ -9,10 +9,6 @@ private final class SetupHost {
     private let scratch: Scratch
 
     /// Starts the daemon on port 53 of loopback.
-    ///
-    /// - Parameters:
-    ///   - script: creates the files of a distribution.
-    ///   - hasUpstream: true if the upstream answers.
     init(_ script: String, hasUpstream: Bool = true) throws {
         scratch = try Scratch()
         // getaddrinfo needs an IPv4 address beyond loopback.

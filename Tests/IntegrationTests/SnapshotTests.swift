@@ -36,7 +36,6 @@ private final class Machine: Sendable {
         )
     }
 
-    /// Files in the directory, without the lock file, which the daemon does not remove.
     var names: [String] {
         get throws {
             try FileManager.default.contentsOfDirectory(atPath: directory)

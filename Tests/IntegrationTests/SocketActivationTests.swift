@@ -277,7 +277,7 @@ struct SocketActivationTests {
         _ = try daemon.line(with: "not listening on 127.0.0.1:53")
         _ = try daemon.line(with: "answering on ")
         // The settings contain 127.0.0.1:53, also by default. But the daemon has no socket for this
-        // address, as if the socket unit had failed. The other addresses must still work.
+        // address, as if the socket unit had failed.
         let address = "127.0.0.1:\(sockets.port)"
         for listen in ["", "listen: [\"\(address)\", \"127.0.0.1:53\", \"[::1]:53\"]"] {
             _ = try write(listen)

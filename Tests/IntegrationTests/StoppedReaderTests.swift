@@ -18,7 +18,6 @@ struct StoppedReaderTests {
         try daemon.stop()
     }
 
-    /// Starts a daemon with a query log on a pipe; the pipe's reader stops after the start.
     private func unread(_ environment: [String: String] = [:]) throws -> TestDaemon {
         let script = """
             exec 3>&2
@@ -47,8 +46,7 @@ struct StoppedReaderTests {
     func log() throws {
         let daemon = try unread()
         try ask(2_000, of: daemon)
-        // A worker counts a query after it has sent the answer. So the 2,000 queries are counted
-        // when the answer to the next query arrives.
+        // A worker counts a query after it has sent the answer.
         _ = try daemon.dig("localhost", "A")
         // The count may be above 2,000: a program of another test may still send to this port.
         let total = try #require(daemon.stats()["queries", "total"].int)

@@ -98,7 +98,6 @@ struct TLSTests {
         #expect(try problems().contains { $0.hasPrefix("certificates: ") })
         let authority = try Authority()
         #expect(try namespace.run("cp", [authority.file, bundle]).status == 0)
-        // When the daemon probes the upstream, it finds the new certificate file.
         _ = try daemon.program.line(with: "certificates: reloaded ")
         #expect(try !problems().contains { $0.hasPrefix("certificates: ") })
         try daemon.stop()

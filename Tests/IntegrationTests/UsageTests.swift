@@ -11,7 +11,6 @@ struct UsageTests {
 
         """
 
-    /// Daemon with the emulator as vendor; each name and family is one unit.
     private func daemon(
         _ emulator: TestEmulator,
         _ scratch: Scratch,
@@ -90,7 +89,6 @@ struct UsageTests {
         }
         var daemons = [try start(), try start()]
         var number = 0
-        /// Sends queries for new names to both daemons: of type A, of type AAAA, or of both types.
         func ask(_ count: Int) throws {
             let sockets = try daemons.map { try Socket(.datagram, to: $0.port) }
             var expected = [0, 0]
@@ -107,8 +105,8 @@ struct UsageTests {
                 for _ in 0..<count { _ = try socket.receive() }
             }
         }
-        /// Returns the units of a daemon. Repeats the control call while the counts are unknown,
-        /// because a killed daemon may still lock the file.
+        /// Repeats the control call while the counts are unknown, because a killed daemon may still
+        /// lock the file.
         func units(_ index: Int, _ key: String) throws -> Int {
             let end = ContinuousClock.now + .seconds(5)
             while true {
@@ -130,7 +128,6 @@ struct UsageTests {
         }
         try ask(60)
         try check()
-        // All requests have got replies, so the daemons' upper bounds together equal the bill.
         #expect(try units(0, "at-most") + units(1, "at-most") == billed())
 
         try emulator.misbehave("silent:every:7", "status=503:every:5", "reset:every:11")

@@ -9,8 +9,6 @@ import Testing
 )
 struct VarlinkTests {
     /// Python program that calls each method of the daemon's interfaces.
-    ///
-    /// `known` has values for parameters that need a certain value, or are optional.
     private static let program = #"""
         import json, re, socket, sys
         known = {"interface": "io.httpdnsd.Control", "name": "www.example.com", "negative": True,

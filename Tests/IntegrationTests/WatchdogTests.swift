@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// Socket that receives notifications (sd_notify(3)).
 private final class NotifySocket: Sendable {
     let path: String
     private let descriptor: Int32
@@ -26,7 +25,6 @@ private final class NotifySocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Returns the next notification; nil after the timeout.
     func next(within milliseconds: Int32 = 20_000) -> String? {
         var wish = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&wish, 1, milliseconds) == 1 else { return nil }

@@ -199,8 +199,6 @@ struct EventPollTests {
     {
         let sources = try (0..<Self.many).map { _ in try Source() }
         try await Clocks.system.sleep(Clock.now + .milliseconds(5))
-        // The handlers of ready descriptors may run before a late timer, but only for a limited
-        // time.
         let until = Clock.now
         while Clock.now < until + .milliseconds(5) {}
         let counted = sources[0].count
@@ -270,8 +268,6 @@ struct EventPollTests {
         for _ in 0..<2 {
             try await WorkerThread.run(named: "rings") {
                 for number in 0..<20_000 {
-                    // Varies the time between the latest iteration of the loop and the call of
-                    // `ring`.
                     for _ in 0..<number % 200 { _ = Clock.now }
                     wakeup.ring()
                     answered.wait()

@@ -131,8 +131,7 @@ struct FileWatchTests {
         try await fixture.expect { try $0.rename("new", to: "data") }
         try await fixture.expect { try $0.write("three", to: "second/hosts") }
         try await fixture.expect { try $0.remove("data") }
-        // `data` becomes a symbolic link to itself. The watch reports this link, and then its
-        // removal.
+        // `data` becomes a symbolic link to itself.
         try await fixture.expect { try $0.link("data", to: "data") }
         try await fixture.expect { try $0.remove("data") }
     }
@@ -142,7 +141,6 @@ struct FileWatchTests {
     func `a new file is reported if it has the inode of a removed file`() async throws {
         let fixture = try Fixture("hosts")
         for _ in 0..<20 {
-            // `other` still watches the removed file when a new file gets the inode.
             try fixture.write("one", to: "old")
             let other = FileWatch("\(fixture.folder)/old") {}
             try fixture.remove("old")
@@ -258,7 +256,6 @@ struct FileWatchTests {
             },
             open: open
         )
-        // A second watch, which has no inotify instance, calls its handler at each poll.
         var ticked: CheckedContinuation<Void, Never>?
         let ticks = FileWatch(
             path,

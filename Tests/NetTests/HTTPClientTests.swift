@@ -19,7 +19,6 @@ struct HTTPClientTests {
         HTTPRequest(url: "http://vendor.example.com\(path)", server: nginx.clear)
     }
 
-    /// Returns an https request that trusts the server's certificate.
     func secure(_ path: String, host: String = Certificates.name) -> HTTPRequest {
         var request = HTTPRequest(url: "https://\(host)\(path)", server: nginx.secure)
         request.certificateFile = nginx.authorityFile
@@ -240,8 +239,7 @@ struct HTTPClientTests {
         fresh.wantsFreshConnection = true
         for _ in 0..<3 {
             #expect(try await client.send(secure("/hello"), deadline: patience).version == "2")
-            // At the first timeout, the client sends a frame. At the second timeout, the server has
-            // not yet acknowledged this frame.
+            // At the first timeout, the client sends a frame.
             let end = Clock.now + .milliseconds(100)
             let tasks = (0..<2).map { _ in
                 ServiceLoop.task { [self] in await failure(of: secure("/silent"), deadline: end) }
@@ -250,8 +248,6 @@ struct HTTPClientTests {
             #expect(try await client.send(secure("/hello"), deadline: patience).connectionReused)
             #expect(client.connectionsOpened == 1)
         }
-        // The reply has shown that the connection works, so this request does not replace the
-        // connection.
         _ = try await client.send(fresh, deadline: patience)
         let error = await failure(of: secure("/silent"), deadline: Clock.now + .milliseconds(100))
         #expect(error == .timedOut(reused: true))
@@ -273,7 +269,6 @@ struct HTTPClientTests {
         let pool = try provider.group(for: secure("/hello")).pool
         let reply = try await client.send(secure("/hello"), deadline: patience)
         #expect(reply.connectionReused && client.connectionsOpened == 2)
-        // A second request for a new connection uses the same pool.
         _ = try await client.send(fresh, deadline: patience)
         #expect(try provider.group(for: secure("/hello")).pool === pool)
     }
@@ -701,7 +696,7 @@ struct HTTPClientTests {
         #expect(server.octetsSent > 0)
         // Only a request sent in the first half of its 500 ms can show a silent connection. The
         // first request may have waited longer for the handshake, so the loop sends a second
-        // request. If a busy machine sends this request too late, the loop sends a further request.
+        // request.
         let provider = try #require(client.providers[request.provider])
         let pool = try provider.group(for: request).pool
         for _ in 0..<10 where !pool.isSilent(server.address) {
@@ -757,7 +752,6 @@ struct HTTPClientTests {
         try await answer(old, "one")
         #expect(try await first.value.body == Array("one".utf8))
         try await answer(old, "bad")
-        // The client closes the connection.
         #expect(try await old.read(upTo: 1000, deadline: patience).isEmpty)
         let second = ServiceLoop.throwingTask { try await client.send(request, deadline: patience) }
         let new = try await listener.accept()
@@ -775,7 +769,6 @@ struct HTTPClientTests {
         let server = try #require(listener.localAddress)
         let request = HTTPRequest(url: "http://vendor.example.com/", server: server)
         let reply = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".utf8)
-        // Three requests at the same time open three connections.
         var old: [StreamConnection] = []
         let tasks = (0..<3).map { _ in
             ServiceLoop.throwingTask { try await client.send(request, deadline: patience) }
@@ -912,8 +905,6 @@ struct HTTPClientTests {
     }
 
     /// Returns the error of a request through a proxy that answers CONNECT with `text`.
-    ///
-    /// The proxy leaves the connection open.
     @ServiceLoop
     private func failure(answering text: String) async throws -> HTTPError? {
         let proxy = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))

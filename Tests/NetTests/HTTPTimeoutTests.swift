@@ -27,7 +27,6 @@ struct HTTPTimeoutTests {
         _ = await waiter.wait(until: nil)
         #expect(sockets.count == 64)
         for socket in sockets {
-            // If libcurl closed this socket, sending fails with EPIPE.
             #expect(throws: Never.self) { try socket.send([1]) }
         }
     }
@@ -164,7 +163,6 @@ struct HTTPTimeoutTests {
             _ = await middle.wait(until: start + .seconds(seconds) * 0.6)
             gate.signal()
             _ = await end.wait(until: patience)
-            // On a busy machine, the handshake may end too late; then the round is repeated.
             guard handles.allSatisfy(\.wasSent) else { continue }
             var third: HTTPError?
             do throws(HTTPError) {
@@ -172,7 +170,6 @@ struct HTTPTimeoutTests {
             } catch {
                 third = error
             }
-            // The server accepts one connection only.
             #expect(third == .timedOut(reused: true))
             return
         }

@@ -67,7 +67,6 @@ struct LinkResolversTests {
         #expect(ResolverFiles.link(of: file, ["eth0", "eth0.100", "wg0", "tailscale0"]) == link)
     }
 
-    /// Reads a directory with `files`, each with the text `nameserver 192.0.2.N`.
     private static func read(
         _ directory: String,
         _ files: [(path: String, host: Int)],

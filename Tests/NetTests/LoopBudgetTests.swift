@@ -103,14 +103,12 @@ struct LoopBudgetTests {
         meter.noteHandshake(isLast: true)
         meter.noteHandshake(isLast: true)
         while Clock.threadTime - begin < .milliseconds(20) {}
-        // The time of a handshake does not count as time of a read.
         #expect(meter.end() == .zero)
         meter.takeHandshake(isCharged: false)
         #expect(meter.budget.level == .zero)
         meter.takeHandshake(isCharged: true)
         let charged = meter.budget.level
         #expect(charged >= .milliseconds(10))
-        // The time of both handshakes has been taken, so only the minimum is charged.
         meter.takeHandshake(isCharged: true)
         #expect(meter.budget.level <= charged + .milliseconds(2))
     }

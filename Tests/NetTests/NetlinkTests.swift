@@ -34,7 +34,6 @@ enum Netlink {
         octets + [UInt8](repeating: 0, count: -octets.count & 3)
     }
 
-    /// Returns a link message; `kind` is a type of `ip link add`.
     static func link(
         _ index: Int32,
         _ name: String,
@@ -54,7 +53,6 @@ enum Netlink {
         return message(type, body)
     }
 
-    /// Returns an address message; `seconds` is the lifetime of the address.
     static func address(
         _ text: String,
         on index: Int32,

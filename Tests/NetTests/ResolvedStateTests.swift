@@ -6,7 +6,6 @@ import Testing
 
 @Suite("systemd-resolved or NetworkManager does not reply or has ended", .timeLimit(.minutes(15)))
 struct ResolvedStateTests {
-    /// Reply with one server, on the interface with index 2.
     private static let manager: BusValue = .table([
         "DNS": .list([.list([.number(2), .number(2), .octets([192, 0, 2, 1])])])
     ])
@@ -77,7 +76,7 @@ struct ResolvedStateTests {
         #expect(vpn.problem != nil)
         #expect(vpn.settings(running: ["eth0": up["eth0"]].compactMapValues(\.self)) == nil)
         #expect(!vpn.isKnown && vpn.problem == nil)
-        // `wg0` was removed. A new interface with the same name may not belong to a VPN.
+        // A new interface with the same name may not belong to a VPN.
         #expect(vpn.settings(running: up) == nil)
     }
 

@@ -52,7 +52,7 @@ struct ServiceManagerTests {
     @Test
     func `sockets from systemd have the names that systemd passes`() async {
         await #expect(processExitsWith: .success) {
-            // Another test may close descriptor 3 during the call. Then this test repeats the call.
+            // Another test may close descriptor 3 during the call.
             var all: [ServiceManager.ListenDescriptor]?
             for _ in 0..<1000 where all == nil {
                 if fcntl(3, F_GETFD) < 0 { try #require(dup2(0, 3) == 3) }

@@ -129,7 +129,6 @@ struct DatagramSocketTests {
         let reopening = try Reopening()
         try reopening.open()
         let first = try #require(reopening.socket.localAddress)
-        // Both datagrams are in the receive buffer when the first one is received.
         for number in 1...2 {
             try reopening.socket.send([UInt8(number)])
             reopening.peer.echo(to: first)

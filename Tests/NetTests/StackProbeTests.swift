@@ -9,7 +9,6 @@ struct StackProbeTests {
     private static let v4 = ["192.0.2.1:443", "192.0.2.2:443", "192.0.2.3:443"]
     private static let v6 = ["[2001:db8::1]:443", "[2001:db8::2]:443"]
 
-    /// Returns the result, and the servers to which the probe tried to connect.
     private static func result(
         _ routes: NetworkStack,
         _ servers: [String],
@@ -39,7 +38,6 @@ struct StackProbeTests {
         arguments: [
             ([v4[0], v6[0]], NetworkStack.dual), ([v4[1], v6[1]], .dual), ([v4[0]], .v4),
             ([v6[1]], .v6),
-            // The probe does not connect to the third server.
             ([v4[2], v6[0]], .v6),
             // If no server can be reached, the servers may be down, so both families count as
             // working.
@@ -61,7 +59,6 @@ struct StackProbeTests {
 
     @Test("a refused connection shows that the family works")
     func refused() async throws {
-        // The listener is closed, so no process listens on the port.
         let any = try #require(SocketAddress("127.0.0.1:0"))
         let listener = try await StreamListener(binding: any)
         let address = try #require(await listener.localAddress)

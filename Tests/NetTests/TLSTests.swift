@@ -116,7 +116,6 @@ struct TLSTests {
                 deadline: Clock.now + .milliseconds(500)
             )
         }
-        // A server with the same address and another name has its own budget of CPU time.
         let connection = try await client.connect(
             to: nginx.secure,
             name: Certificates.address,

@@ -100,7 +100,6 @@ struct TimeTests {
     @ServiceLoop
     @Test
     func `five thousand timers fire in the order of their deadlines`() async {
-        // All timers are due, but none fires within this job.
         let past = Clock.now - .seconds(1)
         let done = Waiter()
         var called: [Int] = []

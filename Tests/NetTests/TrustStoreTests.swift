@@ -17,7 +17,6 @@ struct TrustStoreTests {
 
     private var file: String { directory.path("trusted.pem") }
 
-    /// Replaces the file atomically.
     private func trust(_ certificates: String) throws {
         try directory.write(certificates, to: "new.pem")
         try #require(rename(directory.path("new.pem"), file) == 0)
@@ -98,8 +97,6 @@ struct TrustStoreTests {
         try trust(try authority)
         while try await !isTrusted(by: http) {}
         #expect(try await isTrusted(by: tls))
-        // The open connection and its TLS session must not be used after the authority is no
-        // longer trusted.
         try trust(other)
         while try await isTrusted(by: http) {}
         #expect(try await !isTrusted(by: tls))

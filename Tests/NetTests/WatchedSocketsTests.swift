@@ -20,7 +20,6 @@ struct WatchedSocketsTests {
             }
         }
 
-        /// Returns the times of the first `count` events of a socket.
         func times(_ count: Int, of descriptor: Int32) async throws -> [Instant] {
             var times: [Instant] = []
             sockets.handler = { [weak self] _, _ in
@@ -87,8 +86,7 @@ struct WatchedSocketsTests {
         try fixture.sockets.watch(descriptor, .writable)
         close(descriptor)
         fixture.sockets.forget(descriptor)
-        // The duplicate of the socket is unconnected, and so writable. If the loop still watched
-        // the duplicate, epoll would report an event of the ended watch.
+        // If the loop still watched the duplicate, epoll would report an event of the ended watch.
         let witness = try other.open()
         try other.sockets.watch(witness, .writable)
         await other.event()

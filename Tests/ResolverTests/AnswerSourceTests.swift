@@ -15,8 +15,7 @@ struct AnswerSourceTests {
         #expect(origins.isLearned(last) && origins.isUnprotected(last))
         #expect(origins.number("network/udp://192.0.2.1") == first)
         #expect(origins.number(labelled: origins.label(last)) == last)
-        // `numbers(named:)` always contains the number that the further sources share. So each
-        // change of the network removes the cached answers of these sources.
+        // `numbers(named:)` always contains the number that the further sources share.
         #expect(origins.numbers(named: []) == [last])
     }
 }

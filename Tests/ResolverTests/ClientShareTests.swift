@@ -13,15 +13,11 @@ import Upstream
 struct ClientShareTests {
     private static let target: Name = "www.example.com"
 
-    /// The client 192.0.2.1, which queries too many names.
     private let busy: UInt32 = 1
 
-    /// The client 192.0.2.2.
     private let other: UInt32 = 2
 
     /// Returns a resolver that has at most two calls in flight to each vendor.
-    ///
-    /// The first vendor answers after 200 ms.
     private func harness(
         _ first: Account = .json,
         next: Account? = nil,
@@ -55,7 +51,6 @@ struct ClientShareTests {
         return harness
     }
 
-    /// Lets the busy client query 100 new names a second.
     private func flood(_ harness: ResolverHarness, _ label: String, for time: Duration)
         async throws
     {
@@ -78,7 +73,6 @@ struct ClientShareTests {
         return origins.map(server)
     }
 
-    /// Checks that the other client gets an answer of the first vendor for the target.
     private func expectVendor(
         _ harness: ResolverHarness,
         sourceLocation: SourceLocation = #_sourceLocation

@@ -92,7 +92,6 @@ struct DNS64Tests {
         for client: UInt32 in 1...2 {
             harness.begin(name, .aaaa, of: client) { sources.append("\(client) \($0)") }
         }
-        // The A query of DNS64 begins after the AAAA reply, at 1.2 s.
         await harness.world.advance(by: .milliseconds(1_250))
         try sendOthers(0..<ResolverLimits.inFlight.perClient, to: harness)
         await harness.world.advance(by: .milliseconds(1_000))

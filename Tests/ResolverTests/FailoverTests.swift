@@ -126,8 +126,6 @@ struct FailoverTests {
         #expect(harness.asked.map(\.whom) == ["tencent 1", "tencent 1", "tencent 1"])
     }
 
-    /// Fault of both servers of a vendor.
-    ///
     /// `next` is the time in milliseconds after which the next vendor is called; `billed` is the
     /// number of requests that the vendor bills.
     private static let hopeless: [(label: String, fault: Fault, next: Int, billed: Int)] = [
@@ -138,7 +136,7 @@ struct FailoverTests {
         ("rubbish", .says("rubbish"), 40, 2),
         ("another name", .otherName, 40, 2),
         // The first of two vendors gets half of the 3 s for all vendors, so the next vendor is
-        // called at 1.5 s. A request without a reply would fail only after 2 s.
+        // called at 1.5 s.
         ("silence", .silent(), 1_500, 0),
     ]
 
@@ -264,7 +262,6 @@ struct FailoverTests {
         #expect(sources.isEmpty)
         await harness.world.advance(by: .milliseconds(500))
         #expect(sources == ["alibaba/192.0.2.31:443"])
-        // No upstream is queried: the resolver also sends `four.example.com` to the next vendor.
         #expect(!harness.asked.contains { $0.whom.hasPrefix("upstream") })
     }
 

@@ -21,7 +21,6 @@ struct FairTableTests {
         ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: isProven)
     }
 
-    /// Returns a query for the name of `key`, such as `a1.example` for `a1`.
     private static func query(_ key: String) -> Query {
         Query(question: Question(name: Name(stringLiteral: "\(key).example"), type: .a))
     }
@@ -83,11 +82,8 @@ struct FairTableTests {
             func cancel() {}
         }
 
-        /// Creates the upstream that gets all queries.
-        ///
-        /// Then sends 60 queries, and samples, to this upstream.
-        ///
-        /// The upstream drops every `interval`th sample; if `interval` is nil, it drops no sample.
+        /// Creates the upstream that gets all queries; it drops every `interval`th sample, or none
+        /// if `interval` is nil.
         func useUpstream(dropping interval: Int?) async {
             let world = Simulation()
             let server = DroppingUpstream(interval)
@@ -221,7 +217,7 @@ struct FairTableTests {
         #expect(questions.isRepeated("b") == true)
         Self.loseQueries(questions, value)
         // The table has reduced the client's limit from six queries to three, so a7 to a9 evict
-        // older queries. Then all queries in the table are too young to be evicted by a10.
+        // older queries.
         for number in 7...10 { questions.ask("a\(number)", by: 1) }
         #expect(questions.outcomes["a6"] == "evicted")
         #expect(questions.outcomes["a9"] == nil)
@@ -242,7 +238,6 @@ struct FairTableTests {
     ) async {
         let questions = Questions()
         await questions.useUpstream(dropping: nil)
-        // The queries of clients other than client 1 also get an answer only after a repetition.
         Self.endQueries(questions, "repetition")
         Self.loseQueries(questions, value)
         for number in 7...8 { questions.ask("a\(number)", by: 1) }
@@ -365,8 +360,7 @@ struct FairTableTests {
         let questions = Questions()
         for number in 1...5 { questions.ask("a", by: UInt32(number), as: "a\(number)") }
         for number in 1...7 { questions.ask("n\(number)", by: UInt32(20 + number)) }
-        // The table is full, and no client exceeds its share. So each new query evicts the oldest
-        // query in the table.
+        // The table is full, and no client exceeds its share.
         for number in 1...3 { questions.ask("m\(number)", by: UInt32(30 + number)) }
         #expect(questions.outcomes["a1"] == "evicted")
         #expect(questions.outcomes["a2"] == nil)
@@ -406,7 +400,6 @@ struct FairTableTests {
         await turns.reach(1)
         questions.end("a", "answer")
         #expect(questions.outcomes["proven"] == "answer" && questions.count == 0)
-        // If both queries for a name come from one client, the second is not moved to a new query.
         questions.ask("b", by: 4)
         questions.ask("b", by: 4, as: "again")
         questions.end("b", "crowded")
@@ -463,12 +456,10 @@ struct FairTableTests {
         questions.ask("a", by: 1, as: "a1")
         for client in 2...3 { questions.ask("a", by: UInt32(client), as: "a\(client)") }
         questions.refuse("a")
-        // The table starts the new query in a later iteration of the service loop.
         ServiceLoop.task { turns.note() }
         await turns.reach(1)
         #expect(questions.count == 2)
         #expect(questions.payer("a") == Self.client(2))
-        // A further query of the first client joins the query that this client started.
         questions.ask("a", by: 1, as: "again")
         questions.end("a", "vendor")
         let answered = ["a2": "vendor", "a3": "vendor", "again": "vendor"]
@@ -633,7 +624,6 @@ struct FairTableTests {
     }
 }
 
-/// Counter of the events in each iteration of the service loop.
 @ServiceLoop
 final class LoopTurns {
     private(set) var notes: [Int] = []

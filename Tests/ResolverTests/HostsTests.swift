@@ -9,7 +9,6 @@ import Upstream
 @testable import Resolver
 
 extension HostsTable {
-    /// Returns a table with the lines of a hosts file, such as `192.0.2.9 printer.lan printer`.
     static func of(_ lines: String...) -> HostsTable {
         var table = HostsTable()
         for line in lines {

@@ -68,7 +68,6 @@ struct NetworkPlanTests {
         _ = plan.use([ether], now: Self.start + .seconds(4))
         #expect(plan.servers.isEmpty)
         #expect(plan.absence == "tun0: the link with `~.` is down")
-        // A further change of the network does not prolong the hold.
         _ = plan.use([ether], now: Self.start + .seconds(6))
         _ = plan.expire(now: Self.start + .seconds(8))
         #expect(plan.servers.isEmpty)
@@ -77,7 +76,6 @@ struct NetworkPlanTests {
         #expect(Self.hosts(outcome.servers) == ["198.51.100.1"])
         #expect(Self.hosts(plan.servers) == ["192.0.2.1"])
         #expect(plan.absence == nil && plan.wake == nil)
-        // If the link comes up again within 5 s, the hold ends.
         _ = plan.use([ether, vpn], now: Self.start + .seconds(10))
         _ = plan.use([ether], now: Self.start + .seconds(11))
         _ = plan.use([ether, vpn], now: Self.start + .seconds(12))
@@ -98,7 +96,6 @@ struct NetworkPlanTests {
         #expect(plan.routes.map { $0.heldUntil } == [Self.start + .seconds(5)])
         #expect(Self.hosts(Array(plan.allServers)) == ["192.0.2.1"])
         #expect(plan.wake == Self.start + .seconds(5))
-        // A further change of the network does not prolong the hold.
         _ = plan.use([ether], now: Self.start + .seconds(3))
         #expect(plan.expire(now: Self.start + .milliseconds(4_999)) == NetworkPlan.Outcome())
         let outcome = plan.expire(now: Self.start + .seconds(5))
@@ -118,8 +115,6 @@ struct NetworkPlanTests {
             let outcome = plan.use([ether, vpn], now: Self.start + .milliseconds(change))
             let held = plan.routes.filter { $0.heldUntil != nil }
             #expect(held.count == min(600 * change, ResolverLimits.heldDomains))
-            // Domains whose hold has ended because of the limit. Other servers get the queries
-            // for these domains.
             let ended = outcome.domains.filter {
                 $0 != Self.corp && !$0.text.hasPrefix("n\(change)-")
             }
@@ -180,7 +175,6 @@ struct NetworkPlanTests {
         #expect(outcome.domains == [Self.corp])
         #expect(plan.routes.map(\.link) == ["eth0"])
         #expect(plan.routes.map { $0.heldUntil } == [nil])
-        // After a link with `~.` that is not a VPN went down, no name is held.
         var all = try Self.link("eth1", "192.0.2.7")
         all.takesAll = true
         _ = plan.use([all], now: Self.start + .seconds(8))
@@ -200,7 +194,6 @@ struct NetworkPlanTests {
         _ = plan.use([ether, vpn], now: Self.start)
         #expect(Self.hosts(plan.servers) == ["198.51.100.1"])
         #expect(Self.hosts(plan.spares) == ["192.0.2.1"])
-        // The server of `ether` becomes a spare, so cached answers of this server become invalid.
         _ = plan.use([ether, vpn], now: Self.start + .seconds(1))
         #expect(Self.hosts(plan.expire(now: Self.start + .seconds(5)).servers) == ["192.0.2.1"])
         #expect(plan.allServers == Set(ether.servers + vpn.servers))
@@ -209,7 +202,6 @@ struct NetworkPlanTests {
         #expect(Self.hosts(plan.spares) == ["192.0.2.7"])
         #expect(Self.hosts(plan.expire(now: Self.start + .seconds(11)).servers) == ["192.0.2.1"])
         #expect(plan.wake == nil)
-        // If the VPN is a full-tunnel VPN or has `~.`, there are no spares.
         vpn.isFullTunnel = true
         _ = plan.use([ether, vpn], now: Self.start)
         #expect(plan.spares.isEmpty)

@@ -17,7 +17,6 @@ struct OverloadTests {
         await harness.run(for: 20, deadNames: 300)
         #expect(harness.dot.closed > 0)
         #expect(harness.plain.names == [])
-        // The resolver needs some seconds to reduce the first client's limit of queries in flight.
         let later = harness.sources(since: harness.world.start + .seconds(10))
         #expect(later.count >= 45)
         #expect(later.count { $0 == "dot" } >= later.count * 4 / 5)
@@ -104,13 +103,6 @@ private final class OverloadHarness {
     }
 
     /// Sends queries of client 1 for dead names, and queries of client 2 for other names.
-    ///
-    /// A *dead name* is a name that no authoritative server answers, so that the upstream does not
-    /// answer.
-    ///
-    /// - Parameters:
-    ///   - deadNames: queries of client 1 per second.
-    ///   - otherNames: queries of client 2 per second, in addition to five queries per second.
     func run(for seconds: Int, deadNames: Int = 0, otherNames: Int = 0) async {
         let steps = Int(Duration.seconds(1) / Self.step)
         for step in 0..<seconds * steps {
@@ -126,7 +118,6 @@ private final class OverloadHarness {
         }
     }
 
-    /// Returns the upstreams that answered the queries that client 2 has sent since `start`.
     func sources(since start: Instant? = nil) -> [String] {
         results.filter { $0.sent >= start ?? world.start }.map(\.source)
     }
@@ -161,8 +152,8 @@ private final class OverloadHarness {
 /// Upstream that closes all its connections when it gets a query while it is resolving 512 dead
 /// names.
 ///
-/// The upstream tries to resolve each dead name for 5 s. Queries of closed connections still count,
-/// because the upstream continues to resolve them, like Unbound.
+/// Queries of closed connections still count, because the upstream continues to resolve them, like
+/// Unbound.
 private final class ClosingUpstream: Forwarding {
     enum State { case answering, closing, silent }
 
@@ -176,10 +167,8 @@ private final class ClosingUpstream: Forwarding {
 
     var state = State.answering
 
-    /// Names that client 2 queried, and that the daemon sent to this upstream.
     private(set) var names: [String] = []
 
-    /// Number of queries on connections that the upstream has closed.
     private(set) var closed = 0
 
     private let world: Simulation
@@ -227,7 +216,6 @@ private final class ClosingUpstream: Forwarding {
         }
     }
 
-    /// Ends the attempts with an expired deadline.
     func endAttempts() {
         let late = attempts.filter { $0.deadline <= world.now }
         attempts.removeAll { $0.deadline <= world.now }

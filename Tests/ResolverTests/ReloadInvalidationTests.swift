@@ -166,13 +166,10 @@ struct ReloadInvalidationTests {
             return left
         }
 
-        /// Returns a text for each vendor's settings; the reload leaves this text unchanged only
-        /// for the vendors in `same`.
         func vendors(_ same: Set<String> = ["a", "b"]) -> [String: String] {
             Dictionary(uniqueKeysWithValues: ["a", "b"].map { ($0, "\(same.contains($0))") })
         }
 
-        /// Entries that remain in the cache, such as `www.example.com A`.
         var left: Set<String> {
             var left: Set<String> = []
             cache.remove(now: world.now) { name, type, _, _ in
@@ -193,8 +190,6 @@ struct ReloadInvalidationTests {
         var restored: Set<String>?
     }
 
-    /// Cached answers of the vendors `a` and `b`, and of the upstream `one`.
-    ///
     /// The answer for `fallback.example.com` is from `one`, which was the fallback of `a`.
     private static let all: Set<String> = [
         "a.example.com A", "b.example.com A", "fallback.example.com AAAA", "mx.example.com MX",
@@ -598,8 +593,6 @@ struct ReloadInvalidationTests {
     func window() {
         let start = Clock.now
         /// Returns the elements of `seconds` at which the new `limit` allows a refresh.
-        ///
-        /// Before the reload, the old limit (3) allows refreshes at 0, 1 and 2 s, but not at 3 s.
         func allowed(_ limit: Int, at seconds: [Int]) -> [Int] {
             var old = CallWindow(limit: 3)
             for second in 0..<4 { _ = old.take(start + .seconds(second)) }

@@ -10,8 +10,6 @@ import Testing
 @Suite("Queries that arrive while the snapshot is loaded")
 struct SnapshotWaitersTests {
     /// Returns a resolver that is loading a snapshot, with a vendor that has `fault`.
-    ///
-    /// The snapshot has an answer for `www.example.com` with a TTL of 60 s, which is `age` s old.
     @ServiceLoop
     private func harness(age: Int = 61, fault: Fault = .silent()) async throws -> ResolverHarness {
         let harness = try ResolverHarness(.tencent, upstream: nil)

@@ -12,10 +12,6 @@ import Testing
 ///
 /// Each sequence is played from its first event, because a resolver in an intermediate state cannot
 /// be copied.
-///
-/// If a sequence ends in a state that an earlier sequence has reached, the test does not extend
-/// this sequence. The test does not play a sequence that ends with a change of the servers, because
-/// such a change affects only later calls.
 @Suite("Answers for one name under every sequence of events", .timeLimit(.minutes(15)))
 struct StaleExplorationTests {
     private enum Event: CaseIterable {
@@ -128,9 +124,6 @@ struct StaleExplorationTests {
         }
 
         /// Text of the state that determines the effect of later events.
-        ///
-        /// The text does not contain the current behaviour of the servers, which is in
-        /// `End.servers`.
         var look: String {
             let now = harness.world.now
             let waiting = clients.filter { $0.asked.operation.value == nil }

@@ -33,8 +33,6 @@ struct SubstituteTests {
     }
 
     /// Lets 80 other clients query one name each.
-    ///
-    /// The first vendor answers each call after `latency`, so it cannot answer all calls in time.
     private func crowd(
         _ harness: ResolverHarness,
         isProven: Bool,
@@ -76,7 +74,6 @@ struct SubstituteTests {
             configure: { $0.concurrentCalls = 2 },
             options: { $0.fallbackAfter = .milliseconds(400) }
         )
-        // The latency exceeds `ClientLimits.trialPatience`, so that a probe of the vendor fails.
         try crowd(harness, isProven: true, latency: .milliseconds(300))
         await harness.world.advance(by: .milliseconds(10))
         var outcomes: [Bool] = []
@@ -128,7 +125,6 @@ struct SubstituteTests {
         }
         #expect(harness.upstream?.asked.contains { $0.question.name == Self.target } == false)
         #expect(calls(of: harness.vendors[1]) == 1)
-        // The other clients' queries have ended, so the first vendor can be called again.
         harness.zone["www.example.com"] = ResolverHarness.zone["www.example.com"]
         let answer = try await harness.ask(Self.target)
         #expect(harness.origin(answer).hasPrefix("json/"))
@@ -181,7 +177,6 @@ struct SubstituteTests {
         )
     }
 
-    /// Checks that the cached answer is fresh for `seconds`, and never stale.
     private func expectNoStaleAnswer(
         _ harness: ResolverHarness,
         _ question: Question,
@@ -361,7 +356,6 @@ struct SubstituteTests {
         #expect(harness.cached(Self.target) == ["AAAA 1"])
     }
 
-    /// Sends a query of the client 192.0.2.`client`.
     private func resolve(
         _ harness: ResolverHarness,
         _ name: Name,

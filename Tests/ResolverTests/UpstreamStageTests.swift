@@ -88,7 +88,7 @@ struct UpstreamStageTests {
         }
         await harness.world.advance(by: .seconds(1))
         // The upstream gets one query for client 1: the daemon does not repeat it, because client 1
-        // has too many queries in flight. The upstream gets three queries for client 2.
+        // has too many queries in flight.
         #expect(upstream.asked.count { $0.question.name == "www.example.org" } == 1 + 3)
         #expect(harness.cached("www.example.org").count == 1)
     }

@@ -5,7 +5,6 @@ import Testing
 enum Files {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
 
-    /// Directory of the secrets that the settings of scenarios name as `{credential: …}`.
     static let credentials = folder.appending(path: "Credentials").path
 
     static let scenarios: [String] = {

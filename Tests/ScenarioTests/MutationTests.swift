@@ -76,7 +76,7 @@ struct MutationTests {
     )
     func mutants(_ name: String) async throws {
         let scenario = try Files.scenario(name)
-        // Skips a scenario that already fails without a change, because `ScenarioTests` reports it.
+        // `ScenarioTests` reports a scenario that already fails without a change.
         guard await Self.fault(scenario) == nil else { return }
         for mutant in Self.mutants(of: scenario) {
             let fault = await Self.fault(mutant.scenario)

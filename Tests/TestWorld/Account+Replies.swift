@@ -112,8 +112,6 @@ extension Account {
     }
 
     /// Returns a reply in DNS JSON format; NXDOMAIN for an unknown name.
-    ///
-    /// The reply has the fields `Status`, `TC`, `Question`, `Answer` and `Authority`.
     private static func jsonText(_ found: (String, Known)?, name: String, isV6: Bool) -> String {
         let type = isV6 ? 28 : 1
         let asked = found?.0 ?? name

@@ -17,8 +17,7 @@ package struct Known: Sendable {
 }
 
 package enum Fault: Sendable {
-    /// The server does not reply. If `onOldConnection` is true, this applies only to reused
-    /// connections.
+    /// If `onOldConnection` is true, only requests on reused connections get no reply.
     case silent(onOldConnection: Bool = false)
 
     case slow(Duration)
@@ -46,13 +45,11 @@ package enum Fault: Sendable {
 /// The servers of the first account have addresses from 192.0.2.11 on; the servers of the second
 /// account have addresses from 192.0.2.21 on.
 package enum Account: String, Sendable, CaseIterable {
-    /// Tencent over HTTPS, with a token.
     case tencent
 
     /// Tencent over HTTP, encrypted with AES, with an expiry time in each request.
     case sealed
 
-    /// Alibaba API v2 over HTTPS, with signed requests.
     case alibaba
 
     case json
@@ -131,7 +128,6 @@ extension Account {
 }
 
 extension Account {
-    /// Returns the requested names; for `json`, also the requested type.
     package func summary(of request: HTTPRequest) throws -> String {
         let names = try names(in: request).joined(separator: ",")
         guard self == .json else { return names }

@@ -4,7 +4,6 @@ package import DNSWire
 package import Monotonic
 
 extension AnswerCache {
-    /// Returns the entries for a name and type; if `type` is nil, for all types.
     package func entries(named name: Name, type: RecordType?, now: Instant) -> [CacheEntry] {
         var walk = CacheWalk(self, .name(name, type))
         var found: [CacheEntry] = []
@@ -12,19 +11,16 @@ extension AnswerCache {
         return found.inOrder
     }
 
-    /// Removes the selected entries, and returns how many entries were removed.
     @discardableResult
     package func remove(_ selection: Selection, now: Instant) -> Int {
         run(CacheSweep(self, selection, .remove), now: now)
     }
 
-    /// Removes the entries for which `classify` returns true, and returns how many were removed.
     @discardableResult
     package func remove(now: Instant, where classify: @escaping CacheSweep.Judge) -> Int {
         run(CacheSweep(removingFrom: self, now: now, where: classify), now: now)
     }
 
-    /// Marks the selected fresh entries as stale, and returns how many were marked.
     @discardableResult
     package func markStale(_ selection: Selection, now: Instant) -> Int {
         run(CacheSweep(self, selection, .markStale), now: now)

@@ -7,7 +7,6 @@ package final class LogRecorder: Sendable {
 
     package init() {}
 
-    /// All log lines so far, each with its level.
     package var all: [String] { lines.withLock { $0 } }
 
     package var logger: Logger { Logger(label: "test") { [self] _ in Handler(recorder: self) } }

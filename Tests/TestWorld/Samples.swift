@@ -85,7 +85,6 @@ package enum Samples {
         return status
     }
 
-    /// Status of an upstream with three servers: one up, one backed off, one in a forwarding loop.
     package static var dot: UpstreamStatus {
         let url = "tls://dns.example"
         var dot = UpstreamStatus(name: "dot", url: url, protected: true, state: .degraded)
@@ -319,7 +318,6 @@ package enum Samples {
         return reply
     }
 
-    /// Sample queries, as `watch` and `top slow` show them.
     package static let events = [
         QueryEvent(
             timeMs: 1_790_000_000_123,

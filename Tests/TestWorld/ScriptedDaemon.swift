@@ -5,14 +5,12 @@ package import Glibc
 
 /// Simulated control socket of the daemon, with scripted replies and a thread for each connection.
 ///
-/// The test must call `stop()` at its end. The object cannot call `stop()` itself when it is
-/// released, because `httpdnsctl` may still be running then.
+/// The test must call `stop()` at its end.
 package struct ScriptedDaemon: Sendable {
     package enum Answer: Sendable {
         case results(any Encodable & Sendable)
         case error(MethodError)
         case octets([UInt8])
-        /// Sends the octets, and then closes the connection.
         case last([UInt8])
         case close
     }
@@ -82,7 +80,6 @@ package func temporaryFolder() throws -> String {
     return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
-/// Creates a Unix stream socket; the closure `use` binds or connects the socket.
 package func unixSocket(
     _ path: String,
     _ use: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool

@@ -11,7 +11,6 @@ package final class ScriptedRedis {
         didSet { if !isSilent { for stream in streams { stream.deliver() } } }
     }
 
-    /// If true, attempts to open a connection fail.
     package var isDown = false
 
     /// Reply to EVAL: for each key, the claim and the sum of all claims.
@@ -86,7 +85,6 @@ private final class ScriptedStream: OctetStream {
         return input
     }
 
-    /// Parses the commands, and stores a reply to each command.
     private func take(_ octets: [UInt8]) {
         var rest = octets[...]
         func number() -> Int {

@@ -30,7 +30,6 @@ package final class Simulation: HTTPTransport {
 
         var isTimer = false
 
-        /// Function that is called with true at `end`, or with false if the wait is cancelled.
         let wake: @ServiceLoop (Bool) -> Void
     }
 
@@ -74,7 +73,6 @@ package final class Simulation: HTTPTransport {
 
     private var drops = 0
 
-    /// Requests that wait for a reply; each element is a key in `sleepers`.
     private var replies: Set<Int> = []
 
     private var activity = 0

@@ -3,7 +3,6 @@ private import Foundation
 package import Glibc
 
 package final class TemporaryFolder: Sendable {
-    /// Absolute path without a final slash.
     package let path: String
 
     package init() throws {

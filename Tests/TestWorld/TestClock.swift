@@ -44,7 +44,6 @@ package final class TestClock {
         await withCheckedContinuation { observer = $0 }
     }
 
-    /// Advances the monotonic clock and the wall clock, and fires the timers that are due.
     package func advance(by seconds: Int64) {
         now += .seconds(seconds)
         wallSeconds += seconds

@@ -10,7 +10,6 @@ import Testing
 struct LossSamplesTests {
     private let harness = UpstreamHarness()
 
-    /// Sends 50 queries in five seconds; before each query, calls `prepare` with its index.
     @ServiceLoop
     private func load(
         _ group: UpstreamGroup,
@@ -89,7 +88,6 @@ struct LossSamplesTests {
         await load(group) { one.own = $0 % 3 == 0 ? .answer(5) : .fail(.broken("closed")) }
         #expect(group.dropsQueries(now: harness.world.now))
         #expect(!group.health.health(of: one).isDown)
-        // If a connection was closed, the next sample follows 250 ms later.
         #expect(harness.checked.count < 50)
     }
 
@@ -108,7 +106,6 @@ struct LossSamplesTests {
     @ServiceLoop
     func `unanswered names of clients do not show that an upstream drops queries`() async {
         // In the second script, every third attempt gets a reply after 2 s, which is its timeout.
-        // By then, the two previous attempts have ended without a reply.
         let scripts: [(Int) -> ScriptedUpstream.Step] = [
             { _ in .silence },
             { $0 % 3 == 2 ? .answer(2_000) : .silence },

@@ -251,7 +251,6 @@ struct PlainTransportTests {
                 )
             }
         }
-        // A socket that has sent few queries is closed when its last query ends.
         for signal in signals { signal.cancel() }
         #expect(ended == signals.count)
     }
@@ -312,7 +311,6 @@ struct PlainTransportTests {
         let clock = TestClock()
         let transport = PlainTransport(to: server.address, clocks: clock.clocks)
         var ended: [Int64] = []
-        // The first query starts the mixed-case check, and determines the deadline of the check.
         for (index, seconds) in ([300, 200, 100] as [Int64]).enumerated() {
             transport.carry(
                 Attempt(

@@ -11,7 +11,6 @@ import Testing
     .timeLimit(.minutes(5))
 )
 struct SharedConnectionTests {
-    /// Clock and timers that the test advances.
     @ServiceLoop
     private final class ManualClock {
         private final class Timer: Cancellable {
@@ -69,7 +68,6 @@ struct SharedConnectionTests {
         private(set) var opened = 0
         private var exchanger: StreamExchanger?
 
-        /// - Parameter limit: maximum number of established connections; further connections wait.
         init(of server: SocketAddress, limit: Int = .max) {
             exchanger = StreamExchanger(clock.clocks) {
                 [unowned self] deadline async throws(UpstreamError) in
@@ -96,7 +94,6 @@ struct SharedConnectionTests {
             await ask(Query(question: Question(name: name, type: .a)), of: client)
         }
 
-        /// Returns true if the server answers.
         private func ask(
             _ query: Query,
             of client: CancellationSignal? = nil,
@@ -168,10 +165,8 @@ struct SharedConnectionTests {
         client.clock.advance(by: UpstreamLimits.fairWait)
         #expect(await waiting.value)
         #expect(client.opened == 2)
-        // For the time `sharingTime`, no further connection is opened.
         #expect(await client.ask(second))
         #expect(client.opened == 2)
-        // Then a new connection is opened, but no query waits for it.
         client.clock.advance(by: UpstreamLimits.sharingTime)
         #expect(await client.ask(second))
         #expect(client.opened == 3)
@@ -197,12 +192,10 @@ struct SharedConnectionTests {
         client.clock.advance(by: UpstreamLimits.fairWait)
         #expect(await client.ask("n1.example", of: other))
         #expect(client.opened == 2)
-        // The client with the overdue query stays on the first connection.
         let next = ServiceLoop.task { await client.ask("slow.example", of: Self.signal(1)) }
         await Task.yield()
         #expect(await client.ask("n2.example", of: other))
         #expect(client.opened == 2)
-        // The query behind the slow query was sent again on the second connection.
         client.clock.advance(by: .seconds(20))
         #expect(await behind.value)
         client.stop()

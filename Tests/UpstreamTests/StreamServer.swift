@@ -31,7 +31,6 @@ final class StreamServer {
             }
         }
 
-        /// Writes octets without a length prefix.
         func write(_ octets: [UInt8]) async {
             try? await stream.write(octets, deadline: Clock.now + .seconds(300))
         }

@@ -307,7 +307,6 @@ struct StreamTransportTests {
             deadline: start + .seconds(20)
         )
         #expect(server.connections == 2)
-        // A network change closes the old connection, and so ends the first query.
         upstream.networkChanged()
         upstream.networkChanged()
         first.cancel()
@@ -411,7 +410,6 @@ struct StreamTransportTests {
             #expect(await ask(upstream, ["www.example.com"]) == [.success("www.example.com")])
         }
         #expect(server.connections == most)
-        // After a network change, the daemon repeats the queries of all connections.
         upstream.networkChanged()
         for query in dead { #expect(await query.value == [.success("dead.example.com")]) }
     }
@@ -454,7 +452,6 @@ struct StreamTransportTests {
             while received.value.load(ordering: .relaxed) <= number { await Task.yield() }
         }
         #expect(await tasks[last].value)
-        // The first connection is replaced only after a reply on one of the newer connections.
         #expect(await tasks[1].value)
         #expect(server.connections == last + 1)
         upstream.networkChanged()
@@ -539,7 +536,6 @@ struct StreamTransportTests {
         while server.connections == 0 { await Task.yield() }
         withdrawn.withdraw()
         #expect(await waiting.value == [.failure(.withdrawn)])
-        // The server answers on all connections except the first one, which `withdrawn` opened.
         #expect(await ask(upstream(server), ["www.example.com"]) == [.success("www.example.com")])
         #expect(server.connections == 2)
     }
@@ -551,7 +547,6 @@ struct StreamTransportTests {
     {
         let server = try StreamServer { client in
             while let query = await client.next() {
-                // The server limits its connections, and answers only on the first one.
                 guard client.number == 0 else { return }
                 if (try? Message(parsing: query))?.question?.name != "dead.example.com" {
                     await client.write(framed(reply(to: query)))

@@ -12,7 +12,6 @@ struct TransferSharesTests {
         ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: isProven)
     }
 
-    /// Transfers of one upstream, in a simulated time.
     @ServiceLoop
     private final class Transfers {
         private let transfers: UpstreamTransfers
@@ -41,7 +40,6 @@ struct TransferSharesTests {
 
         func end(_ index: Int) { transfers.end(all[index]) }
 
-        /// Indexes of the replaced transfers, in the order of their start.
         var replaced: [Int] { all.indices.filter { all[$0].error != nil } }
     }
 
@@ -67,7 +65,6 @@ struct TransferSharesTests {
         #expect(upstreams[1].fill(Self.client(1), most: 3) == 3)
         #expect(upstreams[1].fill(Self.client(2), most: 1) == 1)
         #expect(upstreams[2].fill(nil, most: 8) == 2)
-        // Servers of the same upstream share its transfers.
         let same = Transfers(shares.transfers(at: "silent"))
         #expect(!same.begin(Self.client(1)))
         for index in 0..<8 { upstreams[0].end(index) }
@@ -133,7 +130,6 @@ struct TransferSharesTests {
         let transfers = Transfers(TransferShares(of: 32).transfers(at: "single"))
         var number: UInt32 = 0
         for _ in 0..<100 {
-            // 3,000 forged queries a second.
             for _ in 0..<30 {
                 number += 1
                 transfers.begin(Self.client(number, isProven: false))
@@ -265,7 +261,6 @@ extension TransferSharesTests {
         #expect(started == ["proven", "forged"])
     }
 
-    /// Transfers of an upstream over HTTP/1.1, in a simulated time.
     @ServiceLoop
     private final class Connections {
         let world = Simulation()
@@ -499,7 +494,6 @@ extension TransferSharesTests {
         private(set) var answered = 0
         private(set) var inTheClear = 0
 
-        /// Longest time until the outcome of a query, by label.
         private(set) var slowest: [String: Duration] = [:]
 
         init(servers: Int = 1, version: String = "2") throws {

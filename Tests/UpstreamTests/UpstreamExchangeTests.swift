@@ -164,7 +164,6 @@ struct UpstreamExchangeTests {
             reply(to: query) { $0.questions[0].name = $0.questions[0].name.respelt }
         },
         Case("unreadable records of a domain that a client owns", .doubtful) { query in
-            // The length of the address is 3, which is invalid.
             var octets = reply(to: query) { $0.edns = nil }
             octets[octets.count - 5] = 3
             return octets

@@ -521,7 +521,6 @@ struct UpstreamGroupTests {
     func `an unanswered name is not sent in the clear if the round trip to the server is long`(
         _ roundTrip: Int
     ) async throws {
-        // A query over the open connection takes a round trip, a new connection takes three.
         var isDead = false
         let dot = ScriptedUpstream(
             "dot",
@@ -660,7 +659,6 @@ struct UpstreamGroupTests {
         )
         #expect(group.health.pause("dot"))
         #expect(try await harness.ask(group) == .success("doh"))
-        // Unprotected upstreams replace servers that are down, but not paused servers.
         #expect(group.health.pause("doh"))
         #expect(try await harness.ask(group) == .failure(.paused))
     }
@@ -696,7 +694,6 @@ struct UpstreamGroupTests {
         #expect(group.pauseOutage?.reason == down)
         #expect(group.health.pause("doh"))
         #expect(group.pauseOutage?.reason == "all upstreams are paused")
-        // Plain upstreams replace a paused upstream that is down.
         #expect(group.health.resume("isp") && group.health.resume("doh"))
         fail(dot)
         #expect(group.pauseOutage == nil)
@@ -739,7 +736,6 @@ struct UpstreamGroupTests {
             await harness.advance(by: .seconds(1))
         }
         doh.script = { _ in .silence }
-        // The server was rate-limited so far, but not down, so the first query waits for a probe.
         #expect(try await harness.ask(group) == .failure(.timedOut))
         #expect(try await harness.ask(group) == .success("isp"))
     }

@@ -91,7 +91,6 @@ final class ScriptedUpstream: Forwarding {
     var numbers = UpstreamNumbers()
     var forgeries: UInt64 = 0
 
-    /// Reaction to a query, by the index of the query.
     var script: (Int) -> Step
 
     /// Reaction to probes; if nil, `script` also applies to probes.
@@ -107,7 +106,6 @@ final class ScriptedUpstream: Forwarding {
     var equalReplies = Int.max
     private var replies: [Question?: [Instant]] = [:]
 
-    /// Reaction to a query that must use TCP.
     var overStream: () -> Step = { .silence }
 
     /// Milliseconds from each query until its deadline.
@@ -117,7 +115,6 @@ final class ScriptedUpstream: Forwarding {
     private(set) var questions: [Question] = []
     private let harness: UpstreamHarness
 
-    /// Creates an upstream; `script` gets the index of each query.
     init(
         _ name: String,
         in harness: UpstreamHarness,

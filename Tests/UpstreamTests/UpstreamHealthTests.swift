@@ -34,7 +34,6 @@ struct UpstreamHealthTests {
         #expect(harness.takeChecked() == "one@5")
         #expect(try await harness.ask(group) == .success("two"))
         #expect(harness.takeAsked().contains("one") == false)
-        // A probe is due after 1 s, and again after 3 s.
         await harness.advance(by: .seconds(1))
         #expect(try await harness.ask(group) == .success("two"))
         #expect(harness.takeChecked().contains("one"))
@@ -79,9 +78,7 @@ struct UpstreamHealthTests {
         one.script = { _ in .silence }
         _ = try await harness.ask(group)
         await harness.advance(by: .seconds(2))
-        // The second query of the probe uses a new connection.
         #expect(harness.takeChecked().split(separator: " ").count == 2)
-        // A backed-off server is probed only when a query needs the server.
         await harness.advance(by: .seconds(600))
         #expect(harness.takeChecked() == "")
     }
@@ -590,8 +587,6 @@ struct AttemptPlanTests {
                     #expect(now >= end)
                     #expect(times[server, default: 0] < UpstreamLimits.roundsWithErrors)
                 }
-                // An unprotected server is queried only if all protected servers before it are
-                // down.
                 #expect(
                     candidates[server].isProtected
                         || candidates.prefix(server).allSatisfy {

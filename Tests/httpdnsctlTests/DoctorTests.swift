@@ -209,8 +209,7 @@ struct DoctorTests {
         machine.socket?.isWritable = false
         let finding = try #require(Check.controlSocket.findings(machine).first)
         #expect(finding.state == .warning)
-        // The advice depends only on the group of the file. On every machine, /etc/passwd has the
-        // group root.
+        // On every machine, /etc/passwd has the group root.
         let failure = Unreachable.connecting(to: "/etc/passwd", error: EACCES)
         for advice in [finding.fix, failure.hint] {
             let advice = try #require(advice)

@@ -9,7 +9,6 @@ import Testing
 private let httpdnsctl = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent().appendingPathComponent("httpdnsctl").path
 
-/// Runs httpdnsctl in the directory `folder`.
 func runControl(in folder: String, _ arguments: String...) async throws -> ProgramRun {
     try await run("/bin/sh", ["-c", "cd \"$0\" && exec \"$@\"", folder, httpdnsctl] + arguments)
 }

@@ -86,7 +86,6 @@ final class FakeRoot {
         try SetupMachine(tree: tree).revert(force: force).result
     }
 
-    /// Reverts the setup as on a running machine; returns the notes of the revert.
     func liveRevert(force: Bool = false, fault: String? = nil) throws -> [String] {
         var machine = SetupMachine(tree: tree)
         machine.isLive = true
@@ -192,7 +191,6 @@ struct SetupMachineTests {
         #expect(try root.apply() == .applied)
         let saved = try #require(root.tree.text(Paths.networkServers))
         #expect(saved.hasSuffix("\nnameserver 192.0.2.1\n"))
-        // After a reboot, systemd-resolved and another program have rewritten the two files.
         try root.write("nameserver 127.0.0.53\n", to: file)
         try root.write("nameserver 192.0.2.1\n", to: "/etc/resolv.conf")
         #expect(try root.apply(force: true) == .applied)
@@ -223,7 +221,6 @@ struct SetupMachineTests {
             let text = try root.tree.state("/etc/resolv.conf").text
             #expect(text.contains("\nnameserver \(servers)\n"), "\(text)")
         }
-        // systemd-resolved runs, so the missing target of the link will exist again.
         let root = try Self.root("resolved")
         try root.write("systemd-resolve\n", to: "/proc/7/comm")
         let before = try root.tree.state("/etc/resolv.conf")
@@ -438,7 +435,6 @@ struct SetupMachineTests {
             if kind == "resolved" { try root.remove("/etc/systemd") }
             #expect(try root.image() == before)
         }
-        // A VPN program has made a backup of the file that setup wrote, and then replaced the file.
         let root = try Self.root("plain")
         #expect(try root.apply() == .applied)
         let copy = "/run/vpnc/resolv.conf-backup.7"
@@ -461,7 +457,6 @@ struct SetupMachineTests {
             other.tree.text("/etc/resolv.conf")
                 == vpn + "search lan\nnameserver 192.0.2.1\n"
         )
-        // The revert removes only the options that setup added.
         try other.write("nameserver 192.0.2.1\noptions rotate edns0\n", to: "/etc/resolv.conf")
         #expect(try other.apply() == .applied)
         let text = other.tree.text("/etc/resolv.conf") ?? ""
@@ -596,12 +591,10 @@ struct SetupMachineTests {
             ("/etc/none", "nameserver 192.0.2.1\n"),
         ] {
             let root = try FakeRoot()
-            // dhclient has written the file of systemd-resolved, through the link.
             try root.write("nameserver 192.0.2.1\n", to: file)
             try root.link("/etc/resolv.conf", to: ".." + file)
             try root.write("", to: "/etc/dhcp/dhclient-enter-hooks.d/debug")
             #expect(try root.apply() == .applied)
-            // The restart of systemd-resolved has deleted the servers.
             try root.write(stub, to: file)
             try root.write("nameserver 192.0.2.2\n", to: present)
             #expect(try root.liveRevert().count == (present == "/etc/none" ? 1 : 0))

@@ -37,7 +37,6 @@ struct MachineSample: Sendable, CustomTestStringConvertible {
         self.owner = owner
     }
 
-    /// Name resolution as distributions configure it.
     static let all = [
         MachineSample(
             "Ubuntu, Fedora: stub of systemd-resolved",
@@ -298,7 +297,6 @@ struct SetupPlanTests {
             try text(plan, ResolverFacts.Paths.resolvedDropIn)
                 == "# Written by httpdnsctl setup.\n[Resolve]\nDNSStubListener=no\n"
         )
-        // Without this drop-in, NetworkManager writes resolv.conf.
         #expect(try text(plan, ResolverFacts.Paths.networkManagerConfig).contains("dns=none\n"))
         #expect(
             plan.commands.map(\.last) == ["systemd-resolved.service", "NetworkManager.service"]
@@ -460,7 +458,6 @@ struct SetupPlanTests {
         )
         .facts
         let other = SetupPlan(for: facts, servers: Self.servers)
-        // openresolv possibly has no servers, so setup saves the servers of resolv.conf.
         #expect(
             other.changes.map(\.path)
                 == ["/etc/resolvconf.conf", "/etc/resolv.conf", ResolverFacts.Paths.networkServers]
@@ -520,7 +517,6 @@ struct SetupPlanTests {
         #expect(old.text == "hostname=a\n" && old.mode == 0o600)
     }
 
-    /// Runs a hook that setup writes, with its directories below `root`.
     private func run(_ hook: String, _ more: String, in root: FakeRoot) throws {
         let text = hook.replacing("/run/", with: root.path + "/run/")
             .replacing("/etc/", with: root.path + "/etc/")
@@ -566,8 +562,8 @@ struct SetupPlanTests {
         try root.write("", to: manager)
         try root.write("", to: "/run/systemd/system/x")
         let isResolved = manager.hasPrefix("/run/systemd/resolve")
-        // dhclient has written this file. With systemd-resolved, dhclient followed the symbolic
-        // link /etc/resolv.conf, which leads to the file.
+        // With systemd-resolved, dhclient followed the symbolic link /etc/resolv.conf, which leads
+        // to the file.
         let file = isResolved ? "/run/systemd/resolve/stub-resolv.conf" : "/etc/resolv.conf"
         try root.write("search lan\nnameserver 192.0.2.1\n", to: file)
         if isResolved { try root.link("/etc/resolv.conf", to: ".." + file) }
@@ -578,7 +574,6 @@ struct SetupPlanTests {
         #expect(try text(plan, ResolverFacts.Paths.dhclientHook).contains("make_resolv_conf"))
         #expect(try text(plan, ResolverFacts.Paths.dhcpcdHook).contains("resolvconf() {"))
         #expect(plan.commands.count == 1 && plan.undo == nil)
-        // If resolvconf is installed, dhcpcd does not write resolv.conf, so setup needs no hook.
         try root.write("", to: ResolverFacts.Paths.resolvconf)
         try root.write("make_resolv_conf() { :; }\n", to: "/etc/dhcp/dhclient-enter-hooks.d/own")
         plan = try root.plan()
@@ -621,8 +616,7 @@ struct SetupPlanTests {
         try root.write("", to: "/etc/dhcp/dhclient-enter-hooks.d/debug")
         let plan = try root.plan()
         #expect(plan.owner == .dhclient)
-        // If dhclient does not run after a reboot, it saves no servers in /run. So setup saves a
-        // copy in /etc.
+        // If dhclient does not run after a reboot, it saves no servers in /run.
         #expect(
             try text(plan, ResolverFacts.Paths.networkServers).hasSuffix("\nnameserver 192.0.2.1\n")
         )
@@ -649,7 +643,6 @@ struct SetupPlanTests {
         #expect(root.tree.text(new) == "nameserver fe80::1%eth0\n")
         try run(variables + "EXPIRE\n" + hook, "", in: root)
         #expect(!root.tree.exists(old) && root.tree.exists(new))
-        // systemd-resolved was installed after the setup, and replaced resolv.conf with a link.
         try root.remove("/etc/resolv.conf")
         try root.link("/etc/resolv.conf", to: "../run/systemd/resolve/stub-resolv.conf")
         let isDefined = "command -v make_resolv_conf"
@@ -672,7 +665,7 @@ struct SetupPlanTests {
         try root.write("", to: file)
         try root.write("", to: "/sbin/resolvconf")
         // This resolvconf record of setup has only a loopback address, which is no server of the
-        // network. So setup still saves the servers of resolv.conf.
+        // network.
         try root.write("nameserver 127.0.0.1\n", to: "/run/resolvconf/interface/lo.httpdnsd")
         let plan = try root.plan()
         #expect(plan.owner == owner)

@@ -87,8 +87,7 @@ own_name_from_wire_parser = dns.name.from_wire_parser
 def name_from_wire_parser(parser):
     """Notes pointers into the header, and names that reach beyond their own pointer.
 
-    dnspython continues after the last octet from which it has read the name. This octet is beyond the name if the
-    labels at the target of a pointer reach beyond the pointer.
+    dnspython continues after the last octet from which it has read the name.
     """
     start = parser.current
     wire = parser.wire

@@ -45,7 +45,7 @@ enum Oracle {
         String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// Runs Python with files for input and output, because a full pipe would block both programs.
+    /// Uses files for input and output, because a full pipe would block both programs.
     private static func run(_ arguments: String..., input: Data = Data()) throws -> Data {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("oracle-" + UUID().uuidString)

@@ -36,7 +36,6 @@ func hex(_ text: String) -> [UInt8] {
 
 func ascii(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-/// Returns two octets in network order.
 func two(_ value: Int) -> [UInt8] { [UInt8(value >> 8 & 0xFF), UInt8(value & 0xFF)] }
 
 func header(_ questions: Int, _ answers: Int, _ authorities: Int, _ additionals: Int) -> [UInt8] {

@@ -47,7 +47,6 @@ struct Code {
         return line.distance(from: line.startIndex, to: first)
     }
 
-    /// Returns the lines of the declaration around a line, with its comments and attributes.
     func declaration(around index: Int) -> ClosedRange<Int> {
         let head = head(of: index)
         var first = head

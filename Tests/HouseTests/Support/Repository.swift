@@ -3,7 +3,6 @@ import Foundation
 import Testing
 
 struct SourceFile: Sendable, CustomTestStringConvertible {
-    /// Path relative to the root of the repository.
     let path: String
 
     let text: String
@@ -25,7 +24,6 @@ enum Repository {
         .deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    /// Checked files and folders; build products are not checked.
     private static let ours = [
         "Sources", "Tests", "scripts", "systemd", "config", "man", ".ci",
         "Package.swift", "README.md", "CHANGELOG.md", ".swift-format",

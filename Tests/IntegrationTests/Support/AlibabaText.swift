@@ -3,7 +3,6 @@
 struct AlibabaText {
     let text: String
 
-    /// - Parameter extra: further options, such as `schedule: on`.
     init(servers: [String], in scratch: Scratch, extra: String...) throws {
         let secret = try scratch.write(
             "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n",

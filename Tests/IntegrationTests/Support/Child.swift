@@ -27,8 +27,6 @@ final class Child: @unchecked Sendable {
     private var openPipes = 2
     private var status: Int32?
 
-    /// Starts a program from `PATH`, or by its path.
-    ///
     /// - Parameter descriptors: further file descriptors, by their number in the child.
     init(
         _ program: String,
@@ -160,8 +158,7 @@ final class Child: @unchecked Sendable {
 
     private static func pipe() throws -> (read: Int32, write: Int32) {
         var ends: [Int32] = [-1, -1]
-        // Swift's Glibc module has no pipe2. Without SOCK_CLOEXEC, a program that another thread
-        // starts would inherit the pipe.
+        // Without SOCK_CLOEXEC, a program that another thread starts would inherit the pipe.
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else {
             throw Failure(description: "socketpair: \(String(cString: strerror(errno)))")
@@ -200,8 +197,6 @@ final class Child: @unchecked Sendable {
     }
 }
 
-/// Runs a program to its end.
-///
 /// - Throws: `Child.Failure` if the program does not start or takes longer than `seconds`.
 func run(_ program: String, _ arguments: [String], within seconds: Double = 30) throws -> Child.End
 { try Child(program, arguments).end(within: seconds) }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Clients in languages with compilers.
 extension Client {
     /// Go's resolver without the C library.
     ///
     /// Go reports the same error for a name that does not exist and for a type without records.
     static let go = go("go", noData: "no-name")
 
-    /// Go with getaddrinfo.
     static let cgo = go("cgo", noData: "no-data")
 
     private static func go(_ resolver: String, noData: String) -> Client {
@@ -73,7 +71,6 @@ extension Client {
         )
     }
 
-    /// C program with the static C library musl.
     static let musl = Client(
         command: [],
         script: """

@@ -93,7 +93,6 @@ struct Client: Sendable {
         noData: "no-name"
     )
 
-    /// Python's socket module, which uses getaddrinfo.
     static let python = Client(
         command: ["python3"],
         script: """
@@ -135,7 +134,6 @@ struct Client: Sendable {
         noData: "no-name"
     )
 
-    /// Java's `InetAddress`, in a script that needs no compiler.
     static let java = Client(
         command: beanShell,
         script: """

@@ -15,7 +15,6 @@ struct Dig: Sendable {
     let answers: [Line]
     let authorities: [Line]
 
-    /// Transport: `UDP` or `TCP`.
     let transport: String
 
     let text: String

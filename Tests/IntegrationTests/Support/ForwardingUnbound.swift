@@ -6,8 +6,6 @@ final class ForwardingUnbound: Sendable {
     private let program: Child
     private let scratch: Scratch
 
-    /// Starts unbound in front of `upstream`.
-    ///
     /// - Parameter anchor: the trust anchor, used at any date; if nil, unbound does not validate.
     init(before upstream: TestUpstream, anchor: String? = nil) throws {
         let scratch = try Scratch()

@@ -55,7 +55,6 @@ struct GeneratedZone {
         }
     }
 
-    /// Returns a random label, which may contain escaped octets.
     private mutating func label() -> String {
         let plain = (0..<1 + pick(9)).map { _ in
             String(

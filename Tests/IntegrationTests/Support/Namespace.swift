@@ -62,7 +62,6 @@ final class Namespace: Sendable {
         try ip("address add \(address) dev \(name)", "link set \(name) up")
     }
 
-    /// Runs ip(8) once for each string of arguments.
     func ip(_ commands: String...) throws {
         for command in commands {
             let end = try run("ip", command.split(separator: " ").map(String.init))

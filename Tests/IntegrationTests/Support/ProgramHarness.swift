@@ -3,8 +3,6 @@ import Foundation
 import Testing
 
 /// A daemon with an emulated vendor and a real name server as upstream.
-///
-/// nginx terminates TLS.
 final class ProgramHarness: Sendable {
     let emulator: TestEmulator
     let upstream: TestUpstream

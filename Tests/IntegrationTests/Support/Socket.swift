@@ -44,7 +44,6 @@ final class Socket: Sendable {
         try check("connect", Self.with(port) { connect(descriptor, $0, $1) })
     }
 
-    /// - Parameter buffer: size of the receive buffer in octets; the kernel doubles it.
     convenience init(_ kind: Kind, receiving buffer: Int32, to port: UInt16) throws {
         try self.init(kind)
         var buffer = buffer
@@ -72,7 +71,6 @@ final class Socket: Sendable {
     /// Listens without accepting: connections stay queued.
     func listen() throws { try check("listen", Glibc.listen(descriptor, 128)) }
 
-    /// Accepts and closes the queued connections; returns their count.
     func waitingConnections() -> Int {
         var count = 0
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
@@ -172,7 +170,6 @@ final class Socket: Sendable {
 
     func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Makes `deinit` send RST.
     func resetAtEnd() {
         var time = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &time, socklen_t(MemoryLayout<linger>.size))

@@ -125,7 +125,6 @@ extension TLSVendor {
             ),
         ]
 
-    /// Alibaba with each of the two documented server names.
     static let alibaba: [TLSVendor] = [
         ("v1", "none", "alibaba-v1-signed"), ("v2", "none", "alibaba-v2-m0-signed"),
         ("v2", "cbc", "alibaba-v2-m1-signed"), ("v2", "gcm", "alibaba-v2-m2-signed"),
@@ -155,7 +154,6 @@ extension TLSVendor {
     }
 }
 
-/// Vendor over TLS, with a name server as fallback.
 final class TLSHarness: Sendable {
     let emulator: TestEmulator
     let front: TestNginx

@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// Settings with an upstream at a closed port.
 let unusedUpstream = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 
 final class TestDaemon: Sendable {
@@ -17,12 +16,7 @@ final class TestDaemon: Sendable {
 
     /// Starts a daemon, and waits until it answers.
     ///
-    /// - Parameters:
-    ///   - settings: YAML without `listen` and `control`.
-    ///   - listen: by default a free port of 127.0.0.1.
-    ///   - socket: path of the control socket.
-    ///   - sockets: sockets to pass to the daemon, as systemd does.
-    ///   - command: command that executes the daemon's command line.
+    /// - Parameter settings: YAML without `listen` and `control`.
     init(
         _ settings: String,
         listen: String...,

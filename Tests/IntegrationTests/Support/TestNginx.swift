@@ -12,12 +12,10 @@ final class TestNginx: Sendable {
     struct Site {
         let names: [String]
 
-        /// Content of `location /`.
         let content: String
 
         var isExpired = false
 
-        /// Returns a site with certificate names, `DNS:…` or `IP:…`.
         static func front(
             for names: [String] = ["IP:127.0.0.1", "DNS:vendor.example.net"],
             isExpired: Bool = false
@@ -41,11 +39,6 @@ final class TestNginx: Sendable {
     ///
     /// Outside a namespace, nginx inherits a listening socket, so that no other process can take
     /// the port.
-    ///
-    /// - Parameters:
-    ///   - hasHTTP2: true to offer HTTP/2 in addition to 1.1.
-    ///   - requests: maximum number of requests per connection.
-    ///   - addresses: listen addresses in a namespace.
     init(
         _ sites: [Site],
         backend: String? = nil,

@@ -8,7 +8,6 @@ final class TestRedis: Sendable {
     let program: Child
     private let scratch: Scratch
 
-    /// Certificate authority of a server with TLS.
     let authority: Authority?
 
     var address: String { "127.0.0.1:\(port)" }
@@ -20,8 +19,6 @@ final class TestRedis: Sendable {
         """
 
     /// Starts a server on a free port, or on `port`.
-    ///
-    /// - Parameter settings: further lines of redis.conf.
     init(
         _ settings: String = "",
         port fixed: UInt16? = nil,
@@ -32,7 +29,6 @@ final class TestRedis: Sendable {
         authority = hasTLS ? try Authority() : nil
         try authority?.issue("redis", for: ["DNS:redis.example.com"], in: scratch)
         var failure: (any Error)?
-        // Tries up to five ports, because another process may take the chosen port first.
         for _ in 0..<5 {
             let port = try fixed ?? freePort()
             let listen =
@@ -73,7 +69,6 @@ final class TestRedis: Sendable {
 
     deinit { _ = try? program.stop() }
 
-    /// Runs a command as another client of Redis; returns its output.
     @discardableResult
     func command(_ words: String...) throws -> String {
         let end = try Child("redis-cli", ["-p", "\(port)"] + words).end()
@@ -90,12 +85,6 @@ final class FleetHarness: Sendable {
     private let upstream: TestUpstream
 
     /// Starts a daemon for each secret.
-    ///
-    /// - Parameters:
-    ///   - engine: lines of the section `fleet` that configure the Redis server.
-    ///   - secrets: secret of each daemon.
-    ///   - extras: further lines of `fleet` for each daemon.
-    ///   - name: name of all daemons; if nil, the names are `m1`, `m2` and so on.
     init(
         _ engine: String,
         secrets: [String] = [String](repeating: FleetHarness.secret, count: 3),
@@ -158,7 +147,6 @@ extension TestDaemon {
         return Dictionary(uniqueKeysWithValues: fleet.keys.map { ($0, fleet[$0].int ?? -1) })
     }
 
-    /// Repeats a control call until `isReached` accepts its reply.
     func wait(_ arguments: String..., until isReached: (JSON) throws -> Bool) throws {
         let end = Date(timeIntervalSinceNow: 20)
         while true {

@@ -51,7 +51,6 @@ final class TestUnbound: Sendable {
     let program: Child
     private let scratch: Scratch
 
-    /// - Parameter forwarding: loopback port to which unbound forwards other names.
     init(
         _ certificate: ResolverCertificate,
         ports: ResolverPorts? = nil,

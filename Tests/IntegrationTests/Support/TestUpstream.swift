@@ -9,7 +9,6 @@ final class TestUpstream: Sendable {
 
     var text: String { "upstreams: [{name: nsd, url: \"udp://127.0.0.1:\(port)\"}]" }
 
-    /// - Parameter zones: text of each zone by its name.
     init(zones: [String: String] = zones, in namespace: Namespace? = nil) throws {
         let scratch = try Scratch()
         self.scratch = scratch
@@ -107,7 +106,6 @@ final class TestUpstream: Sendable {
         + big.map { "big TXT \"\($0)\"\n" }.joined()
 }
 
-/// Returns a port that is free for UDP and TCP.
 func freePort() throws -> UInt16 {
     for _ in 0..<20 {
         let stream = try Socket(.stream, bound: true)

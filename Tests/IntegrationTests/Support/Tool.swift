@@ -37,7 +37,6 @@ enum Tool: String, CaseIterable {
         case .prometheus: "/usr/lib/python3/dist-packages/prometheus_client/parser.py"
         case .dbus: "dbus-daemon"
         case .dbusmock: "/usr/lib/python3/dist-packages/dbusmock/__init__.py"
-        // Interpreter of Java scripts; needs Java.
         case .java: "bsh"
         case .hickory: "/usr/share/cargo/registry/trust-dns-resolver-0.22.0/Cargo.toml"
         case .mono: "mcs"
@@ -95,7 +94,5 @@ extension Trait where Self == ConditionTrait {
 
 extension Trait where Self == TimeLimitTrait {
     /// Time limit that only a hanging test exceeds.
-    ///
-    /// The time includes the wait for a free thread.
     static var hangLimit: Self { .timeLimit(.minutes(15)) }
 }

@@ -3,10 +3,6 @@ import Testing
 
 extension Child {
     /// Starts unbound and waits until it answers.
-    ///
-    /// - Parameters:
-    ///   - server: options of the `server` clause.
-    ///   - clauses: further clauses.
     static func unbound(
         _ server: String,
         _ clauses: String = "",

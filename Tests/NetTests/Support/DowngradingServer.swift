@@ -70,7 +70,6 @@ final class DowngradingServer: Sendable {
             let length = Int(head[0]) << 16 | Int(head[1]) << 8 | Int(head[2])
             guard length == 0 || read(length, tls) != nil else { return }
             guard head[3] == 1 else { continue }
-            // HEADERS with `:status: 200` and a long header, which the libcurl handle stores.
             let name = Array("x-name".utf8)
             let value = [UInt8](repeating: UInt8(ascii: "v"), count: 100)
             let block: [UInt8] = [0x88, 0, UInt8(name.count)] + name + [UInt8(value.count)] + value

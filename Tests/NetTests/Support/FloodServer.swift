@@ -78,7 +78,6 @@ final class FloodServer: Sendable {
         }
     }
 
-    /// Sends HelloRequest messages, about 512 MiB at most.
     private func sendHelloRequests(to client: Int32) {
         let record: [UInt8] = [22, 3, 3, 0, 4, 0, 0, 0, 0]
         let records = (0..<7000).flatMap { _ in record }
@@ -89,9 +88,6 @@ final class FloodServer: Sendable {
         }
     }
 
-    /// Sends a PING after each message of the client.
-    ///
-    /// The exchange does not end, because the client acknowledges each PING.
     private func sendPings(on tls: OpaquePointer) {
         let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
         guard SSL_write(tls, settings, 9) > 0 else { return }
@@ -106,9 +102,9 @@ final class FloodServer: Sendable {
         while SSL_key_update(tls, SSL_KEY_UPDATE_NOT_REQUESTED) == 1, SSL_do_handshake(tls) == 1 {}
     }
 
-    /// Sends at most 4 GB, so that a test fails, and does not hang, if the client reads everything.
+    /// At most 4 GB, so that a test fails, and does not hang, if the client reads everything.
     private static func sendFrames(on tls: OpaquePointer) {
-        // Frame header: length, type, flags, stream. The first frame is SETTINGS.
+        // Frame header: length, type, flags, stream.
         let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
         guard SSL_write(tls, settings, 9) > 0 else { return }
         let frames = (0..<1800).flatMap { _ in [0, 0, 0, 0xF0, 0, 0, 0, 0, 0] as [UInt8] }

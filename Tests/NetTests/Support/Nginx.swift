@@ -126,7 +126,6 @@ final class ListeningSocket: Sendable {
     let descriptor: Int32
     let address: SocketAddress
 
-    /// - Parameter listens: false to make the port refuse connections.
     init(listens: Bool = true) throws {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         let descriptor = socket(

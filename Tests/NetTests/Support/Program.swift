@@ -9,9 +9,6 @@ final class Program: Sendable {
 
     let pid: pid_t
 
-    /// - Parameters:
-    ///   - descriptors: inherited descriptors; the key is the descriptor in the program.
-    ///   - errors: file for standard error; if nil, standard error is inherited.
     init(
         _ path: String,
         _ arguments: [String],
@@ -22,8 +19,7 @@ final class Program: Sendable {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // Copies get higher descriptors than all targets. Otherwise, one dup2(2) could replace the
-        // descriptor that a later dup2(2) must copy.
+        // Copies get higher descriptors than all targets, so that no dup2(2) replaces a copy.
         let first = (descriptors.keys.max() ?? 0) + 1
         var copies: [Int32] = []
         defer { for copy in copies { close(copy) } }
@@ -62,7 +58,6 @@ final class Program: Sendable {
         return text?.split(separator: " ").compactMap { pid_t($0) } ?? []
     }
 
-    /// True if waitpid(2) has released the process ID.
     private let hasEnded = Atomic(false)
 
     func end() -> Int32 {
@@ -80,9 +75,7 @@ final class Program: Sendable {
         _ = end()
     }
 
-    /// Runs a program, which must succeed.
-    ///
-    /// The output goes to a file: other programs could inherit a pipe.
+    /// The output goes to a file, because other programs could inherit a pipe.
     static func run(_ path: String, _ arguments: [String], in directory: URL) throws {
         let errors = directory.appendingPathComponent("errors").path
         // posix_spawn of Swift's Glibc cannot change the directory.

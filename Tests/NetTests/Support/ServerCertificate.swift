@@ -2,7 +2,6 @@
 import COpenSSL
 import Testing
 
-/// Files with the certificate of a TLS server, and of the authority that issued it.
 struct ServerCertificate: Sendable {
     let authorityFile: String
 

@@ -261,7 +261,6 @@ extension ResolverHarness {
         asked.map { at, server in "\(server) at \((at - world.start).milliseconds / 1_000) s" }
     }
 
-    /// Returns the cached entries with the number of their records, such as `A 2`.
     func cached(_ name: Name) -> [String] {
         cache.entries(named: name, type: nil, now: world.now).map { entry in
             "\(entry.type) \(entry.message?.answers.count ?? -1)"
@@ -283,7 +282,6 @@ extension ResolverHarness {
     }
 }
 
-/// Query that a test has started, and the values of the counters at that time.
 @ServiceLoop
 struct Asked {
     let query: Query

@@ -25,8 +25,6 @@ final class ScriptedUpstream: Forwarding {
 
     /// Creates an upstream that replies after `delay`; if `delay` is nil, the upstream does not
     /// reply.
-    ///
-    /// `script` fills the reply, or throws an error.
     init(
         _ name: String = "upstream",
         after delay: Duration? = .milliseconds(10),

@@ -62,8 +62,7 @@ struct AnswerCheck {
                 compare("name", lower(expected.question?.name), lower(question?.name))
             case .qtype: compare("type", show(expected.question?.type), show(question?.type))
             case .question:
-                // Also compares the letter case of the name, because clients that use DNS 0x20
-                // (mixed case) check the letter case.
+                // Clients that use DNS 0x20 (mixed case) check the letter case.
                 guard let wanted = expected.question else { continue }
                 compare("name", "\(wanted.name)", show(question?.name))
                 compare("type", "\(wanted.type)", show(question?.type))

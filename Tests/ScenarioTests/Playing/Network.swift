@@ -16,7 +16,6 @@ final class Network {
         var query: (message: Message, octets: Int, isTCP: Bool)?
     }
 
-    /// Reply of an upstream.
     enum Reply {
         case datagrams([(octets: [UInt8], after: Duration)])
         case fault(Misdeed, after: Duration)
@@ -41,7 +40,6 @@ final class Network {
     private let vendors: [(settings: VendorSettings, account: Account)]
     private let upstreams: [UpstreamSettings]
 
-    /// Latency of servers with no `DELAY` in their entry.
     static let latency = (vendor: Duration.milliseconds(20), upstream: Duration.milliseconds(10))
 
     init(
@@ -124,8 +122,7 @@ extension Network {
             let delay = entry.delay ?? Self.latency.upstream
             if let fault = entry.fault { return .fault(fault, after: entry.delay ?? .zero) }
             datagrams.append((entry.reply(to: query, isTCP: isTCP), delay))
-            // An entry without `copy_id` simulates a forged reply with a wrong ID. So the search
-            // continues: the next matching entry is the genuine reply of the upstream.
+            // An entry without `copy_id` simulates a forged reply with a wrong ID.
             if entry.adjust.contains(.copyID) { return .datagrams(datagrams) }
         }
         if datagrams.isEmpty { regret("no entry answers `\(what)`, which was sent in this step") }

@@ -36,8 +36,6 @@ final class Player {
         stage = try ScenarioHarness(scenario)
     }
 
-    /// Plays a scenario.
-    ///
     /// - Throws: `ScenarioError` for the first difference from the expectations.
     static func play(_ scenario: Scenario) async throws {
         let player = try Player(scenario)
@@ -166,7 +164,6 @@ extension Player {
     private func checkAsked(_ lines: [String]) async throws {
         await world.advance(by: .zero)
         let found = network.journal[journalSeen...].enumerated().map { offset, sent in
-            // Compares the time only if the line in the scenario has a time.
             guard offset < lines.count, lines[offset].contains(" at ") else { return sent.what }
             let start = asked.last { $0.operation.start <= sent.at }?.operation.start ?? world.start
             return "\(sent.what) at \((sent.at - start).wholeMilliseconds)ms"
@@ -219,9 +216,7 @@ extension Player {
 }
 
 extension Duration {
-    /// Number of whole milliseconds.
-    ///
-    /// The name is not `milliseconds`, because tested modules have a property with this name.
+    /// Not named `milliseconds`, because tested modules have a property with this name.
     fileprivate var wholeMilliseconds: Int {
         let parts = components
         return Int(parts.seconds) * 1_000 + Int(parts.attoseconds / 1_000_000_000_000_000)

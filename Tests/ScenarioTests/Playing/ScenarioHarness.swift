@@ -16,8 +16,7 @@ import Upstream
 
 /// Daemon with a scenario's settings, in virtual time.
 ///
-/// This daemon has no listeners and no threads. The harness passes clients' messages directly to
-/// the query handler for TCP connections, and operators' requests directly to the control handler.
+/// This daemon has no listeners and no threads.
 @ServiceLoop
 final class ScenarioHarness {
     let world = Simulation()
@@ -99,8 +98,6 @@ extension ScenarioHarness {
         daemon.network.react(to: "another network")
     }
 
-    /// Changes the DNS settings of all links.
-    ///
     /// Each line has the form `tun0 192.0.2.53 ~corp.example.com`.
     func resolversChanged(_ lines: [String]) {
         let links = lines.map { line in
@@ -138,7 +135,6 @@ extension ScenarioHarness {
         )
     }
 
-    /// Returns the fresh cache entries with their remaining seconds, such as `AAAA NODATA 30`.
     func cached(_ name: Name) -> [String] {
         daemon.state.cache.entries(named: name, type: nil, now: world.now)
             .filter { $0.remaining > 0 }
@@ -152,8 +148,6 @@ extension ScenarioHarness {
 }
 
 extension Account {
-    /// Selects the emulation of a vendor.
-    ///
     /// - Throws: `ScenarioError` if the tests have no emulation for the settings of this vendor.
     fileprivate init(playing vendor: VendorSettings, _ file: String) throws {
         let place = Place(file: file, line: 1)

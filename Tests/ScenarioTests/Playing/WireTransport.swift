@@ -7,8 +7,6 @@ import TestWorld
 @testable import Upstream
 
 /// Transport to a simulated upstream, which encodes and validates messages like a real transport.
-///
-/// It follows the steps of `PlainTransport` and `StreamTransport`, but uses no sockets.
 final class WireTransport: UpstreamTransport {
     let isProtected: Bool
     let validates: Bool
@@ -57,7 +55,6 @@ final class WireTransport: UpstreamTransport {
 
     func networkChanged() {}
 
-    /// Sends the query over UDP; if necessary, sends it again over TCP.
     private func ask(_ attempt: Attempt) async throws(UpstreamError) -> UpstreamReply {
         let deadline = attempt.deadline
         if transport == .datagram {

@@ -9,7 +9,6 @@ enum RecordText {
         var message: String
     }
 
-    /// TTL of records with no TTL in their text.
     private static let standardTTL: UInt32 = 3_600
 
     /// Parses `name [ttl] [IN] type data`.

@@ -8,10 +8,8 @@ struct Scenario: Sendable {
 
     var overview: [String] = []
 
-    /// Settings in YAML.
-    ///
-    /// The text begins with an empty line for each line that precedes the settings in the scenario
-    /// file. So line numbers in errors of the settings are line numbers in the scenario file.
+    /// Settings in YAML, after an empty line for each earlier line of the scenario file, so that
+    /// line numbers in errors are correct.
     var settings = ""
 
     var title = ""
@@ -45,16 +43,12 @@ extension Scenario {
     }
 
     enum Peer: Sendable, Hashable {
-        /// Upstream with this address in the settings.
         case upstream(String)
 
         /// One server of a vendor; if `server` is nil, all servers of the vendor.
         case vendor(String, server: String?)
 
         /// Server at an address in an answer, for connection-time probes.
-        ///
-        /// The server accepts a connection after the time `accepts`; if `accepts` is nil, the
-        /// server accepts no connection.
         case server(String, port: UInt16, accepts: Duration?)
     }
 }
@@ -70,24 +64,18 @@ extension Scenario {
         case query(Entry)
 
         /// Waits for the answer to the query of step `of`, and compares this answer.
-        ///
-        /// If `of` is nil, the step checks the answer to the first query with the entry's question
-        /// that no earlier step has checked.
         case checkAnswer(Entry, of: Int?)
 
         case checkNoAnswer(of: Int)
 
-        /// Compares the first upstream query that no earlier step has compared.
         case checkOutQuery(Entry)
 
-        /// Compares all messages and calls that the daemon sent since the previous `checkAsked`.
         case checkAsked([String])
 
         case checkCached(Name, [String])
 
         case checkExplained(ExplainRequest, [String])
 
-        /// Compares the number of billable calls to `vendor`, or to all vendors if `vendor` is nil.
         case checkBilled(vendor: String?, Int)
 
         case timePasses(Duration)
@@ -109,7 +97,6 @@ extension Scenario {
 struct Entry: Sendable {
     var place: Place
 
-    /// Parts of a message that must be equal to the same parts of this entry.
     var match: Set<Matching> = []
 
     var adjust: Set<Adjusting> = []
@@ -149,7 +136,6 @@ enum Matching: String, Sendable, CaseIterable {
     case udp = "UDP"
     case tcp = "TCP"
 
-    /// Parts that the word `all` selects.
     static let all: Set<Matching> = [
         .opcode, .question, .rcode, .flags, .answer, .authority, .additional, .ede,
     ]
@@ -163,7 +149,6 @@ enum Adjusting: String, Sendable, CaseIterable {
 enum Misdeed: Sendable, Hashable {
     case silent
 
-    /// No reply on connections that were opened before the network change.
     case silentOnOldConnection
 
     case unreachable

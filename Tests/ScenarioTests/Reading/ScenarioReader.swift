@@ -5,7 +5,6 @@ struct ScenarioReader {
     private let file: String
     private let lines: [Substring]
 
-    /// Index in `lines` of the line to read next.
     private var next = 0
 
     /// Allowed number of lines of the overview, which is the comment at the start of the file.
@@ -36,9 +35,7 @@ struct ScenarioReader {
         return nil
     }
 
-    /// Returns the words of the next line of a step.
-    ///
-    /// At the end of the step, returns nil, and does not consume a line.
+    /// Nil, without consuming a line, at the end of the step.
     mutating func wordsOfStep() throws -> [String]? {
         guard let words = try words() else { return nil }
         guard ["STEP", "SCENARIO_END"].contains(words[0]) else { return words }
@@ -46,9 +43,7 @@ struct ScenarioReader {
         return nil
     }
 
-    /// Returns the words of the next line of a section.
-    ///
-    /// At the end of the section, returns nil, and does not consume a line.
+    /// Nil, without consuming a line, at the end of the section.
     mutating func wordsOfSection() throws -> [String]? {
         guard let words = try words() else { return nil }
         guard ["SECTION", "ENTRY_END"].contains(words[0]) else { return words }
