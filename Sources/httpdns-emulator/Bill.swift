@@ -146,7 +146,6 @@ struct Charge: Sendable {
 }
 
 extension Request {
-    /// True if a reverse proxy received the request over HTTPS.
     var isHTTPS: Bool {
         let scheme = headers["x-forwarded-proto"]?.split(separator: ",").last
         return scheme?.trimmingCharacters(in: .whitespaces).lowercased() == "https"

@@ -9,7 +9,6 @@ final class Calls: Sendable {
         var paths: [String: Int] = [:]
         /// Lookups for each lower-case name; a call for several names counts once for each name.
         var names: [String: Int] = [:]
-        /// Calls by vendor and protection, such as `tencent-aes`.
         var channels: [String: Int] = [:]
         var connections = 0
         var faults = 0

@@ -11,7 +11,6 @@ enum Cipher: Sendable {
     case gcm
 
     enum Failure: Error {
-        /// OpenSSL does not provide the cipher, for example DES without the legacy provider.
         case unavailable
         case length
         case undecryptable

@@ -95,7 +95,6 @@ struct Program: AsyncParsableCommand {
     mutating func run() async throws {
         signal(SIGPIPE, SIG_IGN)
         let signals = await Signals([SIGHUP, SIGINT, SIGTERM])
-        // Reports errors of the command line before opening the socket.
         _ = try makeEmulator(at: try endpoint())
         let listener = try await makeListener()
         let emulator = try makeEmulator(at: Endpoint(own: listener.address) ?? endpoint())

@@ -66,7 +66,6 @@ enum JSONOutput {
         }
     }
 
-    /// Replaces unprintable characters except line feeds by `\uXXXX`.
     private static func escaped(_ json: String) -> String {
         httpdnsctl.escaped(json, unless: { $0 == "\n" || isPrintable($0) }) { scalar in
             String(scalar).utf16.map { unit in

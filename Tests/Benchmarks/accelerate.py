@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gain from kernel acceleration over loopback, in a network namespace.
 
-The kernel charges the time of its answers to the client's system call, so the client's processor time is
-reported, too. Needs root and Linux 6.6.
+Needs root and Linux 6.6.
 """
 import concurrent.futures
 import ctypes

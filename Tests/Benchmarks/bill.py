@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Units that a vendor bills for a synthetic day with different settings, and with an SDK in each program.
 
-Each of the 24 hours is a sample of some seconds (`--hour`). Each program queries the families that it queries on
-such a machine (`scripts/bench families`), except with the settings for which all programs query both.
-
 Each setting has its own daemon and its own emulator of the vendor. If all replies arrived, the daemon's count
-must equal the bill; if replies were lost, the bill must be within the daemon's bounds. In a second part, two
-daemons share one budget, get a flood of names that exist, and are killed again and again.
+must equal the bill; if replies were lost, the bill must be within the daemon's bounds.
 """
 import re
 
@@ -90,13 +86,11 @@ def run(bench, options):
 
 
 def advised_families(advice):
-    """Returns the setting `families` that the daemon advises, as part of a vendor's settings."""
     found = [each["setting"] for each in advice if each["setting"].startswith("families: ")]
     return f", {found[0]}" if found else ", families: both"
 
 
 def advised_ttl(advice):
-    """Returns the advised minimum TTL in seconds; 0 without advice."""
     found = [re.match(r"minimum-ttl: (\d+)s", each["setting"]) for each in advice]
     return next((int(each[1]) for each in found if each), 0)
 

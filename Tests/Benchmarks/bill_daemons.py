@@ -226,7 +226,6 @@ class Subject:
         return emulator_bill(self.emulator)["units"]
 
     def counts(self):
-        """Waits until the counts no longer change; returns the counts of the daemon and of the emulator."""
         before = None
         for _ in range(50):
             stats = self.stats()
@@ -244,7 +243,7 @@ class Subject:
         return units["at-most"] - units["at-least"]
 
     def failures(self):
-        """Returns the number of failed requests; a busy machine can cause failures without a fault."""
+        """A busy machine can cause failures without a fault."""
         return sum(self.stats()["failures-by-kind"].values())
 
     def check(self, event):

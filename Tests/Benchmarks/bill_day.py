@@ -61,7 +61,6 @@ class Trace:
         self.looked_up = []
         time = 0.0
         while time < HOURS * options.hour:
-            # At night, the rate is a third of the rate by day.
             hour = time / options.hour
             rate = options.rate * (0.4 if hour < 7 or hour > 23 else 1.2)
             time += chance.expovariate(rate)
@@ -114,7 +113,6 @@ class Clients:
         self.selector.close()
 
     def send(self, name, kind, is_extra=False):
-        """Sends a query to each daemon, or only to daemons with programs that query both families."""
         self.number = (self.number + 1) % 65536
         labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
         query = struct.pack(">6H", self.number, 0x100, 1, 0, 0, 0) + labels + b"\0" + struct.pack(
@@ -128,7 +126,6 @@ class Clients:
             self.waiting[subject][self.number] = time.monotonic()
 
     def wait(self, until):
-        """If the time has passed, receives only the replies that wait."""
         while True:
             left = until - time.monotonic()
             for key, _ in self.selector.select(max(0, left)):

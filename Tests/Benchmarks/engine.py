@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capacity of the Redis server of a fleet (*engine*): processor time by command and by delivered message.
-
-A model then gives the load of fleets: each name in use is refreshed once per TTL, its answer goes to all
-machines, and each machine sends a heartbeat every 20 s.
-"""
+"""Capacity of the Redis server of a fleet (*engine*): processor time by command and by delivered message."""
 import os
 import resource
 import select
@@ -20,7 +16,6 @@ NAME = "engine"
 
 pause = threading.Event().wait
 
-# An encrypted value, its key, and a message, each with the length that the daemon usually sends.
 VALUE, KEY, MESSAGE = b"v" * 130, b"httpdnsd:{0123456789abcdef0123456789abcdef}:v", b"m" * 150
 RELEASE = b"if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0"
 TTL, BEAT = 60, 20

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Effects on clients when servers of a vendor fail and recover.
 
-A vendor has three servers: the first is silent, the second refuses connections, the third is healthy. Uncached
-names are queried at a fixed rate, and each query is timed from its due time. Then the failed servers recover.
+A vendor has three servers: the first is silent, the second refuses connections, the third is healthy.
 """
 import subprocess
 import time

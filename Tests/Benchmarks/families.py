@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Address families that programs query, by the IPv6 addresses of the machine.
 
-Each program looks up one name in a network namespace with a DNS server that records the queries. The namespaces have
-IPv4 and (1) an IPv6 address with a default route, (2) only link-local IPv6 addresses, (3) no IPv6 addresses, (4) in
-addition no IPv6 sockets, as with the kernel parameter `ipv6.disable=1`. Programs that are not installed are left out.
-Packages of the programs on Debian: musl-tools golang-go openjdk-17-jdk-headless nodejs curl.
+Each program looks up one name in a network namespace with a DNS server that records the queries. The namespaces
+have IPv4 and (1) an IPv6 address with a default route, (2) only link-local IPv6 addresses, (3) no IPv6 addresses,
+(4) in addition no IPv6 sockets, as with the kernel parameter `ipv6.disable=1`.
 """
 import json
 import os
@@ -117,7 +116,6 @@ def run(bench, options):
 
 
 def built(bench):
-    """Compiles the programs; returns their commands by title."""
     made = {}
 
     def compiled(title, compiler, command, *words):

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cost of a miss that an upstream answers over plain UDP.
-
-The floor is a C program (`forwardloop.c`) that only forwards, with random ports and IDs like the daemon.
-"""
+"""Cost of a miss that an upstream answers over plain UDP."""
 import measuring
 import peers
 import tables
@@ -23,7 +20,6 @@ def add_name_options(parser):
 
 class Forwarders(peers.Peers):
     def floor(self, cpu, **_):
-        """Starts a C forwarder without any DNS logic."""
         program = self.bench.start(
             [self.bench.tool("forwardloop"), "0", str(self.authority.port)], "answering on ", cpu
         )

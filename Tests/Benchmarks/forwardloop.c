@@ -146,7 +146,6 @@ static void forward(Batch *queries) {
         send_all(socket->descriptor, queries->messages + start, count - start);
 }
 
-// Restores IDs and addresses of clients in the replies, and sends the replies.
 static void answer(Socket *socket, Batch *replies) {
     const int count = receive(socket->descriptor, replies, batch);
     int kept = 0;

@@ -110,7 +110,6 @@ class Bench:
         return program
 
     def serve(self, command, port, question, cpu=None, within=30):
-        """Starts a server and waits until it answers a query."""
         program = Program(command, None, cpu)
         self.stack.callback(program.stop)
         program.port = port
@@ -131,7 +130,6 @@ class Bench:
         raise Failure(f"{command[0]} does not answer: {program.text()[-1000:]}")
 
     def run(self, command, cpu=None, within=300):
-        """Runs a program to its end and returns the JSON that it prints."""
         try:
             done = subprocess.run(
                 pinned(command, cpu), capture_output=True, text=True, timeout=within
@@ -179,7 +177,6 @@ class Bench:
         return program
 
     def certificates(self, names):
-        """Creates an authority and a certificate; returns the files: authority, chain, key."""
         key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
         authority = self.path("ca.pem")
         extensions = self.write("names.ext", f"subjectAltName={names}\n")
@@ -198,7 +195,6 @@ class Bench:
         return authority, self.path("site.pem"), self.path("site.key")
 
     def nginx(self, content, names, cpu=None):
-        """Starts nginx with TLS and HTTP/2, and its status page on another port."""
         authority, chain, key = self.certificates(names)
         sockets = [listening(), listening()]
         ports = [each.getsockname()[1] for each in sockets]

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cost of an answer from the cache over UDP, at saturation.
 
-A generator keeps 192 queries in flight over 16 sockets: more than any server can answer. The C floor returns
-every query.
+The C floor returns every query.
 """
 import measuring
 import peers

@@ -117,7 +117,6 @@ static size_t put_name(uint8_t *octets, const char *head, uint64_t number) {
     return (size_t)(end - octets);
 }
 
-// Writes the next query; returns its length.
 static size_t query(uint8_t *octets, uint16_t id, int is_fresh) {
     static const uint8_t head[header] = {0, 0, 1, 0, 0, 1};
     static const uint8_t opt[11] = {0, 0, 41, 0x04, 0xD0};
@@ -386,7 +385,6 @@ int main(int argc, char **argv) {
         }
     if (names < 1 || count < 1 || outstanding / count >= slots || strlen(prefix) + strlen(suffix) > 180)
         return 2;
-    // Strides that visit every name once.
     static const uint64_t primes[] = {1000003, 999983, 611953, 1};
     for (int index = 0; names % (long)(stride = primes[index]) == 0 && stride > 1; index++)
         ;

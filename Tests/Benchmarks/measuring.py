@@ -77,7 +77,6 @@ def add_quiet_options(parser):
 
 
 def processors(options):
-    """Returns the processors of the server and of all other programs, or None for any."""
     if options.free or os.cpu_count() < 2:
         return None, None
     return options.cpu, options.peer_cpu

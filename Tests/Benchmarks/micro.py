@@ -108,7 +108,6 @@ def run(bench, options):
 
 
 def difference(measure):
-    """Returns the cost of one operation, from two runs with different numbers of operations."""
     few, many = (measure(count) for count in COUNTS)
     return round((many - few) / (COUNTS[1] - COUNTS[0]), 1)
 
@@ -155,7 +154,6 @@ def in_time(bench, options, program, operations):
 
 
 def daemon(bench):
-    """Returns the daemon's instructions until its first answer, and per answer."""
     upstream = peers.nsd(bench)
     program = plain(bench, bench.product("httpdnsd"))
     file = bench.path("callgrind.out")

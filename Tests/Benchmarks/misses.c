@@ -77,7 +77,6 @@ static int take(const uint8_t *octets, ssize_t length, int64_t time) {
     Question *question = &questions[number];
     question->took = time - question->due;
     question->rcode = octets[3] & 15;
-    // Reads the first record only if it is an address record with a compressed owner name.
     const uint8_t *record = octets + end;
     const int answers = octets[6] << 8 | octets[7];
     if (answers > 0 && (size_t)length >= end + 16 && record[0] >= 0xC0 && record[3] == 1)
@@ -143,7 +142,6 @@ int main(int argc, char **argv) {
             open_[sent & (ids - 1)] = sent;
             sent++, waiting++;
         }
-        // Waits until the oldest query's timeout, or the next due time.
         while (oldest < sent) {
             const Question *question = &questions[oldest];
             if (open_[oldest & (ids - 1)] == oldest) {

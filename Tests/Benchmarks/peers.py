@@ -88,7 +88,6 @@ class Peers:
         return self.bench.daemon(settings, cpu, accelerate="required")
 
     def floor(self, cpu, transport="udp", workers=1):
-        """Starts a C server without any DNS logic."""
         words = [str(workers)] if workers > 1 else []
         program = self.bench.start(
             [self.bench.tool("floor"), transport, "0", *words], "answering on ", cpu

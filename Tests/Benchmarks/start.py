@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time from exec to the first answer.
-
-Two more measurements start httpdnsd with a snapshot of 100,000 answers and a silent upstream.
-"""
+"""Time from exec to the first answer."""
 import socket
 
 import harness

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cost of a miss that a vendor answers over TLS and HTTP/2.
 
-The daemon gets queries over UDP for distinct uncached names, and calls a vendor for each: nginx with constant
-answers. In turn, a C loop with libcurl's multi interface makes the same requests with the same options.
-
-For the vendor `json` a third program has a minimal DNS server in front of the loop.
+In turn, a C loop with libcurl's multi interface makes the same requests with the same options.
 """
 import statistics
 
@@ -225,7 +222,6 @@ def markdown(result):
 
 
 def requests_a_name(result):
-    """Returns the average number of requests for a name, which is below 1 if names share calls."""
     vendor = result["vendor"]
     tries = vendor["connections-opened"] + vendor["connections-reused"]
     return tries / vendor["calls"] if vendor["calls"] else 0

@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lost and leaked queries while a VPN goes up and down under load.
-
-In network namespaces: a network and a VPN, each with dnsmasq as its DNS server, and httpdnsd with `from:
-network`. The link of the VPN, and its files in /run/resolvconf as openresolv writes them, appear and disappear
-100 times.
-"""
+"""Lost and leaked queries while a VPN goes up and down under load."""
 import collections
 import json
 import os
@@ -150,7 +145,6 @@ def shell(text):
 
 
 def asked(log):
-    """Returns the names of all queries in a log of dnsmasq."""
     with open(log, encoding="utf-8", errors="replace") as file:
         # Converts to lower case, because httpdnsd sends names in mixed case.
         return re.findall(r" query\[\w+\] (\S+) from ", file.read().lower())

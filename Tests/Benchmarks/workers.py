@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gain from a second worker, and latency of hits during writes to the cache.
-
-On a machine with two cores, the load generator shares both cores with the daemon.
-"""
+"""Gain from a second worker, and latency of hits during writes to the cache."""
 import measuring
 import peers
 import tables

@@ -29,10 +29,7 @@ def attempt(module, programs, server):
 
 
 def run(root, bench, chosen, before):
-    """Runs attacks against the build, then against an older build and the peers.
-
-    Returns the table in Markdown, and the broken promises.
-    """
+    """Runs attacks against the build, then against an older build and the peers."""
     importlib.import_module("common").isolate()
     rows, broken = [], []
     for name, module in chosen.items():

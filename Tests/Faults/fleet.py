@@ -279,7 +279,6 @@ forward-zone:
 
 
 def poison(fleet):
-    """Replaces all values, and sends messages, as another client of the engine."""
     values = re.findall(fleet.VALUES, fleet.cli("keys", "*"))
     for index, key in enumerate(values):
         fleet.cli("set", key, ["x" * 5000, "", "\x01" + secrets.token_hex(60), "\x02"][index % 4])
@@ -294,7 +293,6 @@ def restart_redis(fleet):
 
 
 def set_clocks(fleet):
-    """Restarts two machines with wall clocks that are an hour fast and an hour slow."""
     library = f"{fleet.here}/clocks.so"
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "clocks.c")
     subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
@@ -318,7 +316,6 @@ def end_flood(fleet):
     fleet.flooder.wait()
 
 
-# Name, beginning and end of each fault.
 FAULTS = [
     ("stopped (SIGSTOP)", lambda f: f.redis.send_signal(signal.SIGSTOP),
      lambda f: f.redis.send_signal(signal.SIGCONT)),
@@ -369,7 +366,6 @@ def run(fleet, names):
 
 
 def replay(fleet, queries, names, rate):
-    """Compares the calls of one machine and of the fleet for the same queries."""
     chance = random.Random(1)
     weights = [1 / rank for rank in range(1, names + 1)]
     asked = chance.choices(range(names), weights, k=queries)

@@ -16,7 +16,6 @@ import report
 import world
 from programs import Failure
 
-# Seconds for which the load generator `storm` runs before and after a fault.
 BEFORE, AFTER = 1.0, 6.0
 
 

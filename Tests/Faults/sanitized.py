@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the daemon under load with a sanitizer or valgrind.
 
-The first run has all actions of clients and operators, and ends with SIGTERM. The second starts with the snapshot
-of the first, uses kernel acceleration, and ends while queries still arrive. scripts/test evaluates the
-sanitizer's reports.
-
 Leaks of only one or two blocks belong to the daemon, which does not release its objects before it exits, and to
 tables of weak references, which a leak check cannot reach.
 
@@ -37,7 +33,6 @@ METRICS, TLS_PORT = 9353, 8853
 # ROUNDS must be larger than FEW, so that a leak in each round is found.
 FEW, ROUNDS = 16, 24
 
-# Exit status of httpdnsctl if the daemon does not reply.
 UNREACHABLE = 3
 
 UNBOUND = """server:
@@ -205,7 +200,6 @@ def life(bench, options, server, storm, is_whole):
 
 
 def streams(options):
-    """Opens connections to the daemon: normal, pipelined, half-closed, reset, idle, and with invalid messages."""
     names = [f"hot{number:07}.forward.example" for number in range(8)]
     names += [f"hot{number:07}.vendor.example" for number in range(8)]
     message = b"".join(

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A long run under a steady load that detects growth.
-
-5,000 names get three quarters of the queries, 95,000 names the rest: more than the cache of 16 MiB holds.
-"""
+"""A long run under a steady load that detects growth."""
 import argparse
 import json
 import math

@@ -52,7 +52,6 @@ static const char *const zones[] = {"forward", "vendor"};
 static Asked *all;
 static long asked, open_good, unasked;
 static uint32_t hot_names = 500, brief_names = 100, fresh_names[2];
-// Sequence number of the query (the first is 1) for each socket and ID.
 static uint32_t by_id[most_sockets][1 << 16];
 static uint16_t next_id[most_sockets];
 static struct pollfd sockets[most_sockets];
@@ -106,7 +105,6 @@ static size_t put_garbage(uint8_t *octets, uint32_t number) {
     return header + put_question(octets + header, &sample);
 }
 
-// True if a reply repeats the question exactly.
 static int is_of(const uint8_t *octets, size_t length, const Asked *query) {
     uint8_t question[room];
     const size_t expected = put_question(question, query);

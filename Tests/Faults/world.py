@@ -276,7 +276,6 @@ def client():
 
 
 def ask(asking, names):
-    """Returns names without an address."""
     questions = {}
     for number, name in enumerate(names):
         query = peers.question(name)

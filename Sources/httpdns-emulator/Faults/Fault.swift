@@ -24,15 +24,12 @@ struct Fault: Sendable, Equatable {
         case huge(octets: Int)
         case empty
         case zeroAddress
-        /// Sends this text in place of each TTL.
         case ttl(String)
         case gzip
     }
 
     enum Condition: Sendable, Equatable {
-        /// True for every nth call that fulfils the name and path conditions.
         case every(Int)
-        /// True for the first n calls that fulfil the name and path conditions.
         case first(Int)
         case name(String)
         /// True for this path; a fault without a path condition applies only to lookups.

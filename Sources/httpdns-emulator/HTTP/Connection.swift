@@ -76,7 +76,6 @@ struct Connection: Sendable {
 
     // MARK: - Writing
 
-    /// Returns true if the connection can be used again.
     private func deliver(_ reply: Reply, keepsAlive: Bool) async throws -> Bool {
         if reply.delay > .zero { try await Task.sleep(for: reply.delay) }
         let body = reply.response.body

@@ -60,9 +60,7 @@ struct Reply: Sendable {
     enum Delivery: Sendable, Equatable {
         case whole
         case truncated(after: Int?)
-        /// Pads the content with the digit 0.
         case filled(to: Int)
-        /// Sends octets that are not HTTP, then FIN.
         case noise
         case silence
         case close

@@ -12,9 +12,7 @@ struct Alibaba: Vendor {
 
     /// Behaviour that the documents do not specify.
     struct Manner: Sendable, Equatable {
-        /// True if unsigned calls are refused (option in the console).
         var requiresSignature = false
-        /// True if custom resolution (SDNS) is available; false outside China.
         var hasSDNS = true
         var servers: [Server] = []
         /// Value of `service_status` in the reply to `ss`; the Android SDK obeys this value.
@@ -100,7 +98,6 @@ struct Alibaba: Vendor {
     // MARK: - Parameters of both generations
 
     struct Question: Sendable {
-        /// One to five names, as sent.
         var names: [String]
         var families: [Family]
         var clients: [String]

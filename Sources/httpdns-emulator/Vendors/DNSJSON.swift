@@ -50,7 +50,6 @@ struct DNSJSON: Vendor {
         var checkingDisabled = false
         var subnet: String?
         var client: String
-        /// True for a short reply: only an array of addresses (AliDNS).
         var isShort = false
         var contentType: String
 

@@ -8,7 +8,6 @@ extension Tencent {
         var type: RecordType
         var saysTTL: Bool
         var saysClient: Bool
-        /// True if the answer for one name begins with this name.
         var saysName: Bool
         /// Client address: the parameter `ip`, or else the source address of the request.
         var client: String

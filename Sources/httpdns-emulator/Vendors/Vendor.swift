@@ -4,7 +4,6 @@ import Foundation
 protocol Vendor: Sendable {
     func serves(_ request: Request) -> Bool
 
-    /// Parses a request.
     func call(_ request: Request, at time: Date) -> Call
 
     func failure(_ code: String) -> Response

@@ -55,7 +55,6 @@ extension Check {
         return results
     }
 
-    /// Returns true if a socket of another process receives queries meant for the daemon.
     private static func occupiesPort(
         _ socket: MachineFacts.PortSocket,
         of machine: MachineFacts

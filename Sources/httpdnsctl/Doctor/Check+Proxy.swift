@@ -2,7 +2,6 @@
 
 /// Proxy that an environment variable or the desktop settings define.
 struct ProxySetting: Equatable, Sendable {
-    /// File that has the setting, or `this shell`.
     var place: String
 
     var name: String
@@ -89,7 +88,6 @@ extension Gatherer {
     private static let desktopDirectories = ["/etc/dconf/db/local.d", "/etc/dconf/db/site.d"]
     private static let maximumProxies = 20
 
-    /// Returns the proxies from environment variables and from desktop settings.
     func proxies(_ variables: [String: String]) -> [ProxySetting] {
         let shell = variables.sorted { $0.key < $1.key }.flatMap { name, value in
             ProxySetting.assignments(in: "\(name)=\(value)", "this shell")

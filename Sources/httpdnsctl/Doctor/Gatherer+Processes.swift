@@ -62,7 +62,6 @@ extension Gatherer {
         return tree.readLink("/proc/\(pid)/cwd").map { "\($0)/\(file)" }
     }
 
-    /// Returns the value of `--config` in the content of `/proc/PID/cmdline`.
     static func settings(of commandLine: String) -> String? {
         let words = commandLine.split(separator: "\0", omittingEmptySubsequences: false)
         guard let index = words.lastIndex(where: { $0 == "--config" || $0.hasPrefix("--config=") })

@@ -86,7 +86,6 @@ struct MachineFacts: Sendable {
         var sub = ""
         /// systemd's `UnitFileState`; empty if the unit does not exist.
         var enabled: String
-        /// systemd's `Result` of the last run, such as `exit-code`.
         var result = "success"
         var code = 0
         var hasOwnUser = false

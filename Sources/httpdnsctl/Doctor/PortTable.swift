@@ -22,7 +22,6 @@ enum PortTable {
         }
     }
 
-    /// Parses an address and port in hexadecimal, such as `0100007F:0035`.
     private static func server(_ text: Substring) -> ServerAddress? {
         let parts = text.split(separator: ":")
         guard parts.count == 2, let port = UInt16(parts[1], radix: 16),

@@ -35,7 +35,6 @@ extension FileTree {
         try syncDirectory(of: path)
     }
 
-    /// Returns true if a change of `path` is in progress or was interrupted.
     func hasLeftover(of path: String) -> Bool {
         status(path + Self.temporary, follows: false) != nil
     }

@@ -94,7 +94,6 @@ enum Probe {
     }
 
     private static func connect(_ descriptor: Int32, to server: ServerAddress) -> Int32 {
-        // Layout of sockaddr_in and sockaddr_in6: family, port, flow information (IPv6), address.
         var octets = [UInt8](repeating: 0, count: server.isIPv6 ? 28 : 16)
         let family = UInt16(server.isIPv6 ? AF_INET6 : AF_INET)
         // SAFETY: the family has two octets, the array at least 16.

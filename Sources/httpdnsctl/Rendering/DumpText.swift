@@ -17,7 +17,6 @@ enum DumpText {
             }
         }
         if entry.rcode != "noerror" {
-            // A negative entry gets a line even without records.
             lines.insert(("\(entry.name) \(entry.ttlSeconds) IN \(entry.type)", []), at: 0)
         }
         return lines.map { head, data in

@@ -30,7 +30,6 @@ enum NetworkText {
         }
     }
 
-    /// Returns the NAT64 prefix with its source and age; nil unless this machine has only IPv6.
     static func translation(_ network: NetworkStats) -> Table.Cell? {
         guard network.stack == "v6" else { return nil }
         guard let prefix = network.nat64 else {

@@ -18,7 +18,6 @@ struct Palette {
             ? "\u{1B}[\(tone.rawValue)m\(text)\u{1B}[0m" : text
     }
 
-    /// Returns wrapped `text` with a final line feed.
     func line(_ text: String, _ tone: Tone = .plain, indent: Int = 4) -> String {
         wrapped(printable(text), to: width, indent: indent).split(
             separator: "\n",

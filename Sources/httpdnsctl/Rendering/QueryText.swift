@@ -68,7 +68,6 @@ extension String {
 }
 
 extension QueryEvent {
-    /// Text of the column FROM.
     var from: String {
         guard let server, source == "cache" || source == "stale" else { return server ?? source }
         return "\(source) (\(server))"

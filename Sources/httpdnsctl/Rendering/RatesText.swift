@@ -2,7 +2,6 @@
 import Control
 
 enum RatesText {
-    /// Returns a table of the counters that changed in the `seconds` between the two replies.
     static func render(
         from old: StatsReply,
         to new: StatsReply,

@@ -71,8 +71,6 @@ struct Table {
         var text = ""
         var column = 0
         for (index, cell) in cells.enumerated() where !cell.text.isEmpty {
-            // Puts the cell below the column title if there is room, otherwise next to the previous
-            // cell.
             let start = widths[..<index].reduce(0) { $0 + $1 + 2 }
             let offset =
                 start + (columns[index].isNumeric ? widths[index] - cell.text.count : 0)

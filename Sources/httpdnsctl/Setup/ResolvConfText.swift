@@ -5,7 +5,6 @@ import DNSWire
 struct ResolvConfText: Equatable, Sendable {
     var nameservers: [String] = []
 
-    /// Search domains of the last `search` line.
     var search: [String] = []
 
     var options: [String] = []

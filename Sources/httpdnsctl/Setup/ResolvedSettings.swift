@@ -42,7 +42,6 @@ struct ResolvedSettings: Equatable, Sendable {
 
     var requiresTLS: Bool { values["DNSOverTLS"].map(Self.isYes) ?? false }
 
-    /// Value of the setting `DNSOverTLS`; nil if DNS over TLS is off.
     var overTLS: String? {
         values["DNSOverTLS"].flatMap { requiresTLS || $0 == "opportunistic" ? $0 : nil }
     }

@@ -89,7 +89,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
         try tree.put(state, at: Self.path)
     }
 
-    /// Limit for a new setup, in octets; a later setup can add files up to twice this size.
+    /// Limit for a new journal, in octets; ``read(from:ignoringDamage:)`` accepts twice this size.
     private static let maximumOctets = FileTree.maximumOctets / 2
 
     func checkSize() throws(Failure) {
@@ -114,7 +114,6 @@ struct SetupJournal: Codable, Equatable, Sendable {
 
     subscript(path: String) -> Entry? { entries.first { $0.path == path } }
 
-    /// Addresses of the daemon in resolv.conf.
     var ownServers: Set<String> {
         let written = ResolvConfText(self[ResolverFacts.Paths.resolvConf]?.after.text ?? "")
         return Set(written.nameservers.isEmpty ? ["127.0.0.1", "::1"] : written.nameservers)
@@ -137,7 +136,6 @@ extension SetupJournal {
         return journal
     }
 
-    /// Creates a substitute for a lost setup journal, with default contents as originals.
     init(replacingLostIn tree: FileTree) throws(Failure) {
         let facts = try ResolverFacts(of: tree, before: nil)
         let plan = SetupPlan(for: facts, servers: [])

@@ -31,7 +31,6 @@ extension SetupMachine {
         return faults
     }
 
-    /// Removes the directories that setup created, then the journal.
     func finish(
         _ journal: SetupJournal,
         leaving former: SetupJournal? = nil
@@ -130,7 +129,6 @@ extension SetupMachine {
             + "last known servers of the network (\(servers.joined(separator: ", ")))"
     }
 
-    /// Returns a note if, after a revert, resolv.conf has no nameserver except the daemon.
     func noteOnOwnServers(_ journal: SetupJournal) throws(Failure) -> String? {
         let now = try tree.state(Paths.resolvConf)
         let servers = ResolvConfText(now.text).nameservers

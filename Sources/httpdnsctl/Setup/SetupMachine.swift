@@ -105,7 +105,6 @@ struct SetupMachine {
         }
     }
 
-    /// Returns a journal with the present content, which is restored if setup fails.
     private func rollback(
         of journal: SetupJournal,
         to recorded: SetupJournal?,
@@ -143,8 +142,8 @@ struct SetupMachine {
         }
         // If an earlier setup changed a file that this plan does not change, restores the file.
         // Exception: the file of saved nameservers stays until the revert, because possibly no
-        // other file contains these nameservers. With `resolvedMark`, the settings of
-        // systemd-resolved contain these nameservers.
+        // other file contains these nameservers. With `resolvedMark`, the file is restored too: the
+        // settings of systemd-resolved contain these nameservers.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             let isSaved =
                 entry.path == saved && entry.after.isFromSetup
@@ -172,7 +171,6 @@ struct SetupMachine {
 
         var notes: [String] = []
 
-        /// True if the setup journal is lost.
         var isDefault = false
     }
 

@@ -40,7 +40,6 @@ extension SetupPlan {
         saveNameservers(facts)
     }
 
-    /// Plans a hook of dhclient that saves the servers of a lease for `from: network`.
     private mutating func planDhclient(_ facts: ResolverFacts) {
         let directory = Paths.dhclientServers
         change(

@@ -94,7 +94,6 @@ extension SetupPlan {
         }
     }
 
-    /// Returns the reason why programs must not query systemd-resolved; nil if there is none.
     private func directUse(_ facts: ResolverFacts) -> String? {
         let links = facts.greedyLinks.joined(separator: ", ")
         if !links.isEmpty {

@@ -77,7 +77,6 @@ struct SetupServers {
         )
     }
 
-    /// Returns true if systemd opens the socket of the daemon at boot: a query starts the daemon.
     static func isSocketEnabled() -> Bool {
         let command = ["systemctl", "is-enabled", "--quiet", "httpdnsd.socket"]
         return Subprocess.run(command, within: .seconds(2))?.status == 0

@@ -12,7 +12,6 @@ ADDRESSES = ("127.0.0.11", "127.0.0.12", "127.0.0.13", "127.0.0.14")
 
 
 def serve(client, context, is_silent):
-    """Answers health probes, and other queries unless the server is silent."""
     with context.wrap_socket(client, server_side=True) as stream:
         for query in servers.http1(stream):
             if is_silent and query[12] != 0:

@@ -120,7 +120,6 @@ def skip_name(message, offset):
 
 
 def ask(client, name):
-    """Returns the RCODE and the last octet of each address."""
     client.send(struct.pack("!HHHHHH", 7, 0x0100, 1, 0, 0, 0) + wire(name) + struct.pack("!HH", A, 1))
     reply = client.recv(65535)
     offset, found = question_of(reply)[1], []
@@ -134,7 +133,6 @@ def ask(client, name):
 
 
 def has_opt(client, flags, questions):
-    """Returns whether the reply has an additional record, which can only be OPT."""
     question = b"\7example\0\0\1\0\1"
     opt = b"\0\0\x29\x04\xd0\0\0\0\0\0\0"
     client.send(struct.pack("!HHHHHH", 7, flags, questions, 0, 0, 1) + question * questions + opt)

@@ -41,7 +41,6 @@ CACHED = b"".join(common.framed(common.query("cached.example", ident)) for ident
 
 
 def overload(port, source, connections=CONNECTIONS, queries=CACHED):
-    """Pipelines queries on many TCP connections, reads all replies, and reconnects if cut off."""
     unsent = {}
     while True:
         with contextlib.suppress(OSError):
@@ -67,9 +66,6 @@ def overload(port, source, connections=CONNECTIONS, queries=CACHED):
 def in_the_clear(programs, server, burst, pause, seconds, sources=()):
     """Sends `burst` queries for dead names (see common.py) every `pause` seconds, and five queries for other names a
     second.
-
-    The server and the upstream share the processors, so both may answer late: only a name in the clear breaks the
-    promise.
 
     Returns how many of the other names the plain upstream saw, and the number of all other names.
     """

@@ -138,13 +138,11 @@ class Server:
         return self.process.poll() is None
 
     def resident_mebibytes(self, peak=False):
-        """Returns the current or the peak resident memory of the process in MiB."""
         key = "VmHWM:" if peak else "VmRSS:"
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
             return next(int(line.split()[1]) for line in status if line.startswith(key)) / 1024
 
     def processor_seconds(self):
-        """Returns the processor time that the process has used, in seconds."""
         with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as stat:
             fields = stat.read().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -297,7 +295,6 @@ def framed(message):
 
 
 def replies(stream):
-    """Yields the messages of a TCP connection up to its end."""
     octets = b""
     while True:
         while len(octets) >= 2 and len(octets) >= 2 + int.from_bytes(octets[:2], "big"):
@@ -322,7 +319,6 @@ def question_end(message):
 
 
 def answer(message, records, is_truncated=False, ttl=60):
-    """Returns the reply to a query with this number of A records."""
     end = question_end(message)
     flags = 0x8380 if is_truncated else 0x8180
     header = message[:2] + struct.pack(">HHHHH", flags, 1, records, 0, 0)

@@ -31,7 +31,6 @@ async def listen(port, context):
 
 
 def measure(programs, server, text, rate, sources, target):
-    """Returns how many names fail from this machine, and from the LAN."""
     with common.Server(programs, server, text) as daemon, common.attacking(
             lambda: common.send_names(daemon.port, "dead{}.example", rate, sources, target)):
         common.pause(4)

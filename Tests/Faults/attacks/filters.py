@@ -28,7 +28,6 @@ ADDRESSES = [
     "2001:0:102:304::f5ff:fffe", "2002:a00:1::1", "2002:6464:64c8::1", "fc00::1", "fd00::1",
     "fe80::1", "fec0::1", "ff02::fb",
 ]
-# Addresses that the filter must not drop.
 GLOBAL = ["192.0.2.1", "1.1.1.1", "100.128.0.1", "2001:db8::1", "2606:4700::1111", "64:ff9b::1.1.1.1"]
 
 SETTINGS = {
@@ -163,7 +162,6 @@ def ask(client, name, kind):
 
 
 def passing(client, zone, is_hint):
-    """Returns the addresses that pass, as an answer or as a hint."""
     passed = []
     for number, text in enumerate(ADDRESSES + GLOBAL):
         address = ipaddress.ip_address(text)

@@ -17,7 +17,6 @@ TITLE = "an upstream over HTTPS or TLS sends HelloRequests without end"
 PROMISE = servers.PROMISE
 PEERS = ("unbound",)
 
-# A record of TLS 1.2 with one HelloRequest.
 HELLO_REQUEST = b"\x16\x03\x03\x00\x04" + bytes(4)
 
 

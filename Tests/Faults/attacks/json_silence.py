@@ -78,8 +78,6 @@ def attack(port, end):
 
 
 class Plain:
-    """Answers all names and records them in `seen`."""
-
     def __init__(self, seen):
         self.seen = seen
 

@@ -14,7 +14,6 @@ RATE, LIMIT, WARM_UP, NAMES, SECONDS = 1000, 500, 6, 100, 10
 
 
 def limited():
-    """Returns a rule for `common.upstream` that answers `LIMIT` queries a second: a token bucket of 50 queries."""
     capacity = LIMIT / 10
     tokens, last = capacity, time.monotonic()
 

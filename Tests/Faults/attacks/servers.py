@@ -69,7 +69,6 @@ def listening(serve, addresses=("127.0.0.1",)):
 
 
 def honest(query):
-    """Returns a reply with an address, or without a record for a health probe, which asks for the root."""
     return common.answer(query, 1 if query[12] else 0)
 
 
@@ -101,7 +100,6 @@ class HTTP2:
         send(frame(SETTINGS, 0, 0))
 
     def queries(self, octets):
-        """Takes received octets; yields the stream and the query of each complete request."""
         self._octets += octets
         if self._octets.startswith(PREFACE):
             self._octets = self._octets[len(PREFACE):]

@@ -14,7 +14,6 @@ ATTACKERS, CONNECTIONS, NAMES, SECONDS = common.CLIENTS[:2], 16, 160, 8
 OPTIONS = struct.pack(">HHH", 15, 2, 1) * 10000
 OPT = b"\0" + struct.pack(">HHIH", 41, 1232, 0, len(OPTIONS)) + OPTIONS
 TSIG = b"\0" + struct.pack(">HHIH", 250, 255, 0, 0)
-# A query with two additional records.
 QUERY = common.query("example", qtype=2)[:11] + b"\2" + common.query("example", qtype=2)[12:] + OPT + TSIG
 
 

@@ -18,7 +18,6 @@ package struct Finding: Error, CustomStringConvertible {
     package let description: String
 }
 
-/// Throws a `Finding` if `isKept` is false.
 func promise(
     _ isKept: @autoclosure () throws -> Bool,
     _ description: @autoclosure () -> String
