@@ -158,8 +158,7 @@ struct SettingsSecretTests {
             "\(Optional(secret) as Any)", "\(Mirror(reflecting: secret))",
         ]
         for text in texts { #expect(!text.contains(token)) }
-        // Swift prints an array of octets as numbers. The token starts with "867", which are the
-        // octets 56, 54 and 55.
+        // The token starts with "867", which are the octets 56, 54 and 55.
         for text in texts { #expect(!text.contains("56, 54, 55")) }
     }
 

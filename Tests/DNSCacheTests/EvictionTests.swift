@@ -37,7 +37,6 @@ struct EvictionTests {
         func large(_ name: Name, _ source: AnswerSource) throws -> CachedAnswer {
             try .addresses(name, Array(0..<UInt32(500)), source: source)
         }
-        // The limit for large answers does not apply while the cache has free space.
         let isFirst = table.insert(try large("first.example.org", .upstream), now: 0)
         #expect(isFirst)
         for index in 0..<20_000 where table.ring.hasRoom(for: 1_000) {
@@ -119,7 +118,6 @@ struct EvictionTests {
         #expect(table.faults() == [])
     }
 
-    /// Returns how many of 100 names remain in the cache after 20,000 insertions of other names.
     private func survivors(
         fresh: Bool,
         asks: (inout AnswerTable, Name, _ now: UInt64) throws -> Void
@@ -252,8 +250,6 @@ struct EvictionTests {
     }
 
     /// Returns questions with an equal value of (first 8 octets of the name) XOR (type times K).
-    ///
-    /// K is 0x9E3779B97F4A7C15, which is 2^64 divided by the golden ratio.
     private static func cancelling(_ count: Int) throws -> [(Name, RecordType)] {
         var chosen: [(Name, RecordType)] = []
         for type in UInt16(256)...65_000 where chosen.count < count {

@@ -61,8 +61,7 @@ struct Model {
 
     /// Returns the answers that the cache may return to `asked`.
     ///
-    /// If `mayDrop` is true, the cache may have evicted a NOERROR or NXDOMAIN answer. Then the
-    /// cache may return a stored failure.
+    /// If `mayDrop` is true, the cache may have evicted a NOERROR or NXDOMAIN answer.
     func answers(_ asked: Asked, mayDrop: Bool, now: UInt64) -> [Entry] {
         let good = suiting(asked, isFailure: false)
         let failures = suiting(asked, isFailure: true).filter { $0.isFresh(now) }

@@ -11,8 +11,6 @@ import Testing
     )
 )
 struct DifferentialTests {
-    /// Directory with `*.bin` files.
-    ///
     /// Each file contains packets; the length of each packet precedes the packet, in two octets.
     private static let corpora = ProcessInfo.processInfo.environment["HTTPDNSD_CORPORA"]
 

@@ -84,7 +84,6 @@ struct NameReadingTests {
         #expect(throws: WireError.nameTooLong(at: 12 + 128)) { try read(octets, at: 12 + 193) }
     }
 
-    /// Message with the root and 126 further names, and the offsets of all names.
     private static var chain: (message: [UInt8], offsets: [Int]) {
         var message = [UInt8](repeating: 0, count: 13)
         var offsets = [12]

@@ -189,7 +189,6 @@ struct QueryViewReplyTests {
         let query = RawQuery("EDNS") { $0.addOPT(version: "01") }.octets
         #expect(try Made(query, rcode: RCode.badVers.rawValue).message.rcode == .badVers)
         #expect(try Made(query, .empty, rcode: .badCookie).message.rcode == .badCookie)
-        // If the query has no OPT, `QueryFacts.reply` sends only the low 4 bits of the RCODE.
         #expect(try Made(RawQuery("plain").octets, rcode: 16).message.rcode == .noError)
     }
 

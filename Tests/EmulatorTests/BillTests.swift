@@ -49,7 +49,6 @@ struct BillTests {
         let path = "/v2/d?id=100000&m=\(vector.mode)&enc=\(vector.enc)"
         let reply = try Curl((weight.isHTTPS ? Self.https : []) + [emulator.url + path])
         #expect(reply.status == 200)
-        // Both families are requested; www.aliyun.com has no AAAA.
         let expected = Printed(units: weight.units, names: ["www.aliyun.com": ["a": weight.units]])
         #expect(try Self.bill(emulator) == expected)
     }

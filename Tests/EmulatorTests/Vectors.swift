@@ -3,7 +3,6 @@ import Foundation
 import Testing
 
 struct Vector: CustomTestStringConvertible, Sendable {
-    /// Label with the prefix R for a request of a client, or S for a reply of a server.
     let label: String
     let text: String
     let des: String

@@ -148,8 +148,7 @@ struct BudgetClaimTests {
             }
         }
         let sum = machines.reduce(0) { $0 + $1.used }
-        // After lost connections and restarts, the machines may use twice the limit in total. If
-        // Redis also loses the hash, each of the three machines may use the whole limit.
+        // After lost connections and restarts, the machines may use twice the limit in total.
         #expect(sum <= (isHashLost ? 3 : 2) * limit + 3, "\(sum) of \(limit)")
     }
 

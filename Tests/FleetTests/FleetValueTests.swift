@@ -168,14 +168,11 @@ struct FleetValueTests {
             list.add(stored: stored, isFull: isFull, now: 200)
         }
         list.add(all, now: 200)
-        // The known flush of all names covers the soft flush, so only `name` is new.
         #expect(added([name, soft, all]) == [name])
         #expect(added([name, soft, all]).isEmpty)
         list = FlushList()
         #expect(added([name, soft, all]) == [name, soft, all])
         #expect(added([name, soft, all]).isEmpty)
-        // A full list in Redis may have lost flushes that are older than the first flush in the
-        // list.
         list = FlushList()
         let older = FleetFlush(.all, isSoft: true, at: 100)
         #expect(added([name, soft], isFull: true) == [older, name, soft])

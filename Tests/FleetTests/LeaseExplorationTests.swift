@@ -17,7 +17,6 @@ private struct World {
         var replies: [LeaseMachine.Event] = []
         var hasMessage = false
 
-        /// Number of answers that the machine's client got or will get from the machine's call.
         var answers = 0
         var calls = 0
         var hasFailed = false
@@ -81,13 +80,10 @@ private struct World {
     var disturbances = 0
     static let maximumDisturbances = 1
 
-    /// True after a timeout of Redis or the end of a wait for another machine.
     var isLate = false
 
-    /// True after a crash, or the loss of a lease, of a value or of a connection.
     var isDisturbed = false
 
-    /// True after the loss of commands, such as the release of a lease.
     var hasLostConnection = false
 
     var failedCalls = 0

@@ -6,7 +6,6 @@ import Testing
 
 @Suite("Rate of messages")
 struct MessagePaceTests {
-    /// Returns the time to read `count` messages, of which at most one arrives per `interval`.
     private func time(of count: Int, octets: Int, every interval: Duration) -> Duration {
         let start = Clock.now
         var now = start

@@ -75,7 +75,6 @@ struct ListeningShareTests {
             }
             return most
         }.value
-        // In one iteration of the loop, each of the eight sessions gets at most one turn.
         #expect(most <= 8 * UInt64(TCPLimits.answersPerTurn))
     }
 

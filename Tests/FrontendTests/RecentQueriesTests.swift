@@ -19,7 +19,6 @@ struct RecentQueriesTests {
         var records = 0
         for _ in 0..<5 { records += 16 * RecentQueries.capacity(for: 16, besides: records) }
         #expect(records <= RecentQueries.mostRecords)
-        // All records are in use, so each further ring gets the minimum number of records.
         #expect(RecentQueries.capacity(for: 16, besides: records) == 64)
     }
 }

@@ -319,14 +319,11 @@ struct BudgetCountTests {
             let rule = Budget.Rule(callsPerDay: 2, unitsPerMonth: 3)
             var budget = Budget(rule, vendor: "v", cheapest: 1, store: store)
             #expect(spendAll(&budget, at: min(wrong, midnight)) == 2)
-            // On a later day, the counts of the day start again.
             let first = spendAll(&budget, at: max(wrong, midnight))
             #expect(first == (wrong == midnight - 1 ? 1 : 2))
             for time in [wrong, midnight, wrong, midnight] {
                 #expect(spendAll(&budget, at: time) == 0, "\(wrong), \(time)")
             }
-            // The calls that were counted while the clock showed a wrong month also count in the
-            // present month.
             let second = spendAll(&budget, at: midnight + day)
             #expect(second == (wrong == 0 ? 1 : 0), "\(wrong)")
             #expect(spendAll(&budget, at: midnight + 16 * day) == 2)

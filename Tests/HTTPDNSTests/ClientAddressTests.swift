@@ -83,7 +83,6 @@ struct ClientAddressTests {
         #expect(answers.map { $0.client.map { "\($0)" } } == ["203.0.113.9", "203.0.113.9"])
     }
 
-    /// Makes servers report the client address 203.0.113.`number`, or the address in the request.
     @ServiceLoop
     private func script(_ number: Int) {
         world.script = { request in

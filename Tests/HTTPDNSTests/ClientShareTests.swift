@@ -191,7 +191,6 @@ struct ClientShareTests {
         world.servers([:])
         let rule = Budget.Rule(callsPerDay: 100, isShared: true)
         let client = try world.client { $0.budget = rule }
-        // This machine claims ten calls in advance; no other machine uses the budget.
         client.shareBudget { record in
             let used = record.callsToday
             return Budget.Part(
@@ -331,7 +330,6 @@ struct ClientShareTests {
         )
         #expect((0..<31).map { spendAll(&budget, of: network(1), onDay: $0) }.reduce(0, +) == 750)
         #expect(spendAll(&budget, of: network(2), onDay: 30) == 187)
-        // Day 31 is the first day of February.
         #expect(spendAll(&budget, of: network(1), onDay: 31) == 750)
     }
 

@@ -5,8 +5,6 @@ import Testing
 @testable import HTTPDNS
 
 /// Checks invariants after each of up to seven events.
-///
-/// A sequence ends at a state that equals an earlier state.
 @Suite("Server selection under every sequence of events")
 struct EndpointPoolExplorationTests {
     private enum Event: CaseIterable {
@@ -22,10 +20,8 @@ struct EndpointPoolExplorationTests {
         var underWay: [EndpointPool.Attempt] = []
         var time = Duration.zero
 
-        /// Consecutive confirmed failures of the current server.
         var row = 0
 
-        /// Unconfirmed failures since the latest answer or failed probe.
         var doubts = 0
 
         /// Attempts that were in flight at the time of the latest answer of the current server.
@@ -33,10 +29,8 @@ struct EndpointPoolExplorationTests {
 
         var failedTrial: UInt64 = 0
 
-        /// Consecutive probes that another server answered before the current server.
         var late = 0
 
-        /// Server that answered the latest probe first, and the number of this attempt.
         var fastest: SocketAddress?
         var fastestTrial: UInt64 = 0
 
@@ -52,8 +46,6 @@ struct EndpointPoolExplorationTests {
 
     private struct Look: Hashable {
         /// State of one server, in a form that is equal for equivalent states.
-        ///
-        /// The position among the attempts in flight represents an attempt; -1 after its end.
         private struct Endpoint: Hashable {
             let address: SocketAddress
             let failuresInRow: Int

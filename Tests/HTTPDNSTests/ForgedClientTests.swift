@@ -53,7 +53,6 @@ struct ForgedClientTests {
             cheapest: 1,
             store: UsageMemory()
         )
-        // At the start of the month, 250 units are reserved (a quarter of the budget).
         for (day, expected) in [(0, 750), (15, 121), (30, 121)] as [(Int64, Int)] {
             let wallSeconds = day * UsageRecord.secondsADay
             var spent = 0

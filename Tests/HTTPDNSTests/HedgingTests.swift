@@ -44,7 +44,6 @@ struct HedgingTests {
         #expect(client.statistics.servers[1].isCurrent)
         #expect(client.statistics.switches == 1)
         #expect(try await world.lookUp(client).duration == .milliseconds(20))
-        // Every 10 min, a probe checks the first server.
         #expect(try await extraRequests(client, 900) == 3 * 2)
         answer(after: [20, 20])
         _ = try await extraRequests(client, 310)

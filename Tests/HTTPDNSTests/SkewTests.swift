@@ -52,7 +52,6 @@ struct SkewTests {
         #expect(repair(600, vendor: 1_000) == .sign(0))
     }
 
-    /// Returns the result of `ClockSkew.repair` for a request that was signed with the skew `used`.
     private func repair(
         _ used: Int64,
         vendor: Int64,

@@ -18,7 +18,6 @@ struct TencentForgeryTests {
             sealed = try cipher.seal(self.plain, vector: TencentVectors.replyVector)
         }
 
-        /// Returns the output of the AES block decryption, before the XOR of CBC.
         func decrypted(_ index: Int) -> [UInt8] {
             let start = index * block
             return (0..<block).map { plain[start + $0] ^ sealed[start + $0] }

@@ -10,11 +10,9 @@ import Testing
 struct VendorClientAccountTests {
     let world = Simulation()
 
-    /// Returns a refusal; its `Date` is `seconds` ahead of the local clock.
     @ServiceLoop
     private func refusal(_ status: Int = 403, ahead seconds: Int64? = nil) -> Simulation.Step {
         var reply = HTTPReply(status: status, body: [])
-        // 1,700,000,000 is Tue, 14 Nov 2023 22:13:20 GMT.
         if seconds == 3_600 { reply.date = "Tue, 14 Nov 2023 23:13:20 GMT" }
         if seconds == 7_200 { reply.date = "Wed, 15 Nov 2023 00:13:20 GMT" }
         if seconds == 0 { reply.date = "Tue, 14 Nov 2023 22:13:20 GMT" }

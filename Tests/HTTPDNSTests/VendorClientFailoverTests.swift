@@ -145,7 +145,7 @@ struct VendorClientFailoverTests {
     )
     @ServiceLoop
     func unfair(_ rest: Int) async throws {
-        // The first request times out after 2 s. The repeated request has only the remaining time.
+        // The first request times out after 2 s.
         world.script = { _ in .silence(reused: true) }
         let client = try world.client { $0.hedgeAfter = .seconds(9) }
         _ = try await world.failure(client, within: .milliseconds(2_000 + rest))

@@ -393,7 +393,6 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshFailures == 0)
     }
 
-    /// Creates a client with one configured server and a scheduling service at 192.0.2.1.
     @ServiceLoop
     private func alibabaClient() throws -> VendorClient {
         try world.client(

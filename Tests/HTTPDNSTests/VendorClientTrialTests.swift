@@ -219,7 +219,6 @@ struct VendorClientTrialTests {
             await world.advance(by: .milliseconds(100))
         }
         #expect(!client.isSilent)
-        // These replies show the latency, so that later probes get enough time for a reply.
         for number in 0..<8 { _ = try await world.lookUp(client, "m\(number).example.com") }
         world.script = {
             let isDead = namesAsked($0).contains { $0.hasPrefix("dead") }

@@ -24,7 +24,6 @@ struct VendorSaturationTests {
         ("503", status(503)), ("429", status(429)),
     ]
 
-    /// Makes the vendor refuse a call while `places` calls are in flight.
     @ServiceLoop
     private func limit(_ places: Int, _ refusal: Simulation.Step) {
         var ends: [Instant] = []
@@ -231,7 +230,6 @@ struct VendorSaturationTests {
         #expect(world.now - start <= .milliseconds(1_020))
     }
 
-    /// Makes the vendor process at most `workers` calls at a time; a slow name takes 1.5 s.
     @ServiceLoop
     private func queue(_ workers: Int) {
         var ends = [Instant](repeating: world.now, count: workers)

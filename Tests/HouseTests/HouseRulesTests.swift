@@ -10,7 +10,6 @@ struct HouseRulesTests {
         for file in Repository.files {
             let isScript = file.suffix.isEmpty && file.text.hasPrefix("#!")
             guard kinds.contains(file.suffix) || isScript else { continue }
-            // In scripts, the interpreter precedes the license.
             let lines = file.lines.prefix(file.suffix == "swift" ? 1 : 2)
             #expect(
                 lines.contains { $0.hasSuffix("SPDX-License-Identifier: Apache-2.0") },

@@ -548,7 +548,6 @@ struct UnitTests {
     func withoutIPv6() throws {
         let ipv6 = try Repository.text("systemd/httpdnsd-ipv6.socket")
         #expect(ipv6.contains("\nConditionPathExists=/proc/net/if_inet6\n"))
-        // While another server uses port 53, queries at the IPv6 socket must not start the service.
         #expect(ipv6.contains("\nRequires=httpdnsd.socket\nAfter=httpdnsd.socket\n"))
         let ipv4 = try Repository.text("systemd/httpdnsd.socket")
         #expect(try ipv4.matches(of: #"^Listen.*=\["#).isEmpty)

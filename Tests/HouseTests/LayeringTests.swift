@@ -31,7 +31,6 @@ private let house: [Room] = [
     Room("DNSCache", floor: 2, imports: "CLinux DNSWire Glibc Locks Monotonic"),
     Room("Control", floor: 2, imports: "FoundationEssentials"),
     Room("Net", floor: 3, imports: "CLinux CCurl COpenSSL CSystemd Glibc Locks Monotonic"),
-    // Glibc, for error codes and their texts.
     Room("Acceleration", floor: 3, imports: "CBPF DNSCache DNSWire Glibc Locks"),
     Room("HTTPDNS", floor: 4, imports: "COpenSSL DNSWire Glibc Locks Monotonic Net"),
     Room("Upstream", floor: 4, imports: "DNSWire Monotonic Net"),

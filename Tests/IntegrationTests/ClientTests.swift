@@ -218,7 +218,6 @@ struct ClientTests {
     private func checkSearch(_ client: Client) throws {
         let search = "example.com example.org"
         let machine = try Machine("", search: search)
-        // Only the second search domain has `three`. A name with a dot is first queried unchanged.
         #expect(
             try client.ask(
                 [
@@ -271,8 +270,7 @@ struct ClientTests {
             )
             #expect(told == [Self.www, ["no-data"], ["no-name"]], "\(options)")
         }
-        // Two of the option lists have `use-vc`. With each of these two lists, the client sends 5
-        // queries over TCP: A and AAAA for two names, and AAAA for one name.
+        // Two of the option lists have `use-vc`.
         #expect(try machine.daemon.stats()["queries", "by-transport", "tcp"].int == 2 * 5)
         try machine.stop()
     }

@@ -298,7 +298,6 @@ struct CostTests {
         let isAccount = reason == "account"
         var status = try daemon.control("status", "--json")
         var vendor = try #require(try JSON(status.output)["vendors"].array.first)
-        // The daemon stops calls to the vendor only after the vendor also refuses a probe.
         while isAccount, vendor["rest"].keys.isEmpty {
             status = try daemon.control("status", "--json")
             vendor = try #require(try JSON(status.output)["vendors"].array.first)

@@ -161,7 +161,6 @@ struct LogTests {
         #expect(end.status == 128 + signal)
         let parts = end.errors.components(separatedBy: "httpdnsd crashed; ")
         #expect(parts.count == 3, "\(end.errors)")
-        // The log thread can write further lines until the process ends.
         #expect(parts.last?.hasPrefix("end of the last log lines\n") == true)
         #expect(parts.first?.contains("info: hosts: ") == false)
         let kept = try #require(parts.dropFirst().first)

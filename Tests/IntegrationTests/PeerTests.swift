@@ -145,8 +145,6 @@ struct PeerTests {
 }
 
 /// Parts of a reply that the test compares: all except the TTLs and the order of records.
-///
-/// TTLs depend on the time, and the order has no meaning (RFC 1034 §3.6).
 private struct Told: Equatable, CustomStringConvertible {
     let rcode: RCode
     let flags: UInt16
@@ -209,7 +207,6 @@ private enum Difference: String {
     /// Additional section, which httpdnsd removes because it is not trustworthy (RFC 2181 §5.4.1).
     case additional
 
-    /// Finds the case that explains the difference between the replies; nil if there is none.
     init?(_ question: Question, _ our: Message, _ their: Message, _ original: Message) {
         let (we, they, source) = (Told(our), Told(their), Told(original))
         if question.recordClass != .in {

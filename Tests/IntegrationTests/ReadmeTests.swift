@@ -206,8 +206,6 @@ struct ReadmeTests {
         }
     }
 
-    /// Writes the settings, and starts the emulator and the upstream.
-    ///
     /// - Returns: the upstream, which answers until it is released.
     private func installed(_ machine: Machine) throws -> TestUpstream {
         let upstream = try TestUpstream(in: machine.namespace)

@@ -26,7 +26,6 @@ struct ReloadTests {
         private(set) var answered = 0
         private(set) var faults: [String] = []
 
-        /// Starts clients; the last octet of each reply must be in `allowed`.
         init(_ port: UInt16, clients: Int, names: [String], allowed: Set<UInt8>) {
             running = clients
             for client in 0..<clients {

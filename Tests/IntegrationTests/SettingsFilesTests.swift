@@ -129,7 +129,6 @@ struct SettingsFilesTests {
         for name in names + ["minimal.yaml"] {
             let folder = name == "minimal.yaml" ? "config" : "config/examples"
             let text = try repository("\(folder)/\(name)")
-            // Removes comment signs, because the settings in comments must also be valid.
             var whole = text.replacing(#/(?m)^( *)#([-a-z])/#) { "\($0.1)\($0.2)" }
             if let start = text.range(of: "#vendors:") {
                 let rest = text[start.lowerBound...].replacing(#/(?m)^#/#, with: "")

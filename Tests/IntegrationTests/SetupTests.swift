@@ -8,7 +8,6 @@ private final class SetupHost {
     private let upstream: TestUpstream?
     private let scratch: Scratch
 
-    /// Starts the daemon on port 53 of loopback.
     init(_ script: String, hasUpstream: Bool = true) throws {
         scratch = try Scratch()
         // getaddrinfo needs an IPv4 address beyond loopback.

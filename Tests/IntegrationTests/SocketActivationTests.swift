@@ -86,7 +86,6 @@ private final class SteadyClient: @unchecked Sendable {
             }
             #expect(RawMessage.rcode(reply) != 2)
             changes.withLock {
-                // IDs repeat after 65,536 queries: finds the latest query with this ID.
                 var number = (sent - 1) & ~0xFFFF | Int(RawMessage.id(reply))
                 if number >= sent { number -= 0x1_0000 }
                 answered.insert(number)

@@ -56,7 +56,6 @@ struct StatsTests {
                 let reply = try isStream ? socket.receiveFramed() : socket.receive()
                 #expect(reply[0..<2] == message[0..<2])
                 #expect(RawMessage.rcode(reply) == sample.rcode, "\(sample)")
-                // The answers are now in the cache. Failures are cached for 1 s.
                 let wasKept = ["vendor", "upstream", "failed"].contains(sample.source)
                 let source = isStream && wasKept ? "cache" : sample.source
                 sources[source, default: 0] += 1

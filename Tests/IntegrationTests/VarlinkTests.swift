@@ -8,7 +8,6 @@ import Testing
     .hangLimit
 )
 struct VarlinkTests {
-    /// Python program that calls each method of the daemon's interfaces.
     private static let program = #"""
         import json, re, socket, sys
         known = {"interface": "io.httpdnsd.Control", "name": "www.example.com", "negative": True,

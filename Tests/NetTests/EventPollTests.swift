@@ -7,7 +7,6 @@ import Testing
 
 @Suite("Descriptors that the loop polls", .timeLimit(.minutes(15)))
 struct EventPollTests {
-    /// Socket that stays ready because its datagram is never read, and a watch of the socket.
     @ServiceLoop
     private final class Source {
         let descriptor: Int32
@@ -262,8 +261,6 @@ struct EventPollTests {
     func `a loop that is about to wait for events misses no wake-up`() async throws {
         let answered = DispatchSemaphore(value: 0)
         let wakeup = await Task { @ServiceLoop in LoopWakeup { answered.signal() } }.value
-        // In the first round, `jobs` also wakes the loop, at random times. In the second round,
-        // only the calls of `ring` wake the loop, which sleeps between two calls.
         let jobs = Task.detached { for _ in 0..<20_000 { await onLoop {} } }
         for _ in 0..<2 {
             try await WorkerThread.run(named: "rings") {

@@ -131,7 +131,6 @@ struct FileWatchTests {
         try await fixture.expect { try $0.rename("new", to: "data") }
         try await fixture.expect { try $0.write("three", to: "second/hosts") }
         try await fixture.expect { try $0.remove("data") }
-        // `data` becomes a symbolic link to itself.
         try await fixture.expect { try $0.link("data", to: "data") }
         try await fixture.expect { try $0.remove("data") }
     }

@@ -106,8 +106,6 @@ struct HTTPClientTests {
     }
 
     /// libcurl assumes 100 streams per connection until it receives the server's SETTINGS.
-    ///
-    /// For more than 100 requests, libcurl would open further connections.
     @ServiceLoop
     @Test
     func `a hundred concurrent HTTP 2 requests share one connection`() async throws {
@@ -239,7 +237,6 @@ struct HTTPClientTests {
         fresh.wantsFreshConnection = true
         for _ in 0..<3 {
             #expect(try await client.send(secure("/hello"), deadline: patience).version == "2")
-            // At the first timeout, the client sends a frame.
             let end = Clock.now + .milliseconds(100)
             let tasks = (0..<2).map { _ in
                 ServiceLoop.task { [self] in await failure(of: secure("/silent"), deadline: end) }
@@ -694,9 +691,7 @@ struct HTTPClientTests {
         let first = await failure(of: request, deadline: Clock.now + .milliseconds(500))
         #expect(first == .timedOut(reused: false))
         #expect(server.octetsSent > 0)
-        // Only a request sent in the first half of its 500 ms can show a silent connection. The
-        // first request may have waited longer for the handshake, so the loop sends a second
-        // request.
+        // Only a request sent in the first half of its 500 ms can show a silent connection.
         let provider = try #require(client.providers[request.provider])
         let pool = try provider.group(for: request).pool
         for _ in 0..<10 where !pool.isSilent(server.address) {
@@ -904,7 +899,6 @@ struct HTTPClientTests {
         #expect(fault == .connect("the proxy sends more than \(limit) octets of headers"))
     }
 
-    /// Returns the error of a request through a proxy that answers CONNECT with `text`.
     @ServiceLoop
     private func failure(answering text: String) async throws -> HTTPError? {
         let proxy = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))

@@ -16,7 +16,6 @@ struct HTTPTimeoutTests {
         var sockets: [DatagramClient] = []
         let waiter = Waiter()
         _ = client.send(request, deadline: Clock.now + .milliseconds(50)) { _ in
-            // One of these sockets gets the descriptor of the socket that libcurl closed.
             while sockets.count < 64,
                 let socket = try? DatagramClient(connectedTo: silent.address)
             {
@@ -135,8 +134,6 @@ struct HTTPTimeoutTests {
         #expect(try result?.get().status == 200)
     }
 
-    /// Two requests wait for the same handshake, which ends in the second half of the requests'
-    /// time limit.
     @ServiceLoop
     @Test
     func `a connection with a slow handshake stays open for all requests that waited for it`()

@@ -11,7 +11,6 @@ import Testing
 struct LocalPortTests {
     private static let onlyPort: UInt16 = 40_000
 
-    /// Calls `body` in a network namespace whose only ephemeral port is in use.
     private func withoutPorts(
         _ host: String,
         _ body: @escaping @Sendable (SocketAddress) -> Int32

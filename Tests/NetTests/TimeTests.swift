@@ -58,7 +58,6 @@ struct TimeTests {
             }
             await Task.yield()
         }
-        // Before this job ends, the loop neither reads replies nor checks deadlines.
         var unread: [Int] = []
         let done = Waiter()
         let deadline = Clock.now + .milliseconds(1)

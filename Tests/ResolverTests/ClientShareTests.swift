@@ -17,7 +17,6 @@ struct ClientShareTests {
 
     private let other: UInt32 = 2
 
-    /// Returns a resolver that has at most two calls in flight to each vendor.
     private func harness(
         _ first: Account = .json,
         next: Account? = nil,
@@ -62,8 +61,6 @@ struct ClientShareTests {
         }
     }
 
-    /// Lets the busy client query other names, then the target, and then other names for `time`.
-    ///
     /// - Returns: the source of the answer for the target; empty if there is no answer yet.
     private func attack(_ harness: ResolverHarness, for time: Duration) async throws -> [String] {
         try await flood(harness, "a", for: .milliseconds(400))

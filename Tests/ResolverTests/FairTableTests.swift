@@ -59,7 +59,6 @@ struct FairTableTests {
         private(set) var cancelled: Set<String> = []
         private var pending: [String: PendingQuery] = [:]
 
-        /// Group of upstreams that gets all queries; nil if no upstream gets queries.
         private(set) var group: UpstreamGroup?
 
         private lazy var table = SingleFlight(
@@ -114,7 +113,6 @@ struct FairTableTests {
         /// not pending.
         func isRepeated(_ key: String) -> Bool? { pending[key].map { $0.load != .excessive } }
 
-        /// Sends a query of `client`; records its outcome under `label` (if nil, under `key`).
         func ask(
             _ key: String,
             by client: UInt32,
@@ -143,8 +141,6 @@ struct FairTableTests {
             )
         }
 
-        /// Ends a query with an answer that contains `value`.
-        ///
         /// If `value` is "failure", ends the query as if no upstream had answered.
         func end(_ key: String, _ value: String, isOfVendor: Bool = false) {
             FairTableTests.end(pending[key], value, isOfVendor ? nil : group)
@@ -189,7 +185,6 @@ struct FairTableTests {
         #expect(questions.count == 6)
     }
 
-    /// Sends six queries of client 1, and ends two of them with `value`, one each second.
     @ServiceLoop
     private static func loseQueries(_ questions: Questions, _ value: String) {
         for number in 1...6 { questions.ask("a\(number)", by: 1) }
@@ -199,7 +194,6 @@ struct FairTableTests {
         }
     }
 
-    /// Sends four queries of client 2, and ends each immediately with `value`.
     @ServiceLoop
     private static func endQueries(_ questions: Questions, _ value: String) {
         for number in 1...4 {
@@ -360,7 +354,6 @@ struct FairTableTests {
         let questions = Questions()
         for number in 1...5 { questions.ask("a", by: UInt32(number), as: "a\(number)") }
         for number in 1...7 { questions.ask("n\(number)", by: UInt32(20 + number)) }
-        // The table is full, and no client exceeds its share.
         for number in 1...3 { questions.ask("m\(number)", by: UInt32(30 + number)) }
         #expect(questions.outcomes["a1"] == "evicted")
         #expect(questions.outcomes["a2"] == nil)
@@ -375,8 +368,7 @@ struct FairTableTests {
         questions.ask("a1", by: 2, as: "joined")
         for number in 1...2 { questions.ask("b\(number)", by: 3) }
         questions.ask("c", by: 4)
-        // The eviction of `a1` freed no place, because client 2 also waits for `a1`. So the table
-        // also evicted `a2`.
+        // The eviction of `a1` freed no place, because client 2 also waits for `a1`.
         #expect(questions.outcomes == ["a1": "evicted", "a2": "evicted"])
         #expect(questions.cancelled == ["a2"])
         questions.end("a1", "answer")

@@ -74,9 +74,6 @@ private final class OverloadHarness {
     let dot: ClosingUpstream
     let plain: ClosingUpstream
 
-    /// Results of client 2, which sends no queries for dead names: time of each query, and source
-    /// of its answer.
-    ///
     /// `source` is the upstream that answered; empty for SERVFAIL.
     private(set) var results: [(sent: Instant, source: String)] = []
 
@@ -102,7 +99,6 @@ private final class OverloadHarness {
         )
     }
 
-    /// Sends queries of client 1 for dead names, and queries of client 2 for other names.
     func run(for seconds: Int, deadNames: Int = 0, otherNames: Int = 0) async {
         let steps = Int(Duration.seconds(1) / Self.step)
         for step in 0..<seconds * steps {

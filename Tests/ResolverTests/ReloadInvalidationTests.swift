@@ -592,7 +592,6 @@ struct ReloadInvalidationTests {
     @Test("refreshes before a reload count against the limit per minute after the reload")
     func window() {
         let start = Clock.now
-        /// Returns the elements of `seconds` at which the new `limit` allows a refresh.
         func allowed(_ limit: Int, at seconds: [Int]) -> [Int] {
             var old = CallWindow(limit: 3)
             for second in 0..<4 { _ = old.take(start + .seconds(second)) }

@@ -9,7 +9,6 @@ import Testing
 
 @Suite("Queries that arrive while the snapshot is loaded")
 struct SnapshotWaitersTests {
-    /// Returns a resolver that is loading a snapshot, with a vendor that has `fault`.
     @ServiceLoop
     private func harness(age: Int = 61, fault: Fault = .silent()) async throws -> ResolverHarness {
         let harness = try ResolverHarness(.tencent, upstream: nil)

@@ -9,9 +9,6 @@ import Testing
 @testable import Resolver
 
 /// Plays sequences of up to eight events.
-///
-/// Each sequence is played from its first event, because a resolver in an intermediate state cannot
-/// be copied.
 @Suite("Answers for one name under every sequence of events", .timeLimit(.minutes(15)))
 struct StaleExplorationTests {
     private enum Event: CaseIterable {
@@ -22,8 +19,6 @@ struct StaleExplorationTests {
         case good, silent, failing
 
         /// 300 ms pass, after which a client gets a stale answer (`wait`).
-        ///
-        /// 50 s of the TTL of 60 s pass (`expire`).
         case wait, expire
 
         case network
@@ -123,7 +118,6 @@ struct StaleExplorationTests {
             if hasEverHad { #expect(stale?.answer.rcode == .noError, "\(path)") }
         }
 
-        /// Text of the state that determines the effect of later events.
         var look: String {
             let now = harness.world.now
             let waiting = clients.filter { $0.asked.operation.value == nil }

@@ -32,7 +32,6 @@ struct SubstituteTests {
         #expect(harness.cache.lastResort(for: question, variant: .any, now: now) == nil)
     }
 
-    /// Lets 80 other clients query one name each.
     private func crowd(
         _ harness: ResolverHarness,
         isProven: Bool,
@@ -159,7 +158,6 @@ struct SubstituteTests {
 
     // MARK: - Changed answers
 
-    /// Returns a resolver that queries a plain upstream, because the encrypted upstream is down.
     private func harness(
         answers: AnswerPolicy,
         nat64: Bool = false,

@@ -86,7 +86,6 @@ extension Account {
         return HTTPReply(status: 200, body: body)
     }
 
-    /// Returns a line in Tencent's format for each name: `name.:v4;v4,ttl-v6,ttl|client`.
     private static func tencentText(_ found: [(String, Known)]) -> String {
         func family(_ addresses: [String], _ ttl: UInt32) -> String {
             addresses.isEmpty ? "0" : "\(addresses.joined(separator: ";")),\(ttl)"
@@ -111,7 +110,6 @@ extension Account {
             + answers.joined(separator: ",") + "]}}"
     }
 
-    /// Returns a reply in DNS JSON format; NXDOMAIN for an unknown name.
     private static func jsonText(_ found: (String, Known)?, name: String, isV6: Bool) -> String {
         let type = isV6 ? 28 : 1
         let asked = found?.0 ?? name

@@ -16,7 +16,6 @@ package final class DatagramClient: DatagramReceiving {
 
     package var localAddress: SocketAddress? { socket?.localAddress }
 
-    /// True if a datagram has arrived that `receive` has not returned yet.
     package var hasReceived: Bool { !datagrams.isEmpty }
 
     package func send(_ datagram: [UInt8]) throws(SocketError) { try socket?.send(datagram) }

@@ -5,8 +5,6 @@ package import Net
 /// Simulated Redis server that replies to the commands of a fleet, without a network.
 @ServiceLoop
 package final class ScriptedRedis {
-    /// While true, the server holds its replies back; it sends them when this variable becomes
-    /// false.
     package var isSilent = false {
         didSet { if !isSilent { for stream in streams { stream.deliver() } } }
     }

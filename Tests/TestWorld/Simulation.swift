@@ -52,8 +52,6 @@ package final class Simulation: HTTPTransport {
     }
 
     /// Start of the simulated time, one day ahead of the system clock.
-    ///
-    /// So code that reads the system clock by mistake gets a different time.
     package let start: Instant
 
     package private(set) var now: Instant

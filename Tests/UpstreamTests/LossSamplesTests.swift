@@ -68,7 +68,6 @@ struct LossSamplesTests {
         var sent: [Instant] = []
         one.ownScript = { [harness] in
             sent.append(harness.world.now)
-            // A lost sample is sent again as a second datagram, one second after the first.
             let earlier = sent.contains { harness.world.now - $0 == .seconds(1) }
             let isLost = sent.count % 3 == 0 || earlier && lostInRow == 2
             return isLost ? .silence : .answer(5)
@@ -105,7 +104,6 @@ struct LossSamplesTests {
     @Test
     @ServiceLoop
     func `unanswered names of clients do not show that an upstream drops queries`() async {
-        // In the second script, every third attempt gets a reply after 2 s, which is its timeout.
         let scripts: [(Int) -> ScriptedUpstream.Step] = [
             { _ in .silence },
             { $0 % 3 == 2 ? .answer(2_000) : .silence },

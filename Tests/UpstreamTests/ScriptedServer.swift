@@ -6,7 +6,6 @@ import Testing
 
 @ServiceLoop
 final class ScriptedServer {
-    /// Returns the replies to a query; empty if there is no reply.
     typealias Datagrams = @Sendable (_ query: [UInt8]) -> [[UInt8]]
 
     /// Returns replies with length prefixes, after which the server closes the connection.
@@ -22,7 +21,6 @@ final class ScriptedServer {
 
     var connections: Int { accepted.value.load(ordering: .relaxed) }
 
-    /// Starts a server; if `stream` is nil, the TCP port is closed.
     init(_ script: @escaping Datagrams, stream: Stream? = nil) throws {
         (datagrams, self.stream) = try Self.bind(both: stream != nil)
         address = datagrams.address

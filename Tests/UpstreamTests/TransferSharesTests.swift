@@ -30,7 +30,6 @@ struct TransferSharesTests {
             return true
         }
 
-        /// Returns how many transfers the client can begin now without replacing other transfers.
         func fill(_ client: ClientNetwork?, most: Int = .max) -> Int {
             let before = replaced
             var count = 0
@@ -478,7 +477,6 @@ extension TransferSharesTests {
         func reset() {}
     }
 
-    /// Upstream over HTTPS that answers after 20 ms, except names that begin with `dead`.
     @ServiceLoop
     private final class Upstreams {
         let world = Simulation()
@@ -488,7 +486,6 @@ extension TransferSharesTests {
         /// True while the connection is silent; a request for a new connection ends the silence.
         var isSilent = false
 
-        /// Requests for new connections, except those of probes.
         private(set) var opened = 0
         private(set) var failed: [String: [UpstreamError]] = [:]
         private(set) var answered = 0

@@ -484,7 +484,6 @@ struct UpstreamGroupTests {
         let group = harness.group(dot, ScriptedUpstream("isp", in: harness) { _ in .answer(1) })
         #expect(try await harness.ask(group) == .success("isp"))
         #expect(harness.takeAsked() == "dot@0 dot@1000 isp@2900")
-        // The first probe uses an open connection, the second one a new connection.
         #expect(harness.takeChecked() == "dot@400 dot@800")
         #expect(try await harness.ask(group) == .success("isp"))
         #expect(harness.takeAsked() == "isp@2901")

@@ -74,7 +74,6 @@ final class UpstreamHarness {
 
 final class ScriptedUpstream: Forwarding {
     enum Step: Sendable {
-        /// Answer after this number of milliseconds, which can be past the deadline.
         case answer(Int)
 
         case fail(UpstreamError, Int = 0)

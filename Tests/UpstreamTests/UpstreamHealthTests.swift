@@ -241,7 +241,6 @@ struct UpstreamHealthTests {
         ask()
         await harness.advance(by: .milliseconds(1_800))
         #expect(harness.takeChecked() == "one@1400 one@1800")
-        // The first probe ends without a reply at 2,900 ms, the second one with a reply.
         one.own = .answer(10)
         one.script = { _ in .answer(10) }
         await harness.advance(by: .milliseconds(5_000))
@@ -727,8 +726,7 @@ struct AttemptPlanTests {
         }
         #expect(standing.order.sorted() == askable)
         let fit = askable.filter { entries[$0].health.isFit }
-        // Healthy servers come first. Two healthy servers change places only if both are protected,
-        // or both are unprotected.
+        // Two healthy servers change places only if both are protected, or both are unprotected.
         #expect(
             standing.order.prefix(fit.count).map { entries[$0].isProtected }
                 == fit.map { entries[$0].isProtected }

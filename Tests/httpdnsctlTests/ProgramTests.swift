@@ -369,7 +369,6 @@ struct ProgramTests {
         #expect(!run.errors.isEmpty)
     }
 
-    /// Answers `Reload` after the second call of `Version`, or never if `version` is nil.
     private func slow(_ version: VersionReply?) throws -> ScriptedDaemon {
         let calls = DispatchSemaphore(value: 0)
         return try ScriptedDaemon { call in

@@ -269,7 +269,6 @@ struct SetupPlanTests {
                 "DNSOverTLS=no",
             ]
         )
-        // `from: network` still uses the servers that the drop-in replaces.
         #expect(
             try text(plan, ResolverFacts.Paths.networkServers) == """
                 # Written by httpdnsctl setup: nameservers for `from: network`.
@@ -616,7 +615,6 @@ struct SetupPlanTests {
         try root.write("", to: "/etc/dhcp/dhclient-enter-hooks.d/debug")
         let plan = try root.plan()
         #expect(plan.owner == .dhclient)
-        // If dhclient does not run after a reboot, it saves no servers in /run.
         #expect(
             try text(plan, ResolverFacts.Paths.networkServers).hasSuffix("\nnameserver 192.0.2.1\n")
         )

@@ -3,8 +3,6 @@ import Foundation
 import Testing
 
 /// Child process, which is killed when this object is released.
-///
-/// Threads read the output, so a full pipe never blocks the program.
 final class Child: @unchecked Sendable {
     struct End: Sendable {
         /// Exit code, or 128 plus the signal that ended the program.
@@ -92,8 +90,6 @@ final class Child: @unchecked Sendable {
 
     var errorText: String { changes.withLock { String(decoding: errors, as: UTF8.self) } }
 
-    /// Waits for an output line with `text`, or for the given number of such lines.
-    ///
     /// - Throws: `Failure` if the program ends, or after 20 s (200 s with a sanitizer).
     @discardableResult
     func line(with text: String, number: Int = 1) throws -> String {
@@ -118,8 +114,6 @@ final class Child: @unchecked Sendable {
         }
     }
 
-    /// Waits for the end of the program.
-    ///
     /// - Throws: `Failure` after `seconds`; the program is killed then.
     func end(within seconds: Double = 30) throws -> End {
         changes.lock()
@@ -166,8 +160,6 @@ final class Child: @unchecked Sendable {
         return (ends[0], ends[1])
     }
 
-    /// Takes the exit status of the ended child; then the kernel can assign its process ID again.
-    ///
     /// `changes` must be locked.
     private func reap() {
         var word: Int32 = 0

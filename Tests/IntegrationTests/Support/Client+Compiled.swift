@@ -2,8 +2,6 @@
 
 extension Client {
     /// Go's resolver without the C library.
-    ///
-    /// Go reports the same error for a name that does not exist and for a type without records.
     static let go = go("go", noData: "no-name")
 
     static let cgo = go("cgo", noData: "no-data")

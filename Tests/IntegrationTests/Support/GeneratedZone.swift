@@ -9,7 +9,6 @@ struct GeneratedZone {
 
     private(set) var owners: [String] = []
 
-    /// Owners of DNAME records, and parents of wildcards: each name below them has an answer.
     private(set) var parents: [String] = []
 
     private var random: Seeded

@@ -50,7 +50,6 @@ final class Namespace: Sendable {
         try scratch.write(text, to: Self.resolver)
     }
 
-    /// Connects two namespaces by a veth pair; `address` and `far` include prefix lengths.
     func connect(
         to other: Namespace,
         _ address: String,

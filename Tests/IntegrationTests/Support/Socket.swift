@@ -143,8 +143,6 @@ final class Socket: Sendable {
     }
 
     /// Answers one query with `replies`, and returns the query.
-    ///
-    /// Health checks of the daemon that arrive before this query get a fixed answer.
     func serveOne(_ replies: ([UInt8]) -> [[UInt8]]) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 65_535)
         var from = sockaddr_storage()

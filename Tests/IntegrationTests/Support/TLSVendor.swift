@@ -72,7 +72,6 @@ extension TLSVendor {
         settings: "kind: json\nurl: \"https://dns.google/resolve\""
     )
 
-    /// All vendors, with the certificate names that their documentation states.
     static let all: [TLSVendor] =
         [tencent, tencentByName] + alibaba + [
             google,

@@ -18,7 +18,6 @@ final class TestRedis: Sendable {
         +subscribe +zadd +zcard +zremrangebyscore +expire +lpush +ltrim +lrange
         """
 
-    /// Starts a server on a free port, or on `port`.
     init(
         _ settings: String = "",
         port fixed: UInt16? = nil,
@@ -84,7 +83,6 @@ final class FleetHarness: Sendable {
     private let scratch: Scratch
     private let upstream: TestUpstream
 
-    /// Starts a daemon for each secret.
     init(
         _ engine: String,
         secrets: [String] = [String](repeating: FleetHarness.secret, count: 3),

@@ -2,7 +2,6 @@
 import Testing
 
 extension Child {
-    /// Starts unbound and waits until it answers.
     static func unbound(
         _ server: String,
         _ clauses: String = "",

@@ -32,7 +32,6 @@ final class FloodServer: Sendable {
 
     private let listener: ListeningSocket
 
-    /// Starts a server; with a `gate`, the handshake begins after a signal of the semaphore.
     init(_ flood: Flood, after gate: DispatchSemaphore? = nil) throws {
         certificate = try ServerCertificate()
         listener = try ListeningSocket()
@@ -104,7 +103,6 @@ final class FloodServer: Sendable {
 
     /// At most 4 GB, so that a test fails, and does not hang, if the client reads everything.
     private static func sendFrames(on tls: OpaquePointer) {
-        // Frame header: length, type, flags, stream.
         let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
         guard SSL_write(tls, settings, 9) > 0 else { return }
         let frames = (0..<1800).flatMap { _ in [0, 0, 0, 0xF0, 0, 0, 0, 0, 0] as [UInt8] }

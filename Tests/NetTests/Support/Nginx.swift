@@ -95,10 +95,7 @@ final class Nginx: Sendable {
 }
 
 /// Drops all segments that arrive on the accepted connections of `listener`, without a reply.
-///
-/// So the peers see connections that the network has lost (socket(7), `SO_ATTACH_FILTER`).
 func loseConnections(of listener: SocketAddress) throws {
-    /// The instruction `BPF_RET` with the result 0: drop the segment.
     let drop: [UInt64] = [0x06]
     struct Program {
         let count: UInt16 = 1

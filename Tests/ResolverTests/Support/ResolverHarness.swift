@@ -186,8 +186,6 @@ final class ResolverHarness {
 }
 
 extension ResolverHarness {
-    /// Starts a query with a deadline `time` from now; the default is the deadline of clients'
-    /// queries.
     func begin(
         _ name: Name,
         _ type: RecordType = .a,
@@ -224,7 +222,6 @@ extension ResolverHarness {
         )
     }
 
-    /// Sends a query of the client 192.0.2.`client`; `completion` gets the source of the answer.
     func begin(
         _ name: Name,
         _ type: RecordType = .a,

@@ -23,8 +23,6 @@ final class ScriptedUpstream: Forwarding {
     private let delay: Duration?
     private let script: @Sendable (inout Message) throws(UpstreamError) -> Void
 
-    /// Creates an upstream that replies after `delay`; if `delay` is nil, the upstream does not
-    /// reply.
     init(
         _ name: String = "upstream",
         after delay: Duration? = .milliseconds(10),

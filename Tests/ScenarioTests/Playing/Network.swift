@@ -9,7 +9,6 @@ import TestWorld
 @ServiceLoop
 final class Network {
     struct Sent {
-        /// Destination, name and type, such as `isp www.example.com A`.
         var what: String
         var at: Instant
 

@@ -21,9 +21,6 @@ final class Player {
     private let stage: ScenarioHarness
     private var asked: [Asked] = []
 
-    /// Positions in ``Network/journal``; earlier steps have compared everything before these
-    /// positions.
-    ///
     /// `journalSeen` is for `CHECK_ASKED`, `messagesSeen` for `CHECK_OUT_QUERY`.
     private var journalSeen = 0
     private var messagesSeen = 0
@@ -189,7 +186,6 @@ extension Player {
         guard network.timeouts > before else { throw failure(["no request timed out within 60 s"]) }
     }
 
-    /// Compares the output of `explain` (without its first step), and the cost, with `lines`.
     private func checkExplained(_ request: ExplainRequest, _ lines: [String]) async throws {
         var told: [String] = []
         try await operate { verbs in

@@ -87,7 +87,6 @@ enum RecordText {
         throw Fault(message: "invalid data of \(type): `\(words.joined(" "))`")
     }
 
-    /// Parses data in wire format, such as `\# 3 010203`.
     private static func parsed(_ type: RecordType, _ words: [String]) throws -> RecordData {
         let digits = words.dropFirst(2).joined()
         let octets = stride(from: 0, to: digits.count, by: 2).compactMap { index in

@@ -45,10 +45,8 @@ extension Scenario {
     enum Peer: Sendable, Hashable {
         case upstream(String)
 
-        /// One server of a vendor; if `server` is nil, all servers of the vendor.
         case vendor(String, server: String?)
 
-        /// Server at an address in an answer, for connection-time probes.
         case server(String, port: UInt16, accepts: Duration?)
     }
 }
@@ -63,7 +61,6 @@ extension Scenario {
     enum Action: Sendable {
         case query(Entry)
 
-        /// Waits for the answer to the query of step `of`, and compares this answer.
         case checkAnswer(Entry, of: Int?)
 
         case checkNoAnswer(of: Int)
@@ -116,7 +113,6 @@ struct Entry: Sendable {
 
     var delay: Duration?
 
-    /// Expected time between query and answer: exactly `after`, or at most `within`.
     var after: Duration?
     var within: Duration?
 

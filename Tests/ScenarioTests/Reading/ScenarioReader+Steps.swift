@@ -62,7 +62,6 @@ extension ScenarioReader {
         }
     }
 
-    /// Parses the scope of a `FLUSH`; the control handler later validates names and sources.
     private func scope(_ arguments: [String]) throws -> FlushRequest.Scope {
         switch (arguments.first, arguments.count) {
         case (nil, 0): return .all
