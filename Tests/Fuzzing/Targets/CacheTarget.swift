@@ -3,11 +3,10 @@ import DNSCache
 import DNSWire
 
 extension FuzzTarget {
-    /// Property: the reply that the cache writes into the buffer of the query equals the reply that
-    /// `Message` encodes.
-    ///
     /// In the input, the first three octets set the age of the answer in seconds, and the flags of
-    /// the query. The cached reply follows.
+    /// the query.
+    ///
+    /// The cached reply follows.
     static let cache = FuzzTarget(name: "cache") { octets in
         var input = FuzzInput(octets)
         let age = UInt32(input.number())

@@ -2,7 +2,6 @@
 import DNSWire
 
 extension FuzzTarget {
-    /// Property: if a name or address is printed, its text is parsed as the same name or address.
     static let name = FuzzTarget(name: "name") { octets in
         switch NameOracle.read(octets) {
         case .success(let name): try NameOracle.judge(name)

@@ -2,9 +2,6 @@
 import Fleet
 
 extension FuzzTarget {
-    /// Property: the number of parsed Redis replies does not depend on how the octets are divided
-    /// into reads.
-    ///
     /// The first octet of the input sets the size of the reads.
     static let redis = FuzzTarget(name: "redis") { octets in
         try promise(RedisCodec.load() == nil, "libhiredis is missing")

@@ -3,8 +3,6 @@ import Configuration
 import Control
 
 extension FuzzTarget {
-    /// Properties: the position of each error is inside the file, and parsing printed settings
-    /// gives equal settings.
     static let settings = FuzzTarget(name: "settings") { octets in
         // With this environment, the parser does not query libcurl or the addresses of the machine.
         // But the parser reads the files that the input names.

@@ -4,9 +4,6 @@ import DNSWire
 import TestWorld
 
 extension FuzzTarget {
-    /// Properties: no entry of a damaged snapshot is restored, and each restored entry is in the
-    /// file.
-    ///
     /// If the lowest bit of the first octet is 1, the target first corrects the checksums of the
     /// file, as an attacker would do.
     static let snapshot = FuzzTarget(name: "snapshot") { octets in

@@ -5,9 +5,6 @@ import Resolver
 import Upstream
 
 extension FuzzTarget {
-    /// Properties: no reply to another query is accepted, and clients get the records of an
-    /// accepted reply.
-    ///
     /// The first octet of the input sets which fields of the query the attacker knows; the forged
     /// reply follows.
     static let upstream = FuzzTarget(name: "upstream") { octets in

@@ -2,9 +2,6 @@
 import Control
 
 extension FuzzTarget {
-    /// Properties: framing does not depend on the size of the reads, and method calls and replies
-    /// are equal after encoding and decoding.
-    ///
     /// The first octet of the input sets the size of the reads.
     static let varlink = FuzzTarget(name: "varlink") { octets in
         var input = FuzzInput(octets)

@@ -2,8 +2,6 @@
 import DNSWire
 
 extension FuzzTarget {
-    /// Properties: `QueryFacts` and `Message` agree, and an encoded message is parsed as the same
-    /// message.
     static let wire = FuzzTarget(name: "wire") { octets in
         let message = try? Message(parsing: octets)
         if let message { try WireOracle.judgeWriting(message) }
