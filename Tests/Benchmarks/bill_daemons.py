@@ -239,7 +239,6 @@ class Subject:
 
     @staticmethod
     def uncertain(units):
-        """Returns the units that the vendor may or may not bill: requests without a reply, empty answers without a price rule."""
         return units["at-most"] - units["at-least"]
 
     def failures(self):

@@ -82,9 +82,6 @@ class Trace:
         )
 
     def sdk_units(self, share, weight=5):
-        """Returns the units if each program calls the vendor with an SDK: HTTPS, no shared cache, both families, no
-        outage.
-        """
         fresh, units = {}, 0
         for now, program, name, _ in self.looked_up:
             if fresh.get((program, name), -1) <= now:

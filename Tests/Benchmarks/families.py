@@ -3,7 +3,8 @@
 
 Each program looks up one name in a network namespace with a DNS server that records the queries. The namespaces
 have IPv4 and (1) an IPv6 address with a default route, (2) only link-local IPv6 addresses, (3) no IPv6 addresses,
-(4) in addition no IPv6 sockets, as with the kernel parameter `ipv6.disable=1`.
+(4) in addition no IPv6 sockets, as with the kernel parameter `ipv6.disable=1`. Packages of the programs on Debian:
+musl-tools golang-go openjdk-17-jdk-headless nodejs curl.
 """
 import json
 import os

@@ -141,10 +141,7 @@ class Bench:
         return json.loads(done.stdout)
 
     def daemon(self, settings, cpu=None, program=None, accelerate="off", environment=None):
-        """Starts httpdnsd with `settings`, and adds the options `listen` and `control`.
-
-        Kernel acceleration is off by default, because the benchmarks measure the daemon.
-        """
+        """Kernel acceleration is off by default, because the benchmarks measure the daemon."""
         number = len(glob.glob(self.path("daemon*.yaml")))
         control = self.path(f"control{number}.sock")
         file = self.write(
@@ -297,7 +294,6 @@ def listening():
 
 
 def free_port():
-    """Returns a port that is free on 127.0.0.1 for UDP and TCP, and so probably free on other addresses."""
     for _ in range(100):
         with listening() as stream, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
             port = stream.getsockname()[1]

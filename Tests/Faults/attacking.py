@@ -29,7 +29,6 @@ def attempt(module, programs, server):
 
 
 def run(root, bench, chosen, before):
-    """Runs attacks against the build, then against an older build and the peers."""
     importlib.import_module("common").isolate()
     rows, broken = [], []
     for name, module in chosen.items():

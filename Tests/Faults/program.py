@@ -58,7 +58,6 @@ def main(root):
 
 
 def attack(root, options):
-    """Returns 0 if all promises were kept, 1 if not, 2 if an attack could not be run."""
     known = attacking.modules(root)
     unknown = [name for name in options.faults if name not in known]
     if unknown:

@@ -158,10 +158,7 @@ def settled(samples):
 
 
 def slope(samples, key):
-    """Returns the slope per hour by least squares, and its 95 % confidence interval.
-
-    Consecutive samples are correlated, so only the effective number of independent samples counts.
-    """
+    """Returns the slope per hour by least squares, and its 95 % confidence interval."""
     times = [each["minute"] / 60 for each in samples]
     values = [each[key] for each in samples]
     middle, mean = statistics.fmean(times), statistics.fmean(values)

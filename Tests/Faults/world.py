@@ -77,7 +77,6 @@ def enter():
 
 
 def cable(bench):
-    """Returns the command prefix that runs a command at the other end."""
     keeper = bench.start(
         ["unshare", "--net", "sh", "-c", "ip link set lo up; echo ready; exec sleep infinity"],
         "ready",

@@ -20,8 +20,9 @@ extension FileState {
 
     /// True if setup wrote this resolv.conf, and programs still query a server that setup wrote.
     ///
-    /// Administrators and VPN programs can replace the nameservers without removing the comment.
-    /// The result is also true for a file without nameservers: programs then query 127.0.0.1.
+    /// The comment of setup must list a nameserver of the file, because administrators and VPN
+    /// programs can replace the nameservers without removing the comment. The result is also true
+    /// for a file without nameservers: programs then query 127.0.0.1.
     var hasServersOfSetup: Bool {
         let start = Self.mark + " for "
         guard isFromSetup else { return false }

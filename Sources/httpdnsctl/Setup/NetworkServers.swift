@@ -17,7 +17,6 @@ extension ResolverFacts {
         return !present.isEmpty && !known.isEmpty && known.isDisjoint(with: present)
     }
 
-    /// Returns the servers that programs received from the network, also in former leases.
     private static func servers(ofNetworkIn tree: FileTree) -> Set<String> {
         let files = KnownServers.files(in: Paths.records + [Paths.dhclientServers], of: tree)
         return Set(

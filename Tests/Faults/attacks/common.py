@@ -53,7 +53,6 @@ def isolate():
 
 
 def free_port():
-    """Returns a port of 127.0.0.1 that is free for UDP and TCP."""
     for _ in range(50):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
             datagrams.bind(("127.0.0.1", 0))
@@ -158,7 +157,6 @@ class Server:
 
 
 def certificate(directory):
-    """Creates a certificate for dns.example; returns its file and a TLS context of a server with it."""
     file, key = (os.path.join(directory, name) for name in ("certificate.pem", "key.pem"))
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
@@ -254,7 +252,6 @@ def address_reply(query):
 
 
 def ask_udp(port, name, seconds=5):
-    """Queries the server at `port` for an address of `name`; returns the RCODE, or None without a reply."""
     query = dns.message.make_query(name, "A")
     try:
         return dns.query.udp(query, "127.0.0.1", seconds, port).rcode()
@@ -284,7 +281,6 @@ def pause(seconds):
 
 
 def query(name, ident=0, qtype=1):
-    """Returns a query in wire form, with RD and without EDNS."""
     labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split(".") if label)
     header = struct.pack(">HHHHHH", ident, 0x0100, 1, 0, 0, 0)
     return header + labels + b"\0" + struct.pack(">HH", qtype, 1)
@@ -379,7 +375,6 @@ async def _serve(port, rule, context):
 
 
 def forwarding(server, upstream):
-    """Returns settings that forward every name to an upstream; see `Server`."""
     if server == "httpdnsd":
         if isinstance(upstream, int):
             upstream = f'{{name: upstream, url: "udp://127.0.0.1:{upstream}"}}'

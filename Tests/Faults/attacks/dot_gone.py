@@ -12,7 +12,6 @@ PEERS = ()
 
 
 def times(programs, server, is_silent):
-    """Returns the seconds until the first answer, and the average of later answers."""
     with tempfile.TemporaryDirectory(prefix="attack-") as directory, \
             common.EncryptedUpstream(directory) as dot, common.PlainUpstream() as plain, \
             common.Server(programs, server, clear_text.settings(dot, plain)) as victim:

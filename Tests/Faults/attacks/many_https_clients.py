@@ -18,7 +18,6 @@ SOURCES = [f"10.99.0.{number}" for number in range(10, 10 + CLIENTS)]
 
 
 async def serve(reader, writer):
-    """After a query for a dead name, waits until the daemon closes the connection."""
     with contextlib.suppress(OSError, asyncio.IncompleteReadError), contextlib.closing(writer):
         while True:
             head = (await reader.readuntil(b"\r\n\r\n")).lower()

@@ -30,10 +30,7 @@ def limited():
 
 
 def failures(victim):
-    """Returns how many names of another client fail after `WARM_UP` seconds of the attack.
-
-    The daemon counts each loss only after up to 2 s.
-    """
+    """Returns how many names of another client fail after `WARM_UP` seconds of the attack."""
     def asked(label, count, seconds):
         names = [f"{label}{number}.example" for number in range(count)]
         return common.victim(victim.port, common.CLIENTS[1], names, seconds)
