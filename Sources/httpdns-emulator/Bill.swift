@@ -69,7 +69,6 @@ struct Rate: Sendable, Equatable {
     /// Rule of Alibaba without AES (<https://www.alibabacloud.com/help/en/httpdns/latest/billing>).
     static let alibaba = Rate(unit: .answer, http: 1, https: 5)
 
-    /// Rule of Alibaba with AES-CBC or AES-GCM (same page as `alibaba`).
     static let alibabaEncrypted = Rate(unit: .answer, http: 3, https: 8)
 
     /// Rule of Baidu (<https://cloud.baidu.com/product-price/httpdns.html>).

@@ -17,7 +17,6 @@ struct Failure: Error, Equatable {
     var hint: String?
     var status: ExitStatus
 
-    /// Error name from the daemon, such as `io.httpdnsd.Control.NotFound`.
     var error: String?
 
     /// True if the reply that was printed as JSON already contains the failure.

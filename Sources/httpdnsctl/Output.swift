@@ -10,7 +10,6 @@ enum Output {
 
     static var palette: Palette { Palette(isEnabled: isColoured, width: width) }
 
-    /// Width in characters, at least 40; nil if the output is not a terminal.
     private static var width: Int? {
         guard isatty(STDOUT_FILENO) == 1 else { return nil }
         var size = winsize()

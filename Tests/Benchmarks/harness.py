@@ -74,7 +74,6 @@ class Bench:
             raise Failure(f"{' '.join(command)}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
 
     def tool(self, name, *flags):
-        """Returns the path of a C program of this directory, compiled on first use."""
         path = self.path(name)
         if not os.path.exists(path):
             source = os.path.join(self.root, "Tests", "Benchmarks", name + ".c")
@@ -104,7 +103,6 @@ class Bench:
         return path
 
     def start(self, command, says, cpu=None, **more):
-        """Starts a program that ends with the benchmark, and waits until it prints that it is ready."""
         program = Program(command, says, cpu, **more)
         self.stack.callback(program.stop)
         return program

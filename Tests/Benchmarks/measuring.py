@@ -42,7 +42,6 @@ def quietest(options, attempt):
 
 
 def in_turn(options, what, titles, measure):
-    """Measures each of `titles` once in every round: A B C A B C."""
     figures = {title: [] for title in titles}
     for number in range(options.rounds):
         for title in titles:

@@ -69,7 +69,6 @@ def markdown(result):
 
 
 def go(bench):
-    """Builds a client in Go with its own resolver; returns its path, or nothing without a compiler."""
     if not shutil.which("go"):
         return ""
     source = bench.write("client.go", """

@@ -76,7 +76,6 @@ class Program:
         return total / 1e3 + sum(map(int, ended)) * 1e6 / os.sysconf("SC_CLK_TCK")
 
     def memory(self):
-        """Returns private memory in octets: resident pages that are not from files."""
         resident = anonymous = 0
         for pid in self.pids:
             with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:

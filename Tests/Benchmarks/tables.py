@@ -44,7 +44,6 @@ def middle(line, title):
 
 
 def cell(values):
-    """Returns a median with the maximum deviation of the rounds."""
     values = [value for value in values if value is not None]
     if not values:
         return "–"

@@ -4,7 +4,6 @@ import Testing
 
 @Suite("Names in messages (RFC 1035 §4.1.4, RFC 9267 §2)")
 struct NameReadingTests {
-    /// Reads the name at `offset` of a message that consists of twelve zero octets and `octets`.
     private func read(_ octets: [UInt8], at offset: Int) throws(WireError) -> (Name, end: Int) {
         let message = [UInt8](repeating: 0, count: 12) + octets
         var reader = WireReader(message.span, at: offset)

@@ -217,7 +217,6 @@ def suspend(server):
 
 
 def resume(server):
-    """Resumes the process with clocks that are an hour ahead, as after a suspend of an hour."""
     server.clocks.jump(wall=3600, boot=3600)
     os.kill(server.pid, signal.SIGCONT)
 

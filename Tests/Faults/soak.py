@@ -152,7 +152,6 @@ def sample(bench, server, seconds, start, number):
 
 
 def settled(samples):
-    """Returns the samples without the first sixth (at most ten minutes), in which the cache fills."""
     first = min(10, samples[-1]["minute"] / 6)
     return [each for each in samples if each["minute"] >= first]
 

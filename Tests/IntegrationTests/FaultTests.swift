@@ -71,7 +71,6 @@ struct FaultTests {
     private static let vendors = ["192.0.2.1", "192.0.2.2"]
     private static let upstreams = ["198.51.100.99"]
 
-    /// Sends a query with a timeout of 5 s, as stub resolvers do (resolv.conf(5)).
     private static func ask(_ daemon: TestDaemon) throws -> Dig {
         try daemon.dig("www.example.com", "A", "+time=5")
     }

@@ -53,7 +53,6 @@ struct DNSJSON: Vendor {
         var isShort = false
         var contentType: String
 
-        /// Queried address families; empty if the type is not A, AAAA or ANY.
         var families: [Family] {
             switch type {
             case 1: [.v4]
@@ -100,7 +99,6 @@ struct DNSJSON: Vendor {
         }
     }
 
-    /// Returns an error reply; `code` is an RCODE or an AliDNS error code.
     func failure(_ code: String) -> Response {
         guard let rcode = Int(code) ?? Self.rcodes.firstIndex(of: code.uppercased()) else {
             return Response(status: 403, json: ["code": .string(code)])

@@ -18,7 +18,6 @@ struct Tencent: Vendor {
     struct Manner: Sendable, Equatable {
         var clientLines = ClientLines.last
         var missingFamily = MissingFamily.zero
-        /// HTTP status of the reply to a call with a wrong account; this reply has no content.
         var refusal = 401
         /// True if `dn` must have an expiry (`;TIME`), as for accounts with authentication.
         var requiresExpiry = false

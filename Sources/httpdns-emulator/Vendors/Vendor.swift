@@ -10,7 +10,6 @@ protocol Vendor: Sendable {
 }
 
 struct Call: Sendable {
-    /// Name of the counter: the vendor, then the protection or `refused`, such as `tencent-aes`.
     var channel: String
 
     var names: [String] = []

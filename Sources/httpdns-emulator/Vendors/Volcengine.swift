@@ -14,7 +14,6 @@ struct Volcengine: Vendor {
         case method = 405
     }
 
-    /// Returns true if a `/resolve` request has a parameter of Volcengine.
     func serves(_ request: Request) -> Bool {
         guard request.path == "/resolve" else { return false }
         let names = request.parameters?.map(\.name) ?? []

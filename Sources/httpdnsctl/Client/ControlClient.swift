@@ -34,7 +34,6 @@ struct ControlClient {
         }
     }
 
-    /// Makes one call, and decodes each reply into `Results`.
     func stream<Results: Decodable>(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,

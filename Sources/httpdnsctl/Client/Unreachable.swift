@@ -2,7 +2,6 @@
 import Glibc
 
 enum Unreachable {
-    /// Advice for a user who may not access the socket, because the group of the socket is root.
     static let adviceOnGroupRoot =
         "use sudo; for access without sudo: groupadd --system httpdns && usermod -aG httpdns USER "
         + "&& systemctl restart httpdnsd, then log in again"

@@ -83,7 +83,6 @@ extension MachineFacts.UnitState {
         return active == "active" && isLost
     }
 
-    /// Returns the state of httpdnsd.service; nil if systemctl(1) fails.
     static func ofDaemon(within limit: Duration) -> Self? {
         let command = [
             "systemctl", "show",

@@ -2,7 +2,6 @@
 import Control
 
 enum DumpText {
-    /// Returns the lines of one entry, one line per RRset.
     static func render(_ entry: CachedEntry) -> String {
         var lines: [(head: String, data: [String])] = []
         for record in entry.records {

@@ -3,7 +3,6 @@ import Control
 import Glibc
 
 enum QueryText {
-    /// Column titles and widths in characters; a column with the width 0 is not padded.
     private static let columns = [
         ("TIME", 12), ("TOOK", 9), ("RCODE", 9), ("TYPE", 6), ("NAME", 35), ("FROM", 0),
     ]

@@ -72,7 +72,6 @@ enum Units {
         return microseconds(UInt64((value * 1000).rounded()))
     }
 
-    /// Formats a time: `42 s`, `4 min 10 s`, `3 d 4 h`.
     static func seconds(_ value: Int) -> String {
         let units = [(86400, "d"), (3600, "h"), (60, "min"), (1, "s")]
         guard value > 0, let first = units.firstIndex(where: { $0.0 <= value }) else {

@@ -11,7 +11,6 @@ struct SetupJournal: Codable, Equatable, Sendable {
     var owner: String
     var entries: [Entry]
 
-    /// Directories that the setup created, the outermost first.
     var directories: [String] = []
 
     var commands: [[String]]

@@ -84,7 +84,6 @@ struct SetupServers {
 
     private static let usual = ["127.0.0.1", "::1"].compactMap { ServerAddress($0) }
 
-    /// Returns the listen addresses for local programs, on loopback if possible, IPv4 first.
     static func listeners(of status: StatusReply) -> [ServerAddress] {
         var addresses: [ServerAddress] = []
         for listener in status.listeners where listener.transport == "udp" {

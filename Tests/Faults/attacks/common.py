@@ -240,7 +240,6 @@ class PlainUpstream:
 
 
 def address_reply(query):
-    """Returns a reply with an address for each name and NODATA for other types, or None."""
     message = dns.message.from_wire(query)
     question = message.question[0]
     if question.name.is_subdomain(dns.name.from_text("dead.example.")):

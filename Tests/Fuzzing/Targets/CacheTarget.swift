@@ -3,10 +3,8 @@ import DNSCache
 import DNSWire
 
 extension FuzzTarget {
-    /// In the input, the first three octets set the age of the answer in seconds, and the flags of
-    /// the query.
-    ///
-    /// The cached reply follows.
+    /// The first three octets of the input set the age of the answer in seconds, and the flags of the
+    /// query; the cached reply follows.
     static let cache = FuzzTarget(name: "cache") { octets in
         var input = FuzzInput(octets)
         let age = UInt32(input.number())

@@ -109,7 +109,6 @@ final class Socket: Sendable {
         } while sent < octets.count
     }
 
-    /// Returns the received octets; empty at the end of the stream.
     func receive(upTo limit: Int = 65_535) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: limit)
         let count = recv(descriptor, &buffer, limit, 0)

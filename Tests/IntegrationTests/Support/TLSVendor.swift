@@ -5,7 +5,6 @@ import Testing
 struct TLSVendor: Sendable, CustomTestStringConvertible {
     let title: String
 
-    /// Names in the certificate: `DNS:…` or `IP:…`.
     let certificate: [String]
 
     /// Host name or address for `Host`; a host name is also sent as SNI.

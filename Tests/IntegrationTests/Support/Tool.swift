@@ -93,6 +93,5 @@ extension Trait where Self == ConditionTrait {
 }
 
 extension Trait where Self == TimeLimitTrait {
-    /// Time limit that only a hanging test exceeds.
     static var hangLimit: Self { .timeLimit(.minutes(15)) }
 }
