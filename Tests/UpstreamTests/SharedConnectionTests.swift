@@ -68,11 +68,11 @@ struct SharedConnectionTests {
         private(set) var opened = 0
         private var exchanger: StreamExchanger?
 
-        init(of server: SocketAddress, limit: Int = .max) {
+        init(of server: SocketAddress, limit: Int = .max, silent: Int = 0) {
             exchanger = StreamExchanger(clock.clocks) {
                 [unowned self] deadline async throws(UpstreamError) in
                 opened += 1
-                if opened > limit {
+                if opened > limit || opened <= silent {
                     _ = await Waiter().wait(until: Clock.now + .seconds(20))
                     throw .timedOut
                 }
@@ -170,6 +170,35 @@ struct SharedConnectionTests {
         client.clock.advance(by: UpstreamLimits.sharingTime)
         #expect(await client.ask(second))
         #expect(client.opened == 3)
+    }
+
+    @Test("if new connections stay silent, further connections are opened", arguments: 1...4)
+    @ServiceLoop
+    private func silentOpenings(silent: Int) async throws {
+        let server = try Self.server()
+        defer { server.stop() }
+        for purpose in Purpose.allCases {
+            let client = Client(of: server.address, silent: silent)
+            defer { client.stop() }
+            let start = client.clock.now
+            let waiting = ServiceLoop.task { await client.ask(purpose) }
+            while client.opened < min(silent + 1, UpstreamLimits.openings) {
+                client.clock.advance(by: .milliseconds(1))
+                await Task.yield()
+            }
+            #expect(client.clock.now - start >= UpstreamLimits.fairWait * (client.opened - 1))
+            guard silent < UpstreamLimits.openings else {
+                for _ in 1...100 {
+                    client.clock.advance(by: .milliseconds(100))
+                    await Task.yield()
+                }
+                #expect(client.opened == UpstreamLimits.openings)
+                continue
+            }
+            #expect(await waiting.value)
+            #expect(await client.ask(purpose))
+            #expect(client.opened == silent + 1)
+        }
     }
 
     @Test(arguments: [false, true])
