@@ -2,7 +2,7 @@
 package import DNSWire
 
 extension AnswerCache {
-    /// Returns the entry with which the cache would answer `question` now; nil on a miss.
+    /// Returns the entry that answers `question`; nil on a miss.
     package func entry(
         answering question: Question,
         variant: AnswerVariant,
@@ -20,10 +20,8 @@ extension AnswerCache {
 
     /// Returns the newest NOERROR or NXDOMAIN entry, fresh or stale.
     ///
-    /// The caller uses this entry if a resolution fails.
-    ///
-    /// `isHeld` is true if the cache also has a failure; until this failure expires, there is no
-    /// new resolution.
+    /// `isHeld` is true if the cache also has a failure; until the failure expires, there is no new
+    /// resolution.
     package func lastResort(
         for question: Question,
         variant: AnswerVariant,
@@ -43,12 +41,9 @@ extension [CacheEntry] {
     }
 }
 
-/// Incremental iteration over the entries of the cache.
-///
-/// The iteration ends after one pass over the ring buffer, and may miss entries that are added
-/// during the iteration.
+/// Incremental iteration over the entries of the cache; may miss entries that are added meanwhile.
 package struct CacheWalk {
-    /// Maximum number of entries that one step copies under the lock; the copies take about 20 µs.
+    /// Maximum number of entries that one step copies under the lock, in about 20 µs.
     static let copies = 16
 
     private let cache: AnswerCache
@@ -65,7 +60,7 @@ package struct CacheWalk {
 
     package var isAtEnd: Bool { position.map { $0 >= end } ?? true }
 
-    /// Returns the next entries, possibly none; nil at the end of the walk.
+    /// Returns the next entries, possibly none; nil at the end.
     package mutating func next(now: Instant) -> [CacheEntry]? {
         guard let start = position, start < end else { return nil }
         let selection = selection

@@ -1,33 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 internal import Locks
-// Re-exported, because methods of this module take an `Instant`.
 @_exported public import Monotonic
 
 /// Answer cache, shared by the workers and the service loop.
 package final class AnswerCache: Sendable {
     private let table: Lock<AnswerTable>
 
-    /// Hash function with a secret key.
-    ///
-    /// Other tables also use this function if their keys are names that clients sent.
+    /// Hash function with a secret key, also for other tables of names that clients sent.
     package let hash: NameHash
 
-    /// Start of the cache's clock: all times in the cache are milliseconds since this instant.
+    /// Start of the cache's clock; times in the cache are milliseconds since this instant.
     package let origin: Instant
 
-    /// Minimum size and default size of a cache, in octets.
+    /// In octets.
     package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
 
-    /// Maximum number of entries that one step examines under the lock; this takes about 20 µs.
+    /// Maximum number of entries that one step examines under the lock, in about 20 µs.
     static let stride = 256
 
     /// Creates a cache that uses `limit` octets, at least 256 KiB, for its entries and its index.
     ///
     /// - Parameters:
-    ///   - origin: start of the cache's clock; must not be later than `now` in any later call.
-    ///   - seed: key of the hash function; secret, so that clients cannot choose names with equal
-    ///     hashes.
+    ///   - origin: must not be later than `now` in any later call.
+    ///   - seed: secret key of the hash function.
     package init(
         limit: Int,
         origin: Instant,
@@ -44,15 +40,12 @@ package final class AnswerCache: Sendable {
         self.table = Lock(table)
     }
 
-    /// Returns true if the system would now permit the memory mapping for a cache of `limit`
-    /// octets.
+    /// Returns true if the system would now map the memory of such a cache.
     package static func fits(limit: Int) -> Bool {
-        // Adds the minimum size, because the cache can be larger than `limit`: `init` applies the
-        // minimum size, and rounds to pages.
+        // `init` applies the minimum size, and rounds to pages.
         Pages.fits(octets: limit + sizes.smallest)
     }
 
-    /// Enables or disables the rotation of addresses in replies.
     package func setRotation(_ rotates: Bool) {
         let changed = table.withLock { table in
             defer { table.rotates = rotates }
@@ -68,8 +61,6 @@ package final class AnswerCache: Sendable {
 
     /// Starts or ends a period in which the workers answer no query from the cache.
     ///
-    /// In this period, the resolver gets cached answers with ``bypassedAnswer(for:variant:now:)``.
-    ///
     /// - Returns: the suspended mirror, which the caller must resume when the period ends; nil if
     ///   there is no mirror, or if `isBypassed` is false.
     package func setBypassed(_ isBypassed: Bool) -> (any AnswerMirror)? {
@@ -84,7 +75,7 @@ package final class AnswerCache: Sendable {
         hash(QueryView(facts, in: octets).name, type: facts.type.rawValue)
     }
 
-    /// Calls `body` under the lock; `body` gets `now` in milliseconds since `origin`.
+    /// Calls `body` under the lock, with `now` in milliseconds since `origin`.
     package func withTable<Result>(
         now: Instant,
         _ body: (inout AnswerTable, _ now: UInt64) -> Result
@@ -96,11 +87,9 @@ package final class AnswerCache: Sendable {
     /// Returns false only if the cache has neither a fresh nor an expired entry with this hash.
     package func mayContain(_ hash: UInt64) -> Bool { table.withLock { $0.mayContain(hash) } }
 
-    /// Stores an answer.
+    /// Stores an answer, unless its lifetime is 0 or the cache rejects its size.
     ///
-    /// Ignores an answer with a lifetime of 0, or with a size that the cache rejects.
-    ///
-    /// - Parameter hash: the hash of the question; nil if unknown.
+    /// - Parameter hash: hash of the question; nil if unknown.
     package func insert(_ answer: CachedAnswer, hash: UInt64? = nil, now: Instant) {
         guard answer.lifetime > 0 else { return }
         _ = withTable(now: now) { $0.insert(answer, hash: hash, now: $1) }
@@ -109,7 +98,7 @@ package final class AnswerCache: Sendable {
     /// Returns the newest NOERROR or NXDOMAIN answer, fresh or stale, and counts a hit.
     ///
     /// - Parameters:
-    ///   - hash: the hash of the question; nil if unknown.
+    ///   - hash: hash of the question; nil if unknown.
     ///   - ttl: TTL of stale records in seconds; RFC 8767 §4 recommends 30.
     package func staleAnswer(
         for question: Question,
@@ -132,9 +121,8 @@ package final class AnswerCache: Sendable {
         withTable(now: now) { $0.freshAnswer(for: question, variant: variant, now: $1) }
     }
 
-    /// Returns the cached answer while the workers bypass the cache (``setBypassed(_:)``).
-    ///
-    /// Otherwise returns nil, because a worker has already searched the cache for the query.
+    /// Returns the cached answer while the workers bypass the cache (``setBypassed(_:)``);
+    /// otherwise nil.
     package func bypassedAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -147,10 +135,9 @@ package final class AnswerCache: Sendable {
 
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// Count of hits; the index is the source number (`CachedAnswer.server`).
+    /// Count of hits by source number (`CachedAnswer.server`).
     ///
-    /// `map` copies the array here. Without `map`, the next hit would have to copy the array (copy
-    /// on write).
+    /// `map` copies the array here; otherwise the next hit would copy it (copy on write).
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing
@@ -163,17 +150,16 @@ package final class AnswerCache: Sendable {
 
         case negative
 
-        /// Entries that have expired, or that the daemon has marked stale.
+        /// Entries that have expired, or were marked stale.
         case stale
 
         case source(AnswerSource)
 
-        /// Entries with answers of the servers that have these source numbers.
+        /// Answers of these source numbers.
         case servers(Set<UInt16>)
     }
 
-    /// Moves the records of `addresses` to the start of the fresh cached answer, in the order of
-    /// `addresses`.
+    /// Moves the records of `addresses` to the start of the fresh cached answer, in this order.
     package func reorder(
         _ question: Question,
         variant: AnswerVariant,
@@ -186,7 +172,7 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Snapshots
 
-    /// End position of a pass over all entries of the ring buffer that starts now.
+    /// End position of a pass that starts now.
     var lapEnd: Int { table.withLock { $0.ring.head + $0.ring.capacity } }
 
     // MARK: - Walking and counting

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Store with copies of cache entries.
+/// Store with copies of cache entries, such as the kernel.
 ///
-/// For example, the kernel answers queries from these copies.
-///
-/// The second hit on an entry stores a copy in the mirror. The cache removes the copy before it
-/// changes the entry. The cache calls `store`, `remove` and `change` while it holds the cache lock.
-/// So these functions must be fast, and must not call the cache.
+/// The second hit on an entry stores a copy. The cache removes the copy before it changes the
+/// entry. The cache calls `store`, `remove` and `change` with its lock held: these functions must
+/// be fast, and must not call the cache.
 package protocol AnswerMirror: AnyObject, Sendable {
     /// Stores a copy; returns false if the mirror has no space or is suspended.
     ///
@@ -19,20 +17,18 @@ package protocol AnswerMirror: AnyObject, Sendable {
         sections: RawSpan
     ) -> Bool
 
-    /// Removes a copy; after this call, the mirror sends no reply from the copy.
+    /// After this call, the mirror sends no reply from the copy.
     func remove(name: RawSpan, type: UInt16, variant: AnswerVariant)
 
-    /// Calls `changes`; the `store` and `remove` calls in `changes` take effect together.
+    /// The `store` and `remove` calls in `changes` take effect together.
     func change(_ changes: () -> Void)
 
-    /// Stops the replies of the mirror until the caller has called `resume` as often as `suspend`.
+    /// Stops the replies until `resume` was called as often as `suspend`.
     func suspend()
 
     func resume()
 
     /// Returns the hits that the next `count` copies had since the previous pass over all copies.
-    ///
-    /// If the mirror is full, the result also contains some copies without hits (`idle`).
     ///
     /// - Parameter position: 0 for the first call of a pass, then `next` of the previous result.
     func newHits(from position: Int, count: Int) -> MirroredHitStride
@@ -41,10 +37,9 @@ package protocol AnswerMirror: AnyObject, Sendable {
 package struct MirroredHitStride: Sendable {
     package var hits: [MirroredHits] = []
 
-    /// Copies without hits, which the cache removes from the mirror to free space.
+    /// Copies without hits, which the cache removes from a full mirror.
     package var idle: [MirroredHits] = []
 
-    /// Position for the next call; nil after the last copy.
     package var next: Int?
 
     package init() {}
@@ -61,7 +56,6 @@ package struct MirroredAnswer: Sendable {
     package let variant: AnswerVariant
     package let rcode: UInt8
 
-    /// AD flag of the reply header, or 0 if the flag is not set.
     package let flags: UInt16
     package let answerCount: UInt16
     package let authorityCount: UInt16
@@ -69,18 +63,14 @@ package struct MirroredAnswer: Sendable {
 
     package let server: UInt16
 
-    /// Storage time of the entry, in milliseconds since `AnswerCache.origin`; may be negative.
-    ///
-    /// The TTLs count down from this time.
+    /// Time from which the TTLs count, in milliseconds since `AnswerCache.origin`; may be negative.
     package let storedAt: Int64
 
-    /// Time at which the entry expires or must be refreshed, whichever is earlier.
-    ///
-    /// In milliseconds since `AnswerCache.origin`.
+    /// Time of expiry or refresh, whichever is earlier, in milliseconds since `AnswerCache.origin`.
     package let endsAt: Int64
 }
 
-/// Hits on one copied entry, which the cache has not counted yet.
+/// Hits on one copied entry that the cache has not counted.
 package struct MirroredHits: Sendable, Equatable {
     package var hash: UInt64 = 0
     package var variant = AnswerVariant.any
@@ -110,9 +100,7 @@ extension AnswerTable {
 
     package var hasOffers: Bool { !offers.isEmpty }
 
-    /// Returns true if the cache must offer `entry` to the mirror after a hit.
-    ///
-    /// - Parameter entry: the header before this hit was counted.
+    /// Returns true if `entry`, the header before this hit, must be offered to the mirror.
     func wantsOffer(_ entry: EntryHeader) -> Bool {
         entry.isOfferable && acceptsOffers && entry.demand.isAgain
             && !(rotates && entry.answerCount > 1)
@@ -146,10 +134,9 @@ extension AnswerTable {
         offers.removeAll(keepingCapacity: true)
     }
 
-    /// Returns true if the table has another answer that matches some of the same queries.
+    /// Returns true if another answer matches some of the same queries.
     ///
-    /// The mirror cannot decide which of the two answers to use. So the table offers neither of
-    /// them.
+    /// Then neither is offered, because the mirror cannot decide between them.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)
@@ -223,7 +210,7 @@ extension AnswerTable {
 // MARK: - Cache
 
 extension AnswerCache {
-    /// Replaces or removes the mirror; later hits store new copies.
+    /// Replaces or removes the mirror.
     package func setMirror(_ mirror: (any AnswerMirror)?) {
         withTable { $0.acceptsOffers = false }
         walk { table, reference in table.ring[reference].isOffered ? .withdraw : .keep }
@@ -238,7 +225,7 @@ extension AnswerCache {
         withTable(now: now) { table, now in table.writeOffers(now: now) }
     }
 
-    /// Returns the new hits on the next 256 copies in the mirror, and counts them as cache hits.
+    /// Returns the new hits on the next 256 copies, and counts them as cache hits.
     ///
     /// - Parameter position: 0 for the first call of a pass, then `next` of the previous result.
     package func collectMirroredHits(
@@ -253,13 +240,13 @@ extension AnswerCache {
             withTable { table in for copy in copies { table.drop(copy) } }
         }
         if stride.next == nil {
-            // Offers copies again: the next call of `store` shows if the mirror now has space.
+            // The next call of `store` shows if the mirror now has space.
             withTable { table in table.acceptsOffers = table.mirror != nil }
         }
         return (stride.hits, stride.next)
     }
 
-    /// Returns the name of each copied entry in wire form; nil if the cache has removed the entry.
+    /// Returns the names in wire form; nil for an entry that the cache has removed.
     package func names(of copies: [MirroredHits]) -> [[UInt8]?] {
         var names: [[UInt8]?] = []
         copies.inParts(of: 64) { copies in

@@ -6,19 +6,16 @@ internal import DNSWire
 ///     header | question | CNAME … | A  A  A  A | RRSIG … | OPT
 ///                                 ^ start        4 records of `size` octets
 ///
-/// Records of equal size can swap places, because their owner names are compression pointers, which
-/// stay valid at any position.
+/// The records can swap places, because their owner names are compression pointers.
 struct AddressBlock {
     let start: Int
 
     let size: Int
 
-    /// Number of records, at least 2.
+    /// At least 2.
     let count: Int
 
-    /// Finds the address records in a reply of this daemon.
-    ///
-    /// Nil if there are fewer than two address records, or if their sizes differ.
+    /// Finds the address records; nil for fewer than two, or if their sizes differ.
     init?(in reply: RawSpan, from questionEnd: Int, answerCount: Int, type: RecordType) {
         var position = questionEnd
         var start = questionEnd
@@ -48,7 +45,6 @@ struct AddressBlock {
         self.count = count
     }
 
-    /// Rotates the records, so that the record at index `first` becomes the first record.
     func rotate(_ reply: inout MutableRawSpan, to first: Int) {
         guard first > 0 else { return }
         reverse(&reply, 0..<first)
@@ -56,7 +52,6 @@ struct AddressBlock {
         reverse(&reply, 0..<count)
     }
 
-    /// Moves the records of `addresses` to the start of the block, in this order.
     func sort(_ reply: inout MutableRawSpan, by addresses: [IPAddress]) {
         var place = 0
         for address in addresses where place < count {

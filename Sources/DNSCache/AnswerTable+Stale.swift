@@ -17,7 +17,7 @@ extension AnswerTable {
         var answer = answer(newest, to: question) { old in
             isFresh ? old - min(old, UInt32(clamping: age)) : ttl
         }
-        // A stale answer has no AD, because its signatures may have expired (RFC 4035 §5.3.3).
+        // The signatures may have expired (RFC 4035 §5.3.3).
         if !isFresh { answer.isAuthentic = false }
         return StaleAnswer(
             answer: answer,
@@ -27,9 +27,7 @@ extension AnswerTable {
         )
     }
 
-    /// Returns the newest NOERROR or NXDOMAIN entry, fresh or stale.
-    ///
-    /// `isHeld` is true if the table also has a failure for the question.
+    /// Returns the newest NOERROR or NXDOMAIN entry; `isHeld`: the table also has a failure.
     func newest(
         for question: Question,
         hash: UInt64? = nil,
@@ -81,9 +79,7 @@ extension AnswerTable {
         return nil
     }
 
-    /// Returns the cached answer, and counts a hit, while the workers bypass the table.
-    ///
-    /// Returns nil if ``isBypassed`` is false.
+    /// Returns the cached answer, and counts a hit, while ``isBypassed`` is true.
     mutating func bypassedAnswer(
         for question: Question,
         variant: AnswerVariant,

@@ -2,14 +2,13 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// Maximum sum of `price(_:)` over the entries that one insertion moves to the head of the
-    /// ring.
+    /// Maximum sum of `price(_:)` of the moves in one insertion.
     private static var mostSpared: Int { 32 }
 
-    /// Maximum number of additional bucket splits in one insertion; 64 splits take about 50 µs.
+    /// Maximum additional bucket splits in one insertion, in about 50 µs.
     private static var mostSplits: Int { 64 }
 
-    /// Stores an answer; returns false if the cache rejects the answer because of its size.
+    /// Stores an answer; returns false if the cache rejects its size.
     mutating func insert(_ answer: CachedAnswer, hash: UInt64? = nil, now: UInt64) -> Bool {
         let name = answer.question.name.octets
         let hash = hash ?? self.hash(name.rawSpan, type: answer.question.type.rawValue)
@@ -24,8 +23,8 @@ extension AnswerTable {
 
     /// Returns false for a large answer if large answers have used their share (``LargeAnswers``).
     ///
-    /// Always returns true if the ring has space without an eviction. Also always returns true for
-    /// an answer of a vendor: without this answer, the next query would cause another billed call.
+    /// A vendor's answer is always admitted: without it, the next query would cause another billed
+    /// call.
     private mutating func admits(_ header: EntryHeader, now: UInt64) -> Bool {
         let length = Int(header.length)
         let isVendors = header.source == AnswerSource.vendor.rawValue
@@ -33,10 +32,9 @@ extension AnswerTable {
         return largeAnswers.admit(length, of: ring.capacity, now: now)
     }
 
-    /// Stores an answer of a snapshot; returns false if the cache rejects the answer.
+    /// Stores an answer of a snapshot; `age` is in seconds.
     ///
-    /// The cache rejects an answer that is too large or too old. It also rejects an answer that is
-    /// not newer than the cached answer to the same question. `age` is in seconds.
+    /// Returns false if the answer is too large, too old, or not newer than the cached answer.
     mutating func restore(
         _ answer: CachedAnswer,
         age: UInt32,
@@ -89,9 +87,7 @@ extension AnswerTable {
         numbers.insertions &+= 1
     }
 
-    /// Removes the entries that the entry with `header` replaces.
-    ///
-    /// Returns half of the sum of their hits, which `insert` gives to the new entry.
+    /// Removes the entries that the new entry replaces; returns half of the sum of their hits.
     private mutating func removeReplaced(
         by header: EntryHeader,
         _ name: [UInt8],
@@ -102,8 +98,8 @@ extension AnswerTable {
         while let reference = index.next(&probe) {
             let entry = ring[reference]
             guard isEntry(reference, header.hash, name.rawSpan, header.type) else { continue }
-            // Removes the mirror's copy even if the old entry stays: the old and the new entry can
-            // match the same query, and the mirror cannot choose between two entries.
+            // Even if the old entry stays, both can match the same query, and the mirror cannot
+            // choose.
             withdraw(reference)
             guard header.replaces(entry) else { continue }
             if !entry.isFresh(now) { numbers.expired &+= 1 }
@@ -124,8 +120,7 @@ extension AnswerTable {
         count(header, by: -1)
     }
 
-    /// Releases unused memory, except gaps between live entries; returns true if the caller must
-    /// call again.
+    /// Releases unused memory; returns true if the caller must call again.
     mutating func giveBack() -> Bool {
         let isMoreInRing = ring.giveBackDead(atMost: 1024)
         if numbers.entries == 0 { index.startAnew() }
@@ -136,7 +131,6 @@ extension AnswerTable {
 
     mutating func expire(_ reference: Int, now: UInt64) {
         withdraw(reference)
-        // Sets the lifetime to the current age, so that the entry is stale from now on.
         ring[reference].lifetime = UInt32(truncatingIfNeeded: ring[reference].age(now))
         numbers.markedStale &+= 1
     }
@@ -163,12 +157,9 @@ extension AnswerTable {
         }
     }
 
-    /// Removes one of the entries `references`.
+    /// Removes an entry without a recent hit, otherwise a stale entry, otherwise any entry.
     ///
-    /// Counts an eviction if this entry is fresh, otherwise an expiry.
-    ///
-    /// The first choice is an entry without a recent hit, the second a stale entry, the third any
-    /// entry. If several entries qualify, removes the entry nearest to the tail of the ring.
+    /// Among equals, the entry nearest to the tail of the ring goes first.
     private mutating func removeOne(of references: [Int], now: UInt64) {
         let order = references.map { reference in
             let worth = ring[reference].price(now).map { -$0 } ?? .min
@@ -198,8 +189,6 @@ extension AnswerTable {
 }
 
 extension EntryHeader {
-    /// True if this entry replaces `other`, an entry for the same question.
-    ///
     /// An entry that is valid for all queries replaces entries of all variants. A failure replaces
     /// only failures.
     fileprivate func replaces(_ other: EntryHeader) -> Bool {

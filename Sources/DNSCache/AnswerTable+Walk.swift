@@ -11,12 +11,10 @@ extension AnswerTable {
         /// Keep the entry, and end this call of `walk`.
         case stop
 
-        /// Keep the entry, but mark it stale.
         case expire(now: UInt64)
     }
 
-    /// Calls `classify` for at most `count` entries; returns the position for the next call, nil at
-    /// the end.
+    /// Classifies at most `count` entries; returns the next position, nil at the end.
     mutating func walk(
         from position: Int,
         count: Int,
@@ -66,7 +64,6 @@ extension AnswerTable {
 
     func isFresh(_ reference: Int, now: UInt64) -> Bool { ring[reference].isFresh(now) }
 
-    /// Returns the name of an entry, in the letter case of the query that stored the entry.
     func name(_ reference: Int) -> Name? {
         ring.withParts(reference) { name, _, _, _ in
             // SAFETY: the octets are copied while the ring is borrowed.

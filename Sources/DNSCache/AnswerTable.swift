@@ -17,14 +17,10 @@ package struct AnswerTable: ~Copyable {
     var rotates: Bool
 
     /// True if the workers must not answer queries from this table.
-    ///
-    /// The table still stores new entries.
     var isBypassed = false
 
     var hitsByServer: [UInt64] = [0]
 
-    /// Mirror of the entries; the table calls the mirror's `remove` only for entries that have a
-    /// copy there.
     var mirror: (any AnswerMirror)?
 
     /// True if the mirror may have space for more copies.
@@ -32,7 +28,7 @@ package struct AnswerTable: ~Copyable {
 
     var offers: [UInt64] = []
 
-    /// Octets of a typical entry, which determine the maximum size of the index.
+    /// Octets of a typical entry; determines the maximum size of the index.
     private static var expectedEntry: Int { 144 }
 
     init(limit: Int, seed: UInt64, rotates: Bool = false) {
@@ -46,12 +42,9 @@ package struct AnswerTable: ~Copyable {
 
     // MARK: - Prefetching
 
-    /// Prefetches the bucket of `hash` into the processor cache.
     package func prefetchPlace(_ hash: UInt64) { index.prefetch(hash) }
 
-    /// Prefetches the entry of `hash` into the processor cache.
-    ///
-    /// This function reads the bucket of `hash`, which ``prefetchPlace(_:)`` has prefetched.
+    /// Prefetches the entry of `hash`; reads the bucket that ``prefetchPlace(_:)`` has prefetched.
     package func prefetchAnswer(_ hash: UInt64) {
         var probe = index.probe(hash)
         if let reference = index.next(&probe) { ring.prefetch(reference) }
@@ -59,10 +52,7 @@ package struct AnswerTable: ~Copyable {
 
     // MARK: - Answering
 
-    /// Returns false only if the table has no entry with this hash.
-    ///
-    /// The index compares only the upper halves of hashes. So the result can be true although the
-    /// table has no entry with this hash.
+    /// Returns false only if the table has no entry with this hash; compares only its upper half.
     func mayContain(_ hash: UInt64) -> Bool {
         var probe = index.probe(hash)
         return index.next(&probe) != nil
@@ -88,8 +78,7 @@ package struct AnswerTable: ~Copyable {
         let wantsRefresh = entry.wantsRefresh(age: age)
         if wantsRefresh {
             ring[reference].noteRefresh()
-            // The entry has reached its refresh age, at which the copy in the mirror expires.
-            // Removes the copy, so that a later hit stores a new one.
+            // The copy in the mirror has expired; without the copy, a later hit stores a new one.
             withdraw(reference)
         } else if wantsOffer(entry) {
             noteOffer(entry.hash)
@@ -109,7 +98,7 @@ package struct AnswerTable: ~Copyable {
         )
     }
 
-    /// Writes a reply and returns its size in octets; `age` is in seconds.
+    /// `age` is in seconds; returns the size in octets.
     func write(
         _ reference: Int,
         age: UInt64,
@@ -134,9 +123,7 @@ package struct AnswerTable: ~Copyable {
         }
     }
 
-    /// Rotates the addresses.
-    ///
-    /// The function is not inlined, so that replies without rotation do not become slower.
+    /// Not inlined, so that replies without rotation do not become slower.
     @inline(never)
     private static func rotate(
         _ buffer: inout MutableRawSpan,
@@ -144,7 +131,7 @@ package struct AnswerTable: ~Copyable {
         _ type: UInt16,
         to turn: Int
     ) {
-        // Reads ANCOUNT from the reply, not from the entry: in a truncated reply, it is 0.
+        // A truncated reply has ANCOUNT 0, unlike its entry.
         let answerCount = Int(buffer.bytes.uint16(at: 6))
         let type = RecordType(rawValue: type)
         guard answerCount > 1, type.isAddress else { return }
@@ -158,9 +145,7 @@ package struct AnswerTable: ~Copyable {
         block.rotate(&buffer, to: turn % block.count)
     }
 
-    /// Returns the fresh entry for `query`; nil on a miss.
-    ///
-    /// A cached failure is returned only if the table has no stale answer to `query`.
+    /// Returns the fresh entry for `query`, a failure only without a stale answer; nil on a miss.
     private func find(_ query: borrowing QueryView, _ hash: UInt64?, now: UInt64) -> Int? {
         guard !isBypassed else { return nil }
         let type = query.facts.type.rawValue
@@ -206,13 +191,13 @@ package struct CacheHit: Sendable, Equatable {
 
     package let rcode: UInt8
 
-    /// True if the reply has no answer records; with RCODE 0, such a reply is NODATA.
+    /// No answer records: NODATA if the RCODE is 0.
     package let isEmpty: Bool
 
     package let isTruncated: Bool
 
     package let server: UInt16
 
-    /// True for the first hit after the entry has reached its refresh age.
+    /// First hit after the entry has reached its refresh age.
     package let wantsRefresh: Bool
 }

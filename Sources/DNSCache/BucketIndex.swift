@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CLinux
 
-/// Hash index that consists of buckets; a bucket is one cache line with eight slots.
+/// Hash index of buckets; a bucket is one cache line with eight slots of 8 octets.
 ///
-/// An entry is in one of the two buckets of its hash. A slot has 8 octets:
+/// An entry is in one of the two buckets of its hash.
 ///
 ///     0: free
 ///     upper 32 bits: upper half of the hash
 ///     lower 32 bits: reference of the entry (its place in the ring) divided by 8, at least 1
 ///
-/// The index grows by linear hashing. During growth, each insertion splits 2 buckets. If both
-/// buckets of the new entry are full, the insertion splits up to 64 more buckets.
-///
-/// Invariants:
+/// The index grows by linear hashing. Invariants:
 ///
 ///     (mask + 1) / 2 <= count <= mask + 1
 ///     slots of buckets from `count` on are 0
@@ -29,10 +26,10 @@ struct BucketIndex: ~Copyable {
 
     private var mask = Self.fewest - 1
 
-    /// Maximum number of buckets, a power of two.
+    /// A power of two.
     private let most: Int
 
-    /// Number of buckets that may use memory; buckets from this index on use no memory.
+    /// Buckets from this index on use no memory.
     private var touched = Self.fewest
 
     private static var slotsPerBucket: Int { 8 }
@@ -43,7 +40,7 @@ struct BucketIndex: ~Copyable {
 
     private static var splits: Int { 2 }
 
-    /// Maximum octets that one call of ``giveBack()`` releases; the call then takes about 50 µs.
+    /// Maximum octets that one ``giveBack()`` releases, in about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
     var octets: Int { count * Self.bucketOctets }
@@ -71,17 +68,13 @@ struct BucketIndex: ~Copyable {
         fileprivate var isSecond = false
     }
 
-    /// Starts a search for `hash`.
-    ///
-    /// If both buckets of `hash` are the same bucket, the search visits its slots twice.
+    /// Starts a search, which visits the slots twice if both buckets of `hash` are the same.
     func probe(_ hash: UInt64) -> Probe {
         let first = first(hash)
         return Probe(hash: hash, slot: first, end: first + Self.slotsPerBucket)
     }
 
-    /// Returns the reference of the next slot that contains the upper half of `probe.hash`.
-    ///
-    /// Nil at the end of the search.
+    /// Returns the reference of the next slot with the upper half of the hash; nil at the end.
     func next(_ probe: inout Probe) -> Int? {
         while true {
             while probe.slot < probe.end {
@@ -103,7 +96,7 @@ struct BucketIndex: ~Copyable {
 
     // MARK: - Changing
 
-    /// Inserts a reference; returns false if both buckets of `hash` are full.
+    /// Returns false if both buckets of `hash` are full.
     mutating func insert(_ reference: Int, hash: UInt64) -> Bool {
         let first = first(hash)
         let second = second(hash)
@@ -138,11 +131,11 @@ struct BucketIndex: ~Copyable {
 
     // MARK: - Growing
 
-    /// Splits buckets if the load factor is high; the caller calls this once per insertion.
+    /// Splits buckets if the load factor is high; called once per insertion.
     mutating func grow(for entries: Int, in ring: borrowing EntryRing) {
-        // Starts to double the index above 70 % load, because then both buckets of a hash may be
-        // full. Each insertion continues a doubling that has begun, because a bucket that is not
-        // yet split has twice the load of the other buckets.
+        // Above 70 % load, both buckets of a hash may be full. A doubling that has begun continues
+        // with each insertion, because a bucket that is not yet split has twice the load of the
+        // others.
         let isWhole = count == mask + 1
         guard count < most, !isWhole || entries * 10 > count * Self.slotsPerBucket * 7 else {
             return
@@ -151,9 +144,7 @@ struct BucketIndex: ~Copyable {
         touched = max(touched, count)
     }
 
-    /// Splits one bucket; the caller calls this when both buckets of a new entry are full.
-    ///
-    /// Returns false if the index already has its maximum size.
+    /// Splits one bucket; returns false if the index has its maximum size.
     mutating func growMore(in ring: borrowing EntryRing) -> Bool {
         guard count < most else { return false }
         split(ring)
@@ -182,8 +173,7 @@ struct BucketIndex: ~Copyable {
         mask = Self.fewest - 1
     }
 
-    /// Releases the memory of buckets that no longer exist; returns true if the caller must call
-    /// again.
+    /// Releases the memory of removed buckets; returns true if the caller must call again.
     mutating func giveBack() -> Bool {
         let keep = (count * Self.bucketOctets + Pages.size - 1) & -Pages.size
         let end = (touched * Self.bucketOctets + Pages.size - 1) & -Pages.size
@@ -213,15 +203,12 @@ struct BucketIndex: ~Copyable {
 
     private func first(_ hash: UInt64) -> Int { start(Int(truncatingIfNeeded: hash)) }
 
-    /// Returns the first slot of the second bucket, which may be the same as the first bucket.
     private func second(_ hash: UInt64) -> Int {
         start(Int(truncatingIfNeeded: (hash &* 0x9E37_79B9_7F4A_7C15) >> 32))
     }
 
-    /// Returns the first slot of bucket `number & mask`.
-    ///
-    /// If this bucket does not exist yet, returns the first slot of the bucket from which a split
-    /// will create this bucket.
+    /// Returns the first slot of bucket `number & mask`, or of the bucket whose split will create
+    /// it.
     private func start(_ number: Int) -> Int {
         let bucket = number & mask
         return (bucket < count ? bucket : bucket & mask >> 1) &* Self.slotsPerBucket

@@ -7,15 +7,13 @@ package import DNSWire
 package struct CacheSweep {
     package enum Action: Sendable { case remove, markStale }
 
-    /// Function that returns true for an entry to remove.
-    ///
-    /// The arguments are the name, type, source and source number (`server`) of the entry.
+    /// Returns true for an entry to remove; the last argument is the source number (`server`).
     package typealias Judge = (Name, RecordType, AnswerSource, UInt16) -> Bool
 
-    /// Function that returns true for an entry to remove.
+    /// Returns true for an entry to remove.
     ///
-    /// The arguments are the type, the source number (`server`) and the content of the entry.
-    /// `sections` returns the records in wire format; their names are compressed.
+    /// The number is the source number (`server`). `sections` returns the records in wire format,
+    /// with compressed names.
     package typealias ContentJudge = (
         RecordType, UInt16, _ isNegative: Bool, _ sections: () -> [UInt8]
     ) -> Bool
@@ -24,13 +22,11 @@ package struct CacheSweep {
     private let picks: (borrowing AnswerTable, Int, _ now: UInt64) -> Bool
     private let action: Action
 
-    /// Time, in milliseconds since `AnswerCache.origin`; the sweep skips entries stored later.
-    ///
-    /// Nil if the sweep examines entries of all ages.
+    /// In milliseconds since `AnswerCache.origin`; entries stored later are skipped. Nil for all
+    /// entries.
     private let youngest: Int64?
 
-    /// Position in the ring buffer; nil after the pass, when the sweep only has to release unused
-    /// memory.
+    /// Position in the ring buffer; nil when only unused memory is left to release.
     private var position: Int? = 0
 
     private let lapEnd: Int
@@ -41,12 +37,9 @@ package struct CacheSweep {
 
     // MARK: - Making
 
-    /// Creates a sweep that removes the selected entries or marks them as stale.
+    /// Creates a sweep; the caller must call ``step(now:)`` until it returns false.
     ///
-    /// The caller must call ``step(now:)`` until it returns false.
-    ///
-    /// - Parameter youngest: the sweep skips entries that were stored later; if nil, the sweep
-    ///   examines entries of all ages.
+    /// - Parameter youngest: entries that were stored later are skipped; nil for all entries.
     package init(
         _ cache: AnswerCache,
         _ selection: AnswerCache.Selection,
@@ -58,7 +51,7 @@ package struct CacheSweep {
         }
     }
 
-    /// Creates a sweep that removes entries stored up to `now` for which `classify` returns true.
+    /// Removes entries stored up to `now` for which `classify` returns true.
     package init(
         removingFrom cache: AnswerCache,
         now: Instant,
@@ -71,7 +64,7 @@ package struct CacheSweep {
         }
     }
 
-    /// Creates a sweep like `init(removingFrom:now:where:)`, but `classify` also gets the content.
+    /// Removes entries stored up to `now` by their content.
     package init(
         removingByContent cache: AnswerCache,
         now: Instant,
@@ -104,11 +97,11 @@ package struct CacheSweep {
 
     /// True if the caller must run the remaining steps without pauses.
     ///
-    /// Insertions move old entries to the head of the ring buffer. If the sweep still paused after
-    /// one pass over the ring buffer, it might never reach these entries.
+    /// Insertions move old entries to the head of the ring, where a slow sweep might never reach
+    /// them.
     package var isLate: Bool { youngest != nil && position.map { $0 >= lapEnd } ?? false }
 
-    /// Runs one step; returns true if more steps are needed.
+    /// Returns true if more steps are needed.
     package mutating func step(now: Instant) -> Bool {
         if goOn(now: now) { return true }
         mirror?.resume()

@@ -7,8 +7,6 @@ package struct CachedAnswer: Sendable {
     package var rcode: RCode
 
     /// Records that follow the question in a reply.
-    ///
-    /// The records are the same for each letter case of the question's name.
     package var sections: AnswerSections
 
     /// Seconds for which the answer is fresh, at most the lowest TTL.
@@ -16,21 +14,19 @@ package struct CachedAnswer: Sendable {
 
     package var source: AnswerSource
 
-    /// Source number that identifies the vendor server or upstream that returned the answer.
+    /// Source number of the vendor server or upstream.
     package var server: UInt16
 
-    /// AD flag: a trusted source validated all records (RFC 4035 §3.2.3).
+    /// A trusted source validated all records (RFC 4035 §3.2.3).
     package var isAuthentic = false
 
-    /// Seconds after the lifetime in which the answer is stale (RFC 8767); ignored for failures.
+    /// Seconds after the lifetime (RFC 8767); ignored for failures.
     package var staleWindow: UInt32
 
-    /// Refresh age in seconds: the first hit at this age or later requests a refresh; 0 for never.
+    /// Refresh age in seconds; 0 for no refresh.
     package var refreshAfter: UInt32
 
-    /// Extended DNS errors as EDNS options (RFC 8914).
-    ///
-    /// If all options together exceed 255 octets, the cache stores the answer without options.
+    /// Extended DNS errors as EDNS options (RFC 8914); above 255 octets, they are not stored.
     package var options: [UInt8]
 
     package init(
@@ -66,26 +62,21 @@ package struct FreshAnswer: Sendable {
     package var age: UInt32
 }
 
-/// Newest NOERROR or NXDOMAIN answer.
-///
-/// A client gets this answer if the resolution fails (RFC 8767).
+/// Newest NOERROR or NXDOMAIN answer, for a failed resolution (RFC 8767).
 package struct StaleAnswer: Sendable {
-    /// Answer with the TTLs for the client.
-    ///
-    /// Its lifetime is 0, so that the cache does not store this answer again.
+    /// Answer with the TTLs for the client; its lifetime is 0, so that it is not cached again.
     package var answer: CachedAnswer
 
     package var age: UInt64
 
-    /// Seconds since the answer expired; nil if the answer is fresh.
+    /// Seconds; nil if the answer is fresh.
     package var expiredFor: UInt64?
 
-    /// True if the cache also has a failure; until this failure expires, there is no new
-    /// resolution.
+    /// True until a cached failure expires; until then, there is no new resolution.
     package var isHeld: Bool
 }
 
-/// Queries for which an answer is valid: all queries, or only queries with certain DO and CD bits.
+/// Queries for which an answer is valid: all, or only those with certain DO and CD bits.
 package struct AnswerVariant: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt8
 
@@ -95,7 +86,7 @@ package struct AnswerVariant: RawRepresentable, Hashable, Sendable {
 
     package static let any = AnswerVariant(rawValue: 0xFF)
 
-    /// Creates the variant for queries with these bits of RFC 4035: DO (§3.2.1) and CD (§3.2.2).
+    /// DO (RFC 4035 §3.2.1) and CD (§3.2.2).
     package init(dnssecOK: Bool, checkingDisabled: Bool) {
         rawValue = (dnssecOK ? 1 : 0) | (checkingDisabled ? 2 : 0)
     }
@@ -108,11 +99,11 @@ package enum AnswerSource: UInt8, Sendable, CaseIterable {
 
     case upstream
 
-    /// This daemon, for special names and for names in the settings.
+    /// This daemon: special names and names in the settings.
     case local
 }
 
-/// Copy of an entry, for the verbs of the control socket.
+/// Copy of an entry for control calls.
 package struct CacheEntry: Sendable, Equatable {
     package var name: Name
     package var type: RecordType
@@ -121,28 +112,27 @@ package struct CacheEntry: Sendable, Equatable {
     package var source: AnswerSource
     package var server: UInt16
 
-    /// Age in seconds.
+    /// In seconds.
     package var age: UInt64
 
-    /// Remaining lifetime in seconds.
+    /// In seconds.
     package var remaining: UInt64
 
-    /// Remaining time in seconds in which the entry can be used as a stale answer.
+    /// In seconds.
     package var staleRemaining: UInt64
 
-    /// Seconds until a hit requests a refresh; nil if no further hit requests a refresh.
+    /// In seconds; nil if no further hit requests a refresh.
     package var refreshIn: UInt64?
 
-    /// Count of hits on this entry, plus half of the `hits` of the entries that this entry
-    /// replaced.
+    /// Includes half of the `hits` of each replaced entry.
     package var hits: UInt32
 
-    /// True for NXDOMAIN and NODATA (RFC 2308).
+    /// NXDOMAIN or NODATA (RFC 2308).
     package var isNegative: Bool
 
     package var isAuthentic: Bool
 
-    /// Records with their current TTLs.
+    /// Records with current TTLs.
     package var sections: AnswerSections
 
     package var message: Message? { sections.message(to: Question(name: name, type: type)) }
@@ -163,6 +153,6 @@ package struct CacheNumbers: Sendable, Equatable {
 
     package var expired: UInt64 = 0
 
-    /// Entries that the daemon marked stale before their TTL ended.
+    /// Entries marked stale before their TTL ended.
     package var markedStale: UInt64 = 0
 }

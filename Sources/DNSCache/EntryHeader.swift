@@ -7,17 +7,13 @@ internal import DNSWire
 ///       |--------- fresh --------|-------- stale --------|---- useless, evicted when oldest
 ///                     ^ refreshAt
 struct EntryHeader {
-    /// Size of the entry in octets, a multiple of 8.
-    ///
-    /// A filler (`EntryRing`) has only the fields `length` and `isLive`.
+    /// Octets, a multiple of 8; a filler (`EntryRing`) has only the fields `length` and `isLive`.
     var length: UInt32
 
-    /// True if the index refers to the entry.
     var isLive: Bool
     var variant: UInt8
     var rcode: UInt8
 
-    /// Source and flags.
     private var origin: UInt8
 
     var hash: UInt64
@@ -31,9 +27,7 @@ struct EntryHeader {
 
     var staleWindow: UInt32
 
-    /// Refresh age in seconds: a hit at this age or later requests a refresh.
-    ///
-    /// The request sets the top bit of this number, so that no further hit requests a refresh.
+    /// Refresh age in seconds; the top bit is set after the first hit at this age.
     var refreshAt: UInt32
 
     var type: UInt16
@@ -99,12 +93,12 @@ extension EntryHeader {
         UInt64(max(0, Int64(bitPattern: now) &- storedAt))
     }
 
-    /// True during the lifetime; computed without the slow division of `age(_:)`.
+    /// Faster than the division of `age(_:)`.
     func isFresh(_ now: UInt64) -> Bool { passed(now) < 1000 &* UInt64(lifetime) }
 
     private var end: UInt64 { UInt64(lifetime) + UInt64(staleWindow) }
 
-    /// True during the stale window (RFC 8767).
+    /// During the stale window (RFC 8767).
     func isStale(_ now: UInt64) -> Bool {
         let age = age(now)
         return age >= UInt64(lifetime) && age < end
@@ -118,10 +112,9 @@ extension EntryHeader {
         )
     }
 
-    /// Age that no entry reaches: 68 years.
+    /// Age that no entry reaches.
     private static var never: UInt32 { 0x7FFF_FFFF }
 
-    /// True if `age` has reached the refresh age, and no hit has requested a refresh yet.
     func wantsRefresh(age: UInt64) -> Bool { age >= UInt64(refreshAt) }
 
     mutating func noteRefresh() { refreshAt |= ~Self.never }
@@ -142,7 +135,7 @@ extension EntryHeader {
 extension EntryHeader {
     var isNegative: Bool { rcode == 3 || rcode == 0 && answerCount == 0 }
 
-    /// True for a cached failure, such as SERVFAIL (RFC 8767 §5).
+    /// Cached failure, such as SERVFAIL (RFC 8767 §5).
     var isFailure: Bool { rcode != 0 && rcode != 3 }
 
     private static var authentic: UInt8 { 0x80 }
@@ -151,7 +144,7 @@ extension EntryHeader {
 
     var source: UInt8 { origin & 0x1F }
 
-    /// True if the mirror can store a copy of the entry, and has no copy yet.
+    /// The mirror can store a copy of the entry, and has none.
     var isOfferable: Bool {
         get { origin & (Self.offered | Self.offerable) == Self.offerable }
         set { origin = newValue ? origin | Self.offerable : origin & ~Self.offerable }
@@ -164,17 +157,13 @@ extension EntryHeader {
 
     var isAuthentic: Bool { origin & Self.authentic != 0 }
 
-    /// AD flag of the DNS header if the entry is authentic; otherwise 0.
-    ///
-    /// The computation needs no branch.
+    /// AD flag of an authentic entry, computed without a branch.
     var flags: UInt16 { UInt16(origin & Self.authentic) >> 2 }
 
-    /// Returns the cost, in points, of moving the entry to the head of the ring instead of evicting
-    /// it.
+    /// Returns the cost of moving the entry to the head of the ring; nil if the entry must be
+    /// evicted.
     ///
-    /// Returns nil if the entry must be evicted. The total cost of the moves in one insertion is
-    /// limited. A stale entry costs more than a fresh entry, so that stale entries are evicted
-    /// first.
+    /// A stale entry costs more, so that stale entries are evicted first.
     func price(_ now: UInt64) -> Int? {
         guard demand.isNew else { return nil }
         if isFresh(now) { return 1 }
@@ -182,16 +171,15 @@ extension EntryHeader {
     }
 }
 
-/// Count of hits on an entry, with flags.
 struct Demand: Equatable {
-    /// Count of hits; the upper two bits are `isNew` and `isAgain`.
+    /// The upper two bits are `isNew` and `isAgain`.
     private var bits: UInt32 = 0
 
     private static var flags: UInt32 { 0xC000_0000 }
 
     var hits: UInt32 { bits & ~Self.flags }
 
-    /// True if the entry had a hit since it was stored or last moved to the head.
+    /// True if the entry had a hit since it was stored or last moved.
     var isNew: Bool { bits & 0x8000_0000 != 0 }
 
     /// True if the entry had a hit since it was stored.
@@ -201,7 +189,7 @@ struct Demand: Equatable {
         bits = min(hits, ~Self.flags) | (isNew ? 0x8000_0000 : 0)
     }
 
-    /// Counts a hit; the count wraps around after 2^30 hits.
+    /// The count wraps around after 2^30 hits.
     mutating func noteHit() { bits = (bits &+ 1) | Self.flags }
 
     mutating func noteHits(_ times: UInt64) {

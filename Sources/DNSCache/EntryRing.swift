@@ -11,8 +11,8 @@ internal import Glibc
 ///     tail ..< head: entries of `EntryHeader.length` octets
 ///     position % capacity + 8: the `reference` of an entry in the index
 ///
-/// No entry crosses the end of the block. If an entry does not fit before the end, a dead entry
-/// without content (the filler) occupies the octets up to the end.
+/// No entry crosses the end of the block; a dead entry without content (the filler) precedes the
+/// end.
 // SAFETY: the one block has `capacity` octets, aligned for an `EntryHeader`. References come from
 // `append` and `reference(at:)`, so each refers to an entry, and no entry crosses the block's end.
 @safe
@@ -21,7 +21,7 @@ struct EntryRing: ~Copyable {
 
     private let base: UnsafeMutableRawPointer
 
-    /// Size in octets, a multiple of the page size.
+    /// Octets, a multiple of the page size.
     let capacity: Int
 
     private(set) var tail = 0
@@ -45,13 +45,12 @@ struct EntryRing: ~Copyable {
         nonmutating set { unsafe header(reference).pointee = newValue }
     }
 
-    /// Returns the number of octets between the tail of the ring, where eviction starts, and an
-    /// entry.
+    /// Returns the octets between the entry and the tail, where eviction starts.
     func distanceFromTail(_ reference: Int) -> Int {
         (reference - 8 - tail % capacity + capacity) % capacity
     }
 
-    /// Counts a hit; returns a copy of the header that does not include this hit.
+    /// Counts a hit; returns the header before this hit.
     func noteHit(_ reference: Int) -> EntryHeader {
         // SAFETY: `header(_:)` returns the address of a valid header.
         let header = unsafe header(reference)
@@ -116,7 +115,7 @@ struct EntryRing: ~Copyable {
         body(&sections)
     }
 
-    /// Prefetches the first two cache lines of an entry; most entries are not larger.
+    /// Prefetches the first two cache lines.
     func prefetch(_ reference: Int) {
         // SAFETY: the addresses are not dereferenced.
         let start = unsafe UnsafeRawPointer(base) + (reference - 8)
@@ -136,9 +135,7 @@ struct EntryRing: ~Copyable {
         head + bridge(for: length) + length - tail <= capacity
     }
 
-    /// Appends an entry, and returns its reference.
-    ///
-    /// ``hasRoom(for:)`` must be true for the entry's length.
+    /// Appends an entry, for which ``hasRoom(for:)`` must be true; returns its reference.
     mutating func append(
         _ header: EntryHeader,
         name: [UInt8],
@@ -179,11 +176,10 @@ struct EntryRing: ~Copyable {
         tail += length(reference(at: tail))
     }
 
-    /// Maximum octets that one call of ``giveBackDead(atMost:)`` releases; the call then takes
-    /// about 50 µs.
+    /// Maximum octets that one call releases, in about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
-    /// Releases the memory of dead entries at the tail; returns true if more such entries remain.
+    /// Releases the memory of dead entries at the tail; returns true if more remain.
     mutating func giveBackDead(atMost count: Int) -> Bool {
         let from = tail
         var left = count
@@ -192,8 +188,7 @@ struct EntryRing: ~Copyable {
             left -= 1
             removeOldest()
         }
-        // If the head has wrapped around into the first page of the range, this page also contains
-        // newer entries, and is not released.
+        // After a wrap-around, this page can also contain newer entries.
         let offset = from % capacity
         var start = offset & -Pages.size
         if from - (offset - start) < head - capacity { start += Pages.size }
@@ -205,9 +200,7 @@ struct EntryRing: ~Copyable {
 
     /// Moves the oldest entry to the head and returns its new reference.
     ///
-    /// The ring always has space for the move, because the former place of the entry becomes free.
-    /// If the entry does not fit between the head and the end of the block, the entry moves to the
-    /// start of the block. The octets between the head and the end of the block stay free.
+    /// There is always space, because the former place becomes free.
     mutating func renewOldest() -> Int {
         let old = reference(at: tail)
         let length = length(old)
@@ -230,7 +223,7 @@ struct EntryRing: ~Copyable {
         head += count
     }
 
-    /// Returns the number of octets to skip so that an entry does not cross the end of the block.
+    /// Returns the octets to skip, so that an entry does not cross the end of the block.
     private func bridge(for length: Int) -> Int {
         let rest = capacity - head % capacity
         return rest < length ? rest : 0

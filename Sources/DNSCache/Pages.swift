@@ -7,12 +7,11 @@ internal import Glibc
 struct Pages: ~Copyable {
     let start: UnsafeMutableRawPointer
 
-    /// Size of the block, a multiple of the page size.
     let octets: Int
 
     static var size: Int { 4096 }
 
-    /// Maps a block; stops the process on failure, so callers check ``fits(octets:)`` first.
+    /// Stops the process on failure; see ``fits(octets:)``.
     init(octets: Int) {
         self.octets = (octets + Self.size - 1) & -Self.size
         guard let block = unsafe Self.map(self.octets) else {
@@ -21,7 +20,7 @@ struct Pages: ~Copyable {
         unsafe start = block
     }
 
-    /// Returns true if the system would map a block of this size now.
+    /// Returns true if the system would now map such a block.
     static func fits(octets: Int) -> Bool {
         guard let block = unsafe map(octets) else { return false }
         unsafe munmap(block, octets)
@@ -45,14 +44,12 @@ struct Pages: ~Copyable {
         unsafe munmap(start, octets)
     }
 
-    /// Returns the memory of a range to the system; the range then reads as zero.
-    ///
-    /// `first` and `end` are offsets in octets, and multiples of `size`.
+    /// Returns the memory between two offsets, multiples of `size`, to the system; it then reads as
+    /// zero.
     mutating func giveBack(_ first: Int, _ end: Int) {
         guard first < end else { return }
         precondition(first >= 0 && end <= octets, "pages outside the block")
-        // Ignores errors: if the system's pages are larger than `size`, madvise may fail, and the
-        // memory stays in use.
+        // On a system with larger pages than `size`, madvise may fail, and the memory stays in use.
         // SAFETY: the range is inside the block, and the owner guarantees that it is unused.
         _ = unsafe madvise(start + first, end - first, MADV_DONTNEED)
     }

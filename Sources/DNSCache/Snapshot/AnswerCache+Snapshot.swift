@@ -7,7 +7,7 @@ extension AnswerCache {
         let count = min(count, 65_536)
         guard count > 0 else { return [] }
         var hottest: [HotEntry] = []
-        // Calls `best` only when `hottest` has grown by `count` entries, because `best` sorts them.
+        // `best` sorts the entries, so it waits for `count` more of them.
         var least: UInt32 = 0
         var position: Int? = 0
         while let next = position {
@@ -64,8 +64,7 @@ extension AnswerTable {
         return (found, next)
     }
 
-    /// Stores entries; returns how many entries the table stored, and how many of the stored
-    /// entries are stale.
+    /// Returns how many entries were stored, and how many of them are stale.
     mutating func restore(
         _ entries: [SnapshotEntry],
         now: UInt64

@@ -30,7 +30,6 @@ struct CRC32C {
 
     private static let polynomial: UInt32 = 0x82F6_3B78
 
-    /// Part of the CRC from `octet` with `n` zero octets (0 to 7) after it, at `256 * n + octet`.
     private static let table: [UInt32] = {
         var table: [UInt32] = []
         table.reserveCapacity(2048)

@@ -14,10 +14,10 @@ internal import DNSWire
 ///                 name in wire form, records }...; oldest first
 ///     end    = total number of entries (64); once, last
 enum SnapshotFormat {
-    /// Signature with line ends, which a transfer in text mode would change (as in PNG).
+    /// The line ends detect a transfer in text mode (as in PNG).
     static let mark: [UInt8] = [0x89, 0x48, 0x44, 0x4E, 0x53, 0x0D, 0x0A, 0x1A]
 
-    /// Version of new files; version 2 added the AD flag, and version 3 the digests.
+    /// Version 2 added the AD flag, version 3 the digests.
     static let version: UInt16 = 3
 
     static let versions: ClosedRange<UInt16> = 1...3
@@ -28,15 +28,14 @@ enum SnapshotFormat {
 
     static var blockHeaderOctets: Int { 9 }
 
-    /// Limits of a block of entries; the writer ends the block when one of the limits is reached.
-    ///
-    /// The writer holds the lock of the cache for about 50 µs per block.
+    /// Limits of a block of entries; the writer holds the lock of the cache for about 50 µs per
+    /// block.
     static let block: (octets: Int, entries: Int) = (64 << 10, 256)
 
-    /// Maximum octets of a payload: `block.octets`, plus one entry of the maximum size.
+    /// In octets: `block.octets` and one entry of the maximum size.
     static let largestPayload = 160 << 10
 
-    /// Maximum octets of the name of a server or setting; the writer truncates longer names.
+    /// Maximum octets of the name of a server or setting; longer names are truncated.
     static let nameOctets = 255
 
     enum Kind: UInt8 {
@@ -46,10 +45,10 @@ enum SnapshotFormat {
         case end = 0x5A
     }
 
-    /// Flag of an entry that had a hit since it was stored or last moved to the head of the ring.
+    /// Had a hit since the entry was stored or last moved.
     static let isInDemand: UInt8 = 1
 
-    /// Flag of an entry with AD; used since version 2.
+    /// AD, since version 2.
     static let isAuthentic: UInt8 = 2
 
     static func flags(ofVersion version: UInt16) -> UInt8 {
@@ -87,7 +86,7 @@ package enum SnapshotError: Error, Equatable {
 
     case checksum(at: Int)
 
-    /// Block of an unknown kind, or block in a wrong place.
+    /// Unknown kind, or wrong place.
     case strangeBlock(at: Int)
 
     case badBlock(at: Int)

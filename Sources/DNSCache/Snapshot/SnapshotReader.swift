@@ -3,8 +3,8 @@ internal import DNSWire
 
 /// Incremental parser of a snapshot file with untrusted content.
 ///
-/// In addition to the cache, the parser needs memory for only one block. The caller reads the whole
-/// file first with a reader that has no cache, so that no entry of a damaged file is stored.
+/// The caller first reads the whole file without a cache, so that no entry of a damaged file is
+/// stored.
 package struct SnapshotReader {
     package private(set) var summary = SnapshotSummary()
 
@@ -14,8 +14,6 @@ package struct SnapshotReader {
     private let selection: Selection
     private let believes: (String) -> Bool
 
-    /// Filter for the answers to store; `selection` creates this filter from the digests in the
-    /// file.
     private var isSelected: (CachedAnswer) -> Bool = { _ in true }
 
     private var pending: [UInt8] = []
@@ -25,36 +23,33 @@ package struct SnapshotReader {
 
     private var version = SnapshotFormat.version
 
-    /// Servers; the keys are their source numbers in the file.
+    /// Servers by their source numbers in the file.
     private var servers: [UInt16: SnapshotEntry.Server] = [:]
 
-    /// Seconds since the snapshot was written; nil if the wall clock is far behind the time of
-    /// writing.
-    ///
-    /// If nil, the ages of the answers are unknown, and all answers are restored as expired.
+    /// Seconds since the snapshot was written; nil if unknown, and all answers are restored as
+    /// stale.
     private var passed: UInt32? = 0
 
     /// Tolerance in seconds for a wall clock that is behind the time of writing.
-    ///
-    /// Within this tolerance, `passed` is 0. If the clock is further behind, `passed` is nil.
     private static let clockStep: UInt64 = 60
 
     private enum Phase {
         case prologue, header, blocks, nothing
     }
 
-    /// Function that gets the digests in the snapshot, and returns a filter for answers to restore.
+    /// Returns a filter for answers to restore, from the digests in the snapshot.
     package typealias Selection = ([String: UInt64]) -> (CachedAnswer) -> Bool
 
     /// Creates a reader; without a cache, the reader only validates the file.
     ///
     /// - Parameters:
-    ///   - wallTime: current wall-clock time in seconds since 1970. If this time is more than 60 s
-    ///     before the time of writing, all answers are restored as stale.
-    ///   - selection: function that returns the filter for the answers to restore. Without a cache,
-    ///     this function is not called.
-    ///   - believes: function that gets the name of a server, and returns true if the daemon trusts
-    ///     the DNSSEC validation of this server. Answers of other servers lose the AD flag.
+    ///   - wallTime: seconds since 1970; if more than 60 s before the time of writing, all answers
+    ///     are
+    ///     restored as stale.
+    ///   - selection: not called without a cache.
+    ///   - believes: returns true if the daemon trusts the DNSSEC validation of the named server.
+    ///     Answers
+    ///     of other servers lose the AD flag.
     package init(
         into cache: AnswerCache?,
         now: Instant,
@@ -69,11 +64,9 @@ package struct SnapshotReader {
         self.believes = believes
     }
 
-    /// Parses the next octets of the file.
+    /// Parses the next octets of the file; entries before an error stay in the cache.
     ///
-    /// After an error, the entries that are already stored stay in the cache.
-    ///
-    /// `serverNumber` gets the name of a server, and returns its source number in this process.
+    /// `serverNumber` returns the source number of a named server in this process.
     package mutating func read(
         _ octets: some Collection<UInt8>,
         _ serverNumber: (String) -> UInt16
@@ -94,7 +87,7 @@ package struct SnapshotReader {
         if phase == .nothing, !pending.isEmpty { throw .trailingOctets(at: start) }
     }
 
-    /// Returns the summary at the end of the file; throws if the file is incomplete.
+    /// Returns the summary; throws if the file is incomplete.
     package func finish() throws(SnapshotError) -> SnapshotSummary {
         guard phase == .nothing else { throw .truncated(at: start) }
         return summary
@@ -246,16 +239,13 @@ package struct SnapshotReader {
     }
 }
 
-/// Counts of the entries in a snapshot.
 package struct SnapshotSummary: Sendable, Equatable {
-    /// Time of writing in seconds since 1970.
+    /// Seconds since 1970.
     package internal(set) var writtenAt: UInt64 = 0
 
     package internal(set) var entries: UInt64 = 0
 
-    /// Count of the entries that the cache stored.
-    ///
-    /// The cache rejects entries that are too old, or for which it has a newer answer.
+    /// Entries that the cache stored; it rejects entries that are too old or have a newer answer.
     package internal(set) var restored: UInt64 = 0
 
     package internal(set) var stale: UInt64 = 0
@@ -273,7 +263,7 @@ struct SnapshotEntry {
     let age: UInt32
     let demand: Demand
 
-    /// Parses an entry; throws if a ``SnapshotWriter`` cannot have written the entry.
+    /// Throws if a ``SnapshotWriter`` cannot have written the entry.
     init(
         _ reader: inout WireReader,
         _ servers: [UInt16: Server],

@@ -3,8 +3,7 @@ internal import DNSWire
 
 /// Incremental encoder of a snapshot; each call encodes one block.
 ///
-/// If the cache moves an entry between two calls, the file may contain the entry twice or not at
-/// all. If the file has two entries for a question, the reader stores the newer entry.
+/// An entry that the cache moves between two calls can be in the file twice, or not at all.
 package struct SnapshotWriter {
     package private(set) var entries: UInt64 = 0
 
@@ -19,11 +18,7 @@ package struct SnapshotWriter {
     private enum Phase {
         case header
 
-        /// The writer writes the entries up to position `end`, but not entries that are inserted
-        /// later.
-        ///
-        /// Without `end`, the snapshot would never be complete if the cache inserted entries faster
-        /// than the writer writes them.
+        /// Entries up to position `end`; without `end`, fast insertions would prevent completion.
         case entries(from: Int, end: Int)
         case end
         case nothing
@@ -32,9 +27,8 @@ package struct SnapshotWriter {
     /// Creates an encoder of the entries in `cache`.
     ///
     /// - Parameters:
-    ///   - now: current time, from which the ages of the entries are computed.
     ///   - wallTime: seconds since 1970.
-    ///   - digests: digests of the settings; the keys are names, of at most 255 octets.
+    ///   - digests: digests of the settings by name (at most 255 octets).
     package init(
         of cache: AnswerCache,
         now: Instant,
@@ -47,7 +41,7 @@ package struct SnapshotWriter {
         self.digests = digests
     }
 
-    /// Returns the next octets of the file; nil at the end.
+    /// Nil at the end.
     package mutating func next(_ serverName: (UInt16) -> String) -> [UInt8]? {
         switch phase {
         case .header:
@@ -138,7 +132,7 @@ extension AnswerTable {
         to octets: inout [UInt8],
         now: UInt64
     ) {
-        // Rounds the age up, because a restored entry must not be younger than the cached entry.
+        // A restored entry must not be younger than the cached entry.
         let age = entry.age(now &+ 999)
         octets.append(bigEndian: entry.type)
         octets.append(entry.variant)

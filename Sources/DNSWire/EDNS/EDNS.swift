@@ -5,7 +5,6 @@ package struct EDNS: Hashable, Sendable {
     /// UDP payload size in octets; values below 512 mean 512 (RFC 6891 §6.2.3).
     package var udpPayloadSize: UInt16
 
-    /// Upper eight bits of ``Message/rcode``.
     package var extendedRCode: UInt8
 
     package var version: UInt8

@@ -11,7 +11,6 @@ package enum EDNSOption: Hashable, Sendable {
     /// Extended error (RFC 8914 §2). The text is not trusted: escape the text before display.
     case extendedError(code: ExtendedError, text: String)
 
-    /// Other option, or an extended error with invalid UTF-8.
     case unknown(code: UInt16, octets: [UInt8])
 
     package enum Code {
@@ -19,7 +18,6 @@ package enum EDNSOption: Hashable, Sendable {
         package static let cookie: UInt16 = 10
         package static let keepalive: UInt16 = 11
 
-        /// Padding (RFC 7830); the parser does not check the padding octets.
         package static let padding: UInt16 = 12
 
         package static let extendedError: UInt16 = 15
@@ -81,20 +79,17 @@ extension EDNSOption {
         }
     }
 
-    /// Returns true for a valid client subnet; otherwise the daemon replies FORMERR (RFC 7871 §6).
-    ///
-    /// An option with family 0 contains no address (`dig +subnet=0`).
+    /// Returns true for a valid client subnet (RFC 7871 §6); family 0 contains no address.
     private static func isClientSubnet(_ octets: [UInt8]) -> Bool {
         guard octets.count >= 4, octets[0] == 0, octets[1] <= 2 else { return false }
         let (width, source, scope) = ([0, 32, 128][Int(octets[1])], Int(octets[2]), Int(octets[3]))
         guard source <= width, scope <= width, octets.count == 4 + (source + 7) / 8 else {
             return false
         }
-        // The bits after the source prefix must be zero.
         return source % 8 == 0 || octets[octets.count - 1] << UInt8(source % 8) == 0
     }
 
-    /// Appends the wire form; traps if a length is invalid, such as a server cookie of 4 octets.
+    /// Appends the wire form; traps if a length is invalid.
     func append(to octets: inout [UInt8]) {
         octets.append(bigEndian: code)
         let lengthAt = octets.count

@@ -26,7 +26,6 @@ package struct ServerCookie: Hashable, Sendable {
         return octets
     }
 
-    /// Creates the cookie for a client; `client` is the client cookie in network order.
     fileprivate init(client: UInt64, address: IPAddress, time: UInt32, secret: CookieSecret) {
         self.init(client: client, address: address, head: 1 << 56 | UInt64(time), secret: secret)
     }
@@ -67,7 +66,6 @@ package struct CookieSecrets: Hashable, Sendable {
 
     package init(_ secret: CookieSecret) { current = secret }
 
-    /// Replaces the secret; the former secret stays valid until the next replacement.
     package mutating func renew(with secret: CookieSecret) {
         previous = current
         current = secret
@@ -78,17 +76,16 @@ package struct CookieSecrets: Hashable, Sendable {
 
 extension CookieSecrets {
     package struct Decision: Hashable, Sendable {
-        /// True if the cookie proves the client's address.
         package let isProven: Bool
 
-        /// Server cookie for the reply: the query's cookie if it is recent, otherwise a new cookie.
+        /// Server cookie for the reply.
         package let cookie: ServerCookie
     }
 
-    /// Checks a server cookie, and returns the cookie for the reply.
+    /// Checks a server cookie, and returns the cookie for the reply; a missing or invalid cookie is
+    /// not an error (RFC 7873 §5.2.3, §5.2.4).
     ///
-    /// A missing or invalid cookie is not an error (RFC 7873 §5.2.3, §5.2.4). `client` is in
-    /// network order, `time` in seconds since 1970 modulo 2³².
+    /// `client` is in network order, `time` in seconds since 1970 modulo 2³².
     package func decision(
         on cookie: ServerCookie?,
         client: UInt64,
@@ -123,14 +120,12 @@ extension CookieSecrets {
 
 /// Lifetimes of server cookies and secrets (RFC 9018 §4.3).
 package enum CookieLimits {
-    /// Accepted ages in seconds; because of clock skew, a cookie may be five minutes in the future.
+    /// Accepted ages in seconds; negative because of clock skew.
     static let ages: ClosedRange<Int32> = -300...3600
 
-    /// Age of a cookie, in seconds, at which the client gets a new cookie.
+    /// Age in seconds at which the client gets a new cookie.
     static let renewal: Int32 = 1800
 
     /// Time until a new secret replaces the current secret (RFC 9018 §5).
-    ///
-    /// The replaced secret stays valid until the next replacement.
     package static let secretLifetime: Duration = .seconds(86_400)
 }

@@ -16,8 +16,7 @@ struct SipHash {
 
     /// Adds eight octets of the input, read as a little-endian number.
     ///
-    /// In the last call, the caller sets the top octet of `word` to the length of the whole input
-    /// in octets.
+    /// In the last call, the top octet of `word` is the length of the whole input in octets.
     mutating func absorb(_ word: UInt64) {
         v3 ^= word
         rounds(2)

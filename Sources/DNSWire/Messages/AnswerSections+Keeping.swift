@@ -22,11 +22,11 @@ extension AnswerSections {
         )
     }
 
-    /// Validates sections that were read from an untrusted file.
+    /// Validates sections that were read from an untrusted file; errors have offsets in the
+    /// message.
     ///
-    /// The offset in an error counts from the start of a message with `question`. Throws
-    /// `reservedLabel` if a compression pointer leads into a TTL, because the name would change
-    /// whenever the TTL changes.
+    /// - Throws: for example `reservedLabel` if a compression pointer leads into a TTL, because the
+    ///   name would change whenever the TTL changes.
     package init(
         checking octets: [UInt8],
         of question: Question,
@@ -54,8 +54,8 @@ extension AnswerSections {
             position = reader.offset
             let place = position - 6
             offsets.append(UInt16(place))
-            // Overwrites each octet of the TTL with 0x80, which is not a valid label type. So the
-            // parser rejects a compression pointer that leads into the TTL.
+            // 0x80 is not a valid label type, so the parser rejects a pointer that leads into the
+            // TTL.
             message.patch(0x8080, at: place)
             message.patch(0x8080, at: place + 2)
             reader = WireReader(message.span, at: position)
@@ -79,9 +79,6 @@ extension AnswerSections {
         mappingTTLs(questionEnd: WireLimits.headerOctets + question.octetCount, transform)
     }
 
-    /// Returns the sections with transformed TTLs.
-    ///
-    /// - Parameter start: offset of the first record in the message.
     func mappingTTLs(questionEnd start: Int, _ transform: (UInt32) -> UInt32) -> AnswerSections {
         var octets = octets
         for offset in ttlOffsets {

@@ -2,15 +2,12 @@
 
 /// Part of a reply after the question, in the form that the cache stores.
 ///
-/// Compression pointers are offsets from the start of a message with an uncompressed question. Each
-/// reply has the same question, possibly in another letter case, so the pointers are valid in the
-/// replies to all clients.
+/// Compression pointers are offsets from the start of a message with an uncompressed question.
 package struct AnswerSections: Hashable, Sendable {
     package let octets: [UInt8]
     package let answerCount: UInt16
     package let authorityCount: UInt16
 
-    /// Number of additional records, without OPT.
     package let additionalCount: UInt16
 
     package let ttlOffsets: TTLOffsets

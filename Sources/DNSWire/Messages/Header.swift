@@ -4,7 +4,6 @@
 package struct Header: Hashable, Sendable {
     package var id: UInt16
 
-    /// QR, opcode, flags and RCODE.
     package var flags: UInt16
 
     package init(id: UInt16 = 0, flags: UInt16 = 0) {
@@ -16,49 +15,44 @@ package struct Header: Hashable, Sendable {
 // MARK: - Reading and changing the flags
 
 extension Header {
-    /// QR flag.
     package var isResponse: Bool {
         get { flag(0x8000) }
         set { set(0x8000, newValue) }
     }
 
-    /// OPCODE, 0 to 15; 0 is QUERY.
+    /// OPCODE, 0 to 15.
     package var opcode: UInt8 {
         get { UInt8(flags >> 11 & 0xF) }
         set { flags = flags & ~0x7800 | UInt16(newValue) << 11 }
     }
 
-    /// AA flag.
     package var isAuthoritative: Bool {
         get { flag(0x0400) }
         set { set(0x0400, newValue) }
     }
 
-    /// TC flag.
     package var isTruncated: Bool {
         get { flag(0x0200) }
         set { set(0x0200, newValue) }
     }
 
-    /// RD flag.
     package var recursionDesired: Bool {
         get { flag(0x0100) }
         set { set(0x0100, newValue) }
     }
 
-    /// RA flag.
     package var recursionAvailable: Bool {
         get { flag(0x0080) }
         set { set(0x0080, newValue) }
     }
 
-    /// AD flag; in a query: the client understands AD (RFC 6840 §5.7).
+    /// In a query: the client understands AD (RFC 6840 §5.7).
     package var authenticData: Bool {
         get { flag(0x0020) }
         set { set(0x0020, newValue) }
     }
 
-    /// CD flag: the client validates DNSSEC (RFC 4035 §3.2.2).
+    /// The client validates DNSSEC (RFC 4035 §3.2.2).
     package var checkingDisabled: Bool {
         get { flag(0x0010) }
         set { set(0x0010, newValue) }

@@ -33,7 +33,6 @@ extension Message {
         guard reader.isAtEnd else { throw .trailingOctets(at: reader.offset) }
     }
 
-    /// Parses `count` records; OPT is not allowed.
     private static func records(
         _ count: UInt16,
         _ question: Name?,

@@ -10,7 +10,6 @@ package struct Message: Hashable, Sendable {
     package var answers: [Record]
     package var authorities: [Record]
 
-    /// Additional records without OPT.
     package var additionals: [Record]
 
     package var edns: EDNS?
@@ -37,9 +36,7 @@ package struct Message: Hashable, Sendable {
 extension Message {
     /// Response code of twelve bits (RFC 6891 §6.1.3).
     ///
-    /// If the message has no EDNS, the setter stores SERVFAIL in place of a code above 15. In
-    /// contrast, `QueryFacts.reply`, the encoder of the workers, sends only the low 4 bits of such
-    /// a code.
+    /// If the message has no EDNS, the setter stores SERVFAIL in place of a code above 15.
     package var rcode: RCode {
         get { RCode(rawValue: UInt16(edns?.extendedRCode ?? 0) << 4 | header.flags & 0xF) }
         set {
@@ -49,6 +46,5 @@ extension Message {
         }
     }
 
-    /// The question if the message has exactly one question; otherwise nil.
     package var question: Question? { questions.count == 1 ? questions.first : nil }
 }

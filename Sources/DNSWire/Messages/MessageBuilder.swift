@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package enum BuildError: Error, Hashable {
-    /// The message would exceed 65535 octets.
     case messageFull
 }
 
@@ -19,10 +18,9 @@ package struct MessageBuilder {
 
     private let header: Header
 
-    /// Encoded message; ``finish()`` writes the header into its first octets.
     package private(set) var octets: [UInt8] = []
 
-    /// Offsets of the TTLs of all records except OPT, which has no TTL.
+    /// Offsets of the TTLs of all records except OPT.
     package private(set) var ttlOffsets: [UInt16] = []
 
     private var compressor = NameCompressor()
@@ -48,7 +46,7 @@ extension MessageBuilder {
         try count(in: .question)
     }
 
-    /// Appends a record; the caller must append all records in the order of the sections.
+    /// Appends a record; the sections must be appended in order.
     package mutating func append(_ record: Record, to section: Section) throws(BuildError) {
         append(record.name)
         octets.append(bigEndian: record.type.rawValue)
@@ -93,7 +91,7 @@ extension MessageBuilder {
         compressor.remember(wire, prefix: match.prefix, at: start)
     }
 
-    /// Appends record data; compresses names only in the types of RFC 1035 (RFC 3597 §4).
+    /// Compresses names only in the types of RFC 1035 (RFC 3597 §4).
     private mutating func append(_ data: RecordData) {
         switch data {
         case .cname(let name), .ns(let name), .ptr(let name): append(name)

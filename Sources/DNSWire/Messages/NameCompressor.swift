@@ -2,12 +2,11 @@
 
 /// Targets of compression pointers in a message (RFC 1035 §4.1.4).
 ///
-/// Invariant: targets are ascending offsets below 0x4000. At each target, a label of an already
-/// encoded name begins. Therefore, a pointer always leads to an earlier name.
+/// Invariant: targets are ascending offsets below 0x4000, at which a label of an encoded name
+/// begins.
 struct NameCompressor {
     private struct Target {
         var offset: UInt16
-        /// Number of octets from the target to the end of the uncompressed name, 2...255.
         var octets: UInt8
         /// Index plus one of the previous target with the same `octets`; 0 if there is none.
         var previous: UInt8
@@ -15,21 +14,18 @@ struct NameCompressor {
 
     private var targets: [Target] = []
 
-    /// Index plus one of the newest target, for each value of `octets`; 0 if there is none.
     private var newest = InlineArray<256, UInt8>(repeating: 0)
 }
 
 // MARK: - Reading
 
 extension NameCompressor {
-    /// Maximum number of targets that one search compares for each length of a suffix.
-    ///
-    /// Without this limit, a server could choose names for which each search compares all targets.
+    /// Maximum targets compared for each length of a suffix; limits the time for names that a
+    /// server chooses.
     private static let comparisons = 16
 
-    /// Finds the longest suffix of `name` for which `message` has a target.
-    ///
-    /// Returns the offset of this target, and in `prefix` the number of octets before the suffix.
+    /// Finds the longest suffix of `name` for which `message` has a target; `prefix` is the number
+    /// of octets before the suffix.
     func match(_ name: [UInt8], in message: [UInt8]) -> (prefix: Int, offset: UInt16)? {
         var position = 0
         while name[position] != 0 {
@@ -75,7 +71,6 @@ extension NameCompressor {
 // MARK: - Changing
 
 extension NameCompressor {
-    /// Adds the labels in the first `prefix` octets of `name` as targets.
     mutating func remember(_ name: [UInt8], prefix: Int, at offset: Int) {
         if targets.isEmpty { targets.reserveCapacity(8) }
         var position = 0

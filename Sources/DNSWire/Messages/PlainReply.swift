@@ -4,7 +4,6 @@
 ///
 /// The section has CNAMEs, possibly none, and the addresses of the last name. The owner of each
 /// record is a pointer to the question or to the target of the previous CNAME (RFC 1035 §4.1.4).
-/// ``Message`` decodes other replies.
 package struct PlainReply: Hashable, Sendable {
     package private(set) var sections: AnswerSections
     package private(set) var ttls: ClosedRange<UInt32>
@@ -13,7 +12,7 @@ package struct PlainReply: Hashable, Sendable {
 
     /// Copies the answer section of `message`; nil if the reply has another form.
     ///
-    /// The caller must have compared the question with the question of the query.
+    /// The caller has compared the questions of query and reply.
     package init?(copying message: Span<UInt8>, asked type: RecordType, questionEnd: Int) {
         let message = message.rawSpan
         var walk = Walk(message, type, questionEnd)
@@ -47,7 +46,7 @@ private struct Walk: ~Escapable {
     private let type: UInt16
     private let questionEnd: Int
 
-    /// Offset of the next octet to check; after the last check, the end of the answer section.
+    /// Offset of the next octet to check.
     private(set) var end: Int
 
     private(set) var offsets = TTLOffsets()
@@ -55,8 +54,6 @@ private struct Walk: ~Escapable {
     private(set) var highestTTL: UInt32 = 0
 
     /// Offsets of QNAME and of each CNAME target.
-    ///
-    /// A chain can have at most six names.
     private var names = InlineArray<6, Int>(repeating: WireLimits.headerOctets)
     private var nameCount = 1
     private var addresses: (start: Int, ttl: UInt32)?
@@ -64,8 +61,7 @@ private struct Walk: ~Escapable {
     /// Octets before RDATA: a pointer (2) and the fixed fields (10).
     private static let prologue = 12
 
-    /// Maximum number of answer records; low, because the search for duplicates takes quadratic
-    /// time.
+    /// Maximum number of answer records; the search for duplicates takes quadratic time.
     private static let mostRecords = 24
 
     private static let mostOthers = 48
@@ -80,7 +76,6 @@ private struct Walk: ~Escapable {
 
     mutating func run() -> Bool {
         let count = Int(message.uint16(at: 6))
-        // Accepts only replies with RCODE 0 and without TC.
         guard message.byteCount >= questionEnd, message.uint16(at: 2) & 0x020F == 0,
             type == RecordType.a.rawValue || type == RecordType.aaaa.rawValue,
             (1...Self.mostRecords).contains(count)
@@ -109,10 +104,8 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Checks an address record.
-    ///
-    /// Returns false for a duplicate, for a wrong size, or if the TTL differs from the TTL of the
-    /// first address.
+    /// Returns false for a duplicate, a wrong size, or a TTL that differs from that of the first
+    /// address.
     private mutating func takeAddress(_ start: Int, _ ttl: UInt32) -> Bool {
         let size = Self.prologue + (type == RecordType.a.rawValue ? 4 : 16)
         guard end - start == size else { return false }
@@ -135,8 +128,7 @@ private struct Walk: ~Escapable {
         guard let (nameEnd, pointer) = extent(ofNameAt: start), nameEnd == end,
             nameCount < names.count
         else { return false }
-        // Accepts a pointer only to a label of an earlier name, because other octets, such as a
-        // TTL, can change later.
+        // A pointer must lead to a label, because other octets, such as a TTL, can change later.
         if let pointer {
             guard (0..<nameCount).contains(where: { hasLabel(at: pointer, name: names[$0]) })
             else { return false }
@@ -149,9 +141,7 @@ private struct Walk: ~Escapable {
         return true
     }
 
-    /// True if a label of the name at `name` begins at `offset`.
-    ///
-    /// Labels after a compression pointer in this name do not count.
+    /// True if a label of the name at `name` begins at `offset`, not behind a compression pointer.
     private func hasLabel(at offset: Int, name: Int) -> Bool {
         var position = name
         while position < offset, (1...63).contains(message.uint8(at: position)) {
@@ -160,10 +150,8 @@ private struct Walk: ~Escapable {
         return position == offset
     }
 
-    /// Checks the authority and additional sections; returns false if a section is malformed.
-    ///
-    /// Also returns false for more than 48 records, and for an OPT record with an extended RCODE or
-    /// with an option other than padding.
+    /// Returns false for a malformed section, more than 48 records, an extended RCODE, or an option
+    /// other than padding.
     private func skipOthers() -> Bool {
         let authorities = Int(message.uint16(at: 8))
         let count = authorities + Int(message.uint16(at: 10))
@@ -180,12 +168,10 @@ private struct Walk: ~Escapable {
             position = data + count
             guard position <= message.byteCount else { return false }
             guard message.uint16(at: fields) == RecordType.opt.rawValue else { continue }
-            // In OPT, the TTL field begins with the upper 8 bits of the RCODE, which must be 0
-            // here.
+            // In OPT, the TTL field begins with the upper 8 bits of the RCODE.
             guard isRoot, !hasOPT, index >= authorities, message.uint8(at: fields + 4) == 0 else {
                 return false
             }
-            // Padding is the only permitted option (RFC 7830).
             let isPadding =
                 count >= 4 && message.uint16(at: data) == EDNSOption.Code.padding
                 && Int(message.uint16(at: data + 2)) == count - 4
@@ -197,8 +183,7 @@ private struct Walk: ~Escapable {
 
     /// Returns the end of a name, and the target of its first pointer; nil for a malformed name.
     ///
-    /// Applies the rules of ``WireReader/name()``, but returns nil instead of throwing an error,
-    /// because throwing is slower.
+    /// Does not call ``WireReader/name()``, because throwing is slower.
     private func extent(ofNameAt start: Int) -> (end: Int, target: Int?)? {
         var (position, runStart) = (start, start)
         var (octets, hops) = (1, 0)
@@ -238,9 +223,8 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Returns the offset of the label to which compression pointers at `offset` lead.
-    ///
-    /// Without a pointer at `offset`, returns `offset`.
+    /// Returns the offset of the label to which pointers at `offset` lead, or `offset` without a
+    /// pointer.
     private func label(at offset: Int) -> Int {
         var offset = offset
         while message.uint8(at: offset) >= 0xC0 {

@@ -2,7 +2,6 @@
 
 /// Question of a message (RFC 1035 §4.1.2).
 package struct Question: Hashable, Sendable {
-    /// Name in the letter case of the client; comparison ignores case.
     package var name: Name
 
     package var type: RecordType

@@ -3,7 +3,7 @@
 /// Response code: 4 bits of the header, and the upper 8 bits from OPT (RFC 6891 §6.1.3).
 @frozen
 public struct RCode: RawRepresentable, Hashable, Sendable {
-    /// Number of the response code, 0...4095.
+    /// The number, 0...4095.
     public let rawValue: UInt16
 
     /// Creates a code from its number.

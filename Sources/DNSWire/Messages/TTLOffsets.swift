@@ -4,7 +4,6 @@
 package struct TTLOffsets: Sendable {
     private var few = InlineArray<4, UInt16>(repeating: 0)
 
-    /// All offsets if there are too many for `few`; otherwise empty.
     private var many: [UInt16] = []
 
     package private(set) var count = 0

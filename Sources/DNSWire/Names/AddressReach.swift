@@ -5,12 +5,10 @@ package enum AddressReach: Int, Sendable, Comparable {
     /// Reachable on the Internet; includes addresses for documentation.
     case global
 
-    /// Reachable in a network outside the Internet, possibly the network of the client.
+    /// Reachable outside the Internet, possibly in the network of the client.
     case local
 
-    /// Reachable only on the client itself, in the client's subnet, or in a multicast group.
-    ///
-    /// Such an address is never a valid answer.
+    /// Reachable only on the client, in its subnet or in a multicast group: never a valid answer.
     case none
 
     package static func < (left: AddressReach, right: AddressReach) -> Bool {
@@ -67,12 +65,9 @@ extension IPv6Address {
         return max(own ?? .global, loopbackReach, carried.map(\.reach).max() ?? .global)
     }
 
-    /// Scope `none` for `::` and `::1`; `global` for all other addresses.
-    ///
-    /// `::` and `::1` do not fit into the table of 64-bit prefixes.
+    /// Scope of `::` and `::1`, which do not fit into the table of 64-bit prefixes.
     private var loopbackReach: AddressReach { high == 0 && low <= 1 ? .none : .global }
 
-    /// Networks with special scopes, as the upper 64 bits of an address.
     private static let special: [(network: UInt64, length: UInt64, reach: AddressReach)] = [
         // NAT64 (RFC 8215).
         (0x0064_FF9B_0001_0000, 48, .local),
@@ -92,7 +87,6 @@ extension IPv6Address {
         (0xFF00_0000_0000_0000, 8, .none),
     ]
 
-    /// IPv4 addresses that a translator or tunnel has embedded in this address.
     private var carried: [IPv4Address] {
         let last = UInt32(truncatingIfNeeded: low)
         // Mapped and compatible (RFC 4291 §2.5.5); translated (RFC 2765 §2.1).

@@ -2,8 +2,8 @@
 
 /// Group of clients that share one limit: an IPv4 address, an IPv6 /56, or the loopback.
 ///
-/// Queries from an address that cannot be forged (TCP, RFC 7873 cookie, loopback) have a separate
-/// limit. So queries with forged source addresses do not use up the limit of proven clients.
+/// Proven clients (TCP, RFC 7873 cookie, loopback) have a separate limit, which queries with forged
+/// source addresses cannot use up.
 ///
 /// Public, because Swift 6.3 inlines no `package` function into another module.
 @frozen
@@ -14,7 +14,6 @@ public struct ClientNetwork: Hashable, Sendable {
     private static let proven: UInt64 = 1
     private static let isIPv4: UInt64 = 2
 
-    /// True if the client cannot have forged its address.
     package var isProven: Bool { bits & Self.proven != 0 }
 
     package init(of address: IPAddress, isProven: Bool) {

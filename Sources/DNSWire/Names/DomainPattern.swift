@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Set of names: a domain, names below the domain, or both.
+/// Set of names.
 package enum DomainPattern: Hashable, Sendable, CustomStringConvertible {
     /// `example.com`: the domain and all names below.
     case suffix(Name)

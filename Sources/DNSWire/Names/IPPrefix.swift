@@ -5,7 +5,6 @@ package struct IPPrefix: Hashable, Sendable {
     /// Address with zero host bits; a prefix in ::ffff:0:0/96 is stored as an IPv4 prefix.
     package let address: IPAddress
 
-    /// Length in bits, 0...32 or 0...128.
     package let length: Int
 
     package init?(containing address: IPAddress, length: Int) {
@@ -26,12 +25,9 @@ package struct IPPrefix: Hashable, Sendable {
         self.length = width
     }
 
-    /// Parses `192.0.2.0/24`, `2001:db8::/32`, or a single address.
+    /// Parses `192.0.2.0/24`, `2001:db8::/32`, or a single address; host bits must be zero.
     ///
-    /// Host bits must be zero. For example, the initializer rejects `192.0.2.1/24`, which is
-    /// probably a mistake.
-    ///
-    /// Not generic, because unspecialised generic code looks up conformances, which takes 0.3 ms.
+    /// Not generic, because unspecialised generic code is slow.
     package init?(_ text: String) {
         let octets = Array(text.utf8)
         let slash = octets.firstIndex(of: 0x2F) ?? octets.endIndex

@@ -52,7 +52,7 @@ extension IPv4Address {
         (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
     }
 
-    /// True if the first `length` bits (0...32) equal the first bits of `network`.
+    /// True if the first `length` bits (0...32) are those of `network`.
     package func matches(_ network: UInt32, length: Int) -> Bool {
         length == 0 || (value ^ network) >> (32 - length) == 0
     }

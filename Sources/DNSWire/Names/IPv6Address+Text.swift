@@ -3,17 +3,17 @@
 // MARK: - Making
 
 extension IPv6Address {
-    /// Parses the form of RFC 4291 §2.2, without brackets, zones and spaces.
+    /// Parses the form of RFC 4291 §2.2, without brackets and zones.
     package init?(_ text: some StringProtocol) {
         guard 2...45 ~= text.utf8.count else { return nil }
         self.init(text: Array(text.utf8)[...])
     }
 
-    /// Parses `text`; not generic, because unspecialised generic code is slow.
+    /// Not generic, because unspecialised generic code is slow.
     init?(text: ArraySlice<UInt8>) {
         guard 2...45 ~= text.count else { return nil }
         let colon = UInt8(ascii: ":")
-        // `value` contains the `count` groups parsed so far; `gap` of these groups are before `::`.
+        // `gap` of the `count` groups parsed so far are before `::`.
         var value: UInt128 = 0
         var count = 0
         var gap: Int?

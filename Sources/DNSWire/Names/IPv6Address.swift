@@ -2,7 +2,6 @@
 
 /// IPv6 address without a zone; IPv4-mapped addresses have the properties of their IPv4 address.
 package struct IPv6Address: Hashable, Sendable {
-    /// Upper half in host byte order.
     package let high: UInt64
 
     package let low: UInt64

@@ -4,21 +4,18 @@
 package struct NAT64Prefix: Hashable, Sendable {
     package let network: IPv6Address
 
-    /// 32, 40, 48, 56, 64 or 96 bits.
     package let length: Int
 
-    /// 64:ff9b::/96.
-    ///
-    /// Addresses under this prefix must embed only global IPv4 addresses (RFC 6052 §3.1).
+    /// 64:ff9b::/96, which must embed only global IPv4 addresses (RFC 6052 §3.1).
     package static let wellKnown = NAT64Prefix(
         checked: IPv6Address(high: 0x0064_FF9B_0000_0000, low: 0),
         length: 96
     )
 
-    /// Lengths of RFC 6052 §2.2, in the order in which discovery tries the lengths.
+    /// Lengths of RFC 6052 §2.2 in the order of discovery.
     private static let lengths = [96, 64, 56, 48, 40, 32]
 
-    /// Index of the octet that is zero in every address: bits 64 to 71 (RFC 6052 §2.2).
+    /// The octet of bits 64 to 71 is zero in every address (RFC 6052 §2.2).
     private static let reservedOctet = 8
 
     private init(checked network: IPv6Address, length: Int) {
@@ -26,10 +23,7 @@ package struct NAT64Prefix: Hashable, Sendable {
         self.length = length
     }
 
-    /// Creates a prefix; nil if no NAT64 can have this prefix.
-    ///
-    /// For example, loopback and link-local prefixes are rejected. With DNS64 answers in these
-    /// prefixes, a client would connect to itself or to a host in its subnet.
+    /// Creates a prefix; nil if no NAT64 can have this prefix, for example a loopback prefix.
     package init?(_ prefix: IPPrefix) {
         guard case .v6(let network) = prefix.address, Self.lengths.contains(prefix.length),
             network.high != 0, !network.isLinkLocal, !network.isMulticast, network.low >> 56 == 0
@@ -56,8 +50,8 @@ extension NAT64Prefix {
 
     /// Returns the address that DNS64 synthesizes for an A record.
     ///
-    /// Returns nil for addresses that are never a valid answer, such as loopback. With the
-    /// well-known prefix, returns nil for all addresses that are not global (RFC 6052 §3.1).
+    /// Returns nil for addresses that are never a valid answer, and with the well-known prefix also
+    /// for other addresses that are not global (RFC 6052 §3.1).
     package func synthesize(_ address: IPv4Address) -> IPv6Address? {
         switch IPAddress.v4(address).reach {
         case .global: embed(address)
@@ -66,16 +60,15 @@ extension NAT64Prefix {
         }
     }
 
-    /// Returns the IPv4 address that ``embed(_:)`` put into `address`; nil for other addresses.
     package func extract(_ address: IPv6Address) -> IPv4Address? {
         guard let inner = destination(of: address), embed(inner) == address else { return nil }
         return inner
     }
 
-    /// Returns true if `octets` contain an address that embeds a non-global IPv4 address.
+    /// Returns true if `octets` contain an address under this prefix that embeds a non-global
+    /// address.
     ///
-    /// The address must begin with this prefix. The search does not decode records; therefore,
-    /// other data can also match.
+    /// The search does not decode records; other data can also match.
     package func embedsPrivateAddress(in octets: [UInt8]) -> Bool {
         let prefix = network.octets.prefix(length / 8)
         let size = 16
@@ -88,10 +81,9 @@ extension NAT64Prefix {
         }
     }
 
-    /// Returns the IPv4 address to which a NAT64 translates `address`.
+    /// Returns the IPv4 address to which a NAT64 translates `address`; nil outside the prefix.
     ///
-    /// Returns nil for an address outside the prefix. The function ignores the suffix and the
-    /// reserved octet, because translators can ignore them (RFC 6052 §2.2).
+    /// Ignores the suffix and the reserved octet, as translators may (RFC 6052 §2.2).
     fileprivate func destination(of address: IPv6Address) -> IPv4Address? {
         let octets = address.octets
         guard octets.prefix(length / 8) == network.octets.prefix(length / 8) else { return nil }
@@ -100,9 +92,7 @@ extension NAT64Prefix {
 }
 
 extension IPAddress {
-    /// Returns the scope of this address.
-    ///
-    /// If the address is under one of `prefixes`, the embedded IPv4 address can reduce the scope.
+    /// Scope of this address, which the embedded IPv4 address can reduce under one of `prefixes`.
     package func reach(through prefixes: [NAT64Prefix]) -> AddressReach {
         guard case .v6(let address) = self else { return reach }
         return prefixes.compactMap { $0.destination(of: address) }
@@ -120,10 +110,8 @@ extension NAT64Prefix {
 
     /// Finds the prefix in the AAAA records of `ipv4only.arpa` (RFC 7050 §3); nil for none.
     ///
-    /// Each prefix length has its own position of the IPv4 address. By chance, the position of a
-    /// wrong length can also contain a well-known address. Therefore, the result is the prefix that
-    /// occurs most often. If several prefixes occur equally often, the result is `current` if
-    /// `current` is one of these prefixes, otherwise the first of these prefixes.
+    /// A wrong length can also match by chance. Therefore, the result is the prefix that occurs
+    /// most often, and in a tie preferably `current`.
     package init?(discoveredIn addresses: [IPv6Address], current: NAT64Prefix? = nil) {
         let candidates = addresses.flatMap(Self.candidates)
         let counts = candidates.reduce(into: [:]) { $0[$1, default: 0] += 1 }

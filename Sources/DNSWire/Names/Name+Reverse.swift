@@ -28,11 +28,10 @@ extension Name {
 // MARK: - Reading
 
 extension Name {
-    /// Address for which ``init(reverseOf:)`` creates this name; nil for other names.
     package var reversedAddress: IPAddress? {
         if let address = reversedIPv6 { return .v6(address) }
-        // Checks that the last label has 4 octets and ends with `a`, as `arpa` does. So most other
-        // names need no allocation.
+        // A fast check without allocation: the last label has 4 octets and ends with `a`, as `arpa`
+        // does.
         guard octets.count > 6, octets[octets.count - 6] == 4,
             octets[octets.count - 2].folded == 0x61
         else { return nil }

@@ -4,7 +4,6 @@
 package enum NameTextError: Error, Hashable {
     case empty
 
-    /// Two dots in a row, or a dot at the start.
     case emptyLabel(at: Int)
 
     case labelTooLong(at: Int)
@@ -12,8 +11,6 @@ package enum NameTextError: Error, Hashable {
     case badEscape(at: Int)
 
     /// Space, control character or octet above ASCII, which must be written as `\DDD`.
-    ///
-    /// For an international name, the text must contain the form `xn--`.
     case unescaped(at: Int)
 }
 
@@ -25,7 +22,7 @@ extension Name {
         try self.init(text: Array(text.utf8)[...])
     }
 
-    /// Parses `text`; not generic, because unspecialised generic code is slow.
+    /// Not generic, because unspecialised generic code is slow.
     package init(text: ArraySlice<UInt8>) throws(NameTextError) {
         let count = text.count
         guard count > 0 else { throw .empty }
@@ -108,9 +105,8 @@ extension Name {
 }
 
 extension [UInt8] {
-    /// Appends an octet, as `\X` if special, or as `\DDD` if unprintable.
-    ///
-    /// - Parameter space: true to append a space unchanged; false to write `\032`.
+    /// Appends an octet, as `\X` if special, or as `\DDD` if unprintable or, unless `space`, a
+    /// space.
     mutating func append(escaping octet: UInt8, special: [UInt8], space: Bool = false) {
         guard 0x21...0x7E ~= octet || space && octet == 0x20 else {
             append(UInt8(ascii: "\\"))
@@ -127,7 +123,7 @@ extension [UInt8] {
 // MARK: - Conformances
 
 extension Name: CustomStringConvertible {
-    /// Presentation form with the final dot, safe in logs and terminals.
+    /// Presentation form with the final dot.
     package var description: String { String(decoding: escaped(finalDot: true), as: UTF8.self) }
 }
 

@@ -2,13 +2,12 @@
 
 /// Absolute domain name in wire form, in its original letter case.
 ///
-/// Comparison ignores the case of ASCII letters (RFC 4343 §3). A label may contain any octet
-/// (RFC 2181 §11); see ``isHostname``.
+/// Comparison ignores the case of ASCII letters (RFC 4343 §3). A label may contain any octet (RFC
+/// 2181 §11).
 package struct Name: Sendable {
     /// Wire form, at most 255 octets: each label (1...63 octets) after its length, then a zero.
     package let octets: [UInt8]
 
-    /// Creates a name from valid octets.
     init(checked octets: [UInt8]) { self.octets = octets }
 }
 
@@ -48,9 +47,8 @@ extension Name {
         return count
     }
 
-    /// Last seven octets of the top-level label in lower case, as a little-endian number.
-    ///
-    /// For a shorter label, the number contains all octets of the label. For the root, it is 0.
+    /// Last seven octets of the top-level label in lower case, as a little-endian number; 0 for the
+    /// root.
     package var topLabel: UInt64 {
         let octets = octets.rawSpan
         var (start, end) = (0, 0)
@@ -63,10 +61,8 @@ extension Name {
         return octets.extracting(0..<end).lastOctets(from: first).lowercasedOctets
     }
 
-    /// Labels from the left, without the root label.
     package var labels: Labels { Labels(octets: octets) }
 
-    /// Name without the first label; nil for the root.
     package var parent: Name? {
         guard !isRoot else { return nil }
         return Name(checked: Array(octets[(Int(octets[0]) + 1)...]))
@@ -84,8 +80,7 @@ extension Name {
 
     package var lowercased: Name { Name(checked: octets.map(\.folded)) }
 
-    /// True if all labels have only ASCII letters, digits, hyphens and underscores; false for the
-    /// root.
+    /// True for a name, not the root, of ASCII letters, digits, hyphens and underscores.
     package var isHostname: Bool {
         guard !isRoot else { return false }
         return labels.allSatisfy { label in
@@ -93,7 +88,7 @@ extension Name {
         }
     }
 
-    /// Appends this name in lower case, as in a URL; returns false if ``isHostname`` is false.
+    /// Appends this name in lower case; returns false if ``isHostname`` is false.
     package func appendHostText(to text: inout [UInt8]) -> Bool {
         guard octets.count > 1 else { return false }
         let start = text.count - 1
@@ -113,9 +108,7 @@ extension Name {
         return true
     }
 
-    /// True if `range` of `text` is this name in any letter case, with or without a final dot.
-    ///
-    /// False if ``isHostname`` is false.
+    /// True if `range` of `text` is this host name in any letter case, with or without a final dot.
     package func isWritten(in text: [UInt8], at range: Range<Int>) -> Bool {
         let octets = octets.span
         let text = text.span.extracting(range)
@@ -154,10 +147,9 @@ extension Name {
 }
 
 extension UInt8 {
-    /// True for ASCII letters, digits, hyphens and underscores.
     @inline(__always)
     fileprivate var isOfHostname: Bool {
-        // Bit n is set if the octet n (or the octet 64 + n) is allowed in a host name.
+        // Bit n is set if the octet n (or 64 + n) is allowed.
         let bits: UInt64 = self < 64 ? 0x03FF_2000_0000_0000 : 0x07FF_FFFE_87FF_FFFE
         return self < 128 && bits &>> UInt64(self & 63) & 1 != 0
     }

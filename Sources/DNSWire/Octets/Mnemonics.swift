@@ -2,7 +2,6 @@
 
 /// Mnemonics of an IANA registry; other numbers have the generic form (RFC 3597 §5).
 struct Mnemonics: Sendable {
-    /// Prefix of the generic form, such as `TYPE`.
     let prefix: String
 
     private let names: [UInt16: String]

@@ -24,7 +24,7 @@ extension [UInt8] {
 }
 
 extension [UInt8] {
-    /// Base64 text (RFC 4648 §4); implemented here because the module does not import Foundation.
+    /// Base64 text (RFC 4648 §4).
     package var base64: String {
         let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var characters: [UInt8] = []
@@ -42,7 +42,7 @@ extension [UInt8] {
 }
 
 extension [UInt8] {
-    /// Text with two lower-case digits for each octet.
+    /// Two lower-case digits for each octet.
     package var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
@@ -56,7 +56,6 @@ extension [UInt8] {
 }
 
 extension UInt8 {
-    /// Value of a hexadecimal digit; nil for another octet.
     package var hexadecimalDigit: UInt8? {
         switch folded {
         case 0x30...0x39: self - 0x30
@@ -67,8 +66,8 @@ extension UInt8 {
 
     /// Lower-case form of an upper-case ASCII letter; each other octet unchanged (RFC 4343 §3).
     ///
-    /// Label lengths are below the octet `A`. So a caller can convert all octets of a name in wire
-    /// form.
+    /// Label lengths are below the octet `A`, so all octets of a name in wire form can be
+    /// converted.
     @inline(__always)
     var folded: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 }

@@ -5,14 +5,12 @@ package enum WireError: Error, Hashable {
     case truncated(at: Int)
 
     /// Pointer that does not lead to an earlier name (RFC 1035 §4.1.4).
-    ///
-    /// Such a pointer leads forwards, to itself, or into the labels directly before the pointer.
     case forwardPointer(at: Int)
 
     case pointerIntoHeader(at: Int)
     case tooManyPointers(at: Int)
 
-    /// Pointer where compression is forbidden (RFC 3597 §4, RFC 9460 §2.2).
+    /// Forbidden pointer (RFC 3597 §4, RFC 9460 §2.2).
     case compressedName(at: Int)
 
     /// Label type other than 00 and 11 (RFC 6891 §5).

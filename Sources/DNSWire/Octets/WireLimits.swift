@@ -17,15 +17,13 @@ package enum WireLimits {
     /// RFC 1035 §3.3.
     package static let characterStringOctets = 255
 
-    /// Maximum number of compression pointers in one name.
-    ///
-    /// A name has at most 127 labels, and needs at most one pointer for each label.
+    /// Maximum compression pointers in one name, which has at most 127 labels.
     package static let pointersPerName = 127
 
     /// First offset that does not fit into a compression pointer (RFC 1035 §4.1.4).
     package static let pointerTargets = 0x4000
 
-    /// Maximum number of compression targets that the encoder remembers; bounds the time per name.
+    /// Maximum compression targets that the encoder remembers.
     package static let compressionTargets = 64
 
     /// Maximum TTL in seconds; a value with the top bit is read as 0 (RFC 2181 §8).

@@ -5,13 +5,12 @@ package struct WireReader: ~Escapable {
     private let message: Span<UInt8>
     package private(set) var offset: Int
 
-    /// End of the message, or of the current field (``enterField(_:)``).
     package private(set) var end: Int
 
-    /// Decoded names with many labels; the key is the offset to which a compression pointer leads.
+    /// Decoded names with many labels, by the offset to which a compression pointer leads.
     ///
-    /// Without this table, an attacker could send a message with thousands of records, and the
-    /// reader would decode 127 labels for each record.
+    /// Without this table, a crafted message could make the reader decode 127 labels for each
+    /// record.
     private var longNames: [Int: Name] = [:]
 
     @_lifetime(copy message)
@@ -72,7 +71,7 @@ extension WireReader {
         return try octets(count)
     }
 
-    /// Restricts reading to a field of `count` octets; returns the argument for ``leaveField(_:)``.
+    /// Restricts reading to a field; returns the argument for ``leaveField(_:)``.
     @_lifetime(self: copy self)
     package mutating func enterField(_ count: Int) throws(WireError) -> Int {
         guard remaining >= count else { throw .truncated(at: offset) }
@@ -81,7 +80,7 @@ extension WireReader {
         return outer
     }
 
-    /// Skips the rest of the field; `outer` is the result of ``enterField(_:)``.
+    /// Skips the rest of the field.
     @_lifetime(self: copy self)
     package mutating func leaveField(_ outer: Int) {
         offset = end
@@ -108,9 +107,7 @@ extension WireReader {
     @_lifetime(self: copy self)
     package mutating func name() throws(WireError) -> Name { try name(sharing: nil) }
 
-    /// Reads a name.
-    ///
-    /// If the name is a pointer to the question's name, returns `question` without a copy.
+    /// Reads a name; returns `question` without a copy for a pointer to the question's name.
     @_lifetime(self: copy self)
     mutating func name(sharing question: Name?) throws(WireError) -> Name {
         let start = offset
@@ -146,8 +143,7 @@ extension WireReader {
         return Name(checked: octets)
     }
 
-    /// Maximum sum of labels and pointers of a short name; `longNames` stores only names with a
-    /// larger sum.
+    /// Maximum sum of labels and pointers of a name that is not in `longNames`.
     private static var fewSteps: Int { 16 }
 
     @_lifetime(self: copy self)
@@ -164,13 +160,10 @@ extension WireReader {
     }
 
     private struct NameExtent {
-        /// Offset after the root label or first pointer.
         var end: Int
 
-        /// Octets of the uncompressed name, 1...255.
         var octets: Int
 
-        /// Target of the first pointer.
         var target: Int?
 
         var steps: Int

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keyed hash of a name and a type, for hash tables with keys that clients (or attackers) choose.
-///
-/// The hash is computed in three steps:
+/// Keyed hash of a name and a type, for hash tables whose keys an attacker can choose.
 ///
 /// 1. NH (UMAC, RFC 4418 §5.2) over the 64-bit words of the lower-cased name (RFC 4343), and over
-///    type and length. NH is a sum of products. Two different questions have the same sum with
-///    probability at most 2^-64.
-/// 2. A strongly universal multilinear hash of the two halves of the sum. With this hash, questions
-///    that an attacker chooses do not collide more often than random questions.
+/// type and length: two questions have the same sum with probability at most 2^-64.
+///
+/// 2. A strongly universal multilinear hash of the two halves of the sum.
+///
 /// 3. A bijective, non-linear mix, which breaks arithmetic progressions of hashes.
 package final class NameHash: Sendable {
-    /// Secret 64-bit numbers for step 1: two for type and length, then one per 64 bits of a name.
+    /// For step 1: two for type and length, then one per 64 bits of a name.
     private let secrets: InlineArray<34, UInt64>
 
     private let lowFactor: UInt128
     private let highFactor: UInt128
     private let addend: UInt128
 
-    /// Secret factor for step 3; odd, so that the multiplication is bijective.
+    /// For step 3; odd, so that the multiplication is bijective.
     private let mixer: UInt64
 
     private static var longestName: Int { 255 }
@@ -74,7 +72,7 @@ package final class NameHash: Sendable {
     }
 }
 
-/// Generator of secret 64-bit numbers: SipHash-2-4 in counter mode, with a random seed.
+/// Generator of secret 64-bit numbers: SipHash-2-4 in counter mode.
 package struct SecretWords {
     private let seed: UInt64
     private let purpose: UInt64

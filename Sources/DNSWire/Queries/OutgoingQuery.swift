@@ -5,17 +5,14 @@ package struct OutgoingQuery: Sendable {
     private let header: Header
     package let question: Question
 
-    /// UDP payload size for OPT, in octets; nil for a query without OPT.
     private let payload: UInt16?
     private let dnssecOK: Bool
 
-    /// Octets of padding (RFC 7830); nil for no padding option.
     private let padding: Int?
 
-    /// Offset of the end of the question.
     package let questionEnd: Int
 
-    /// Size of the message in octets.
+    /// Size in octets.
     package var count: Int {
         guard payload != nil else { return questionEnd }
         return questionEnd + Self.optOctets + (padding.map { $0 + Self.optionOctets } ?? 0)
@@ -23,7 +20,7 @@ package struct OutgoingQuery: Sendable {
 
     /// - Parameters:
     ///   - payload: nil to omit OPT; then `dnssecOK` and `block` are ignored (RFC 6891 §6.2.2).
-    ///   - block: the message is padded to a multiple of this number of octets (RFC 7830).
+    ///   - block: the size is padded to a multiple of this number of octets (RFC 7830).
     package init(
         _ header: Header,
         _ question: Question,
@@ -46,9 +43,7 @@ package struct OutgoingQuery: Sendable {
         return octets
     }
 
-    /// Writes the message to the first ``count`` octets of `buffer`.
-    ///
-    /// The caller must have set the octets of the padding to zero.
+    /// Writes the message to `buffer`, in which the octets of the padding are already zero.
     package func write(to buffer: inout MutableRawSpan) {
         buffer.store(header.id, at: 0)
         buffer.store(header.flags, at: 2)
@@ -61,7 +56,6 @@ package struct OutgoingQuery: Sendable {
         buffer.store(UInt8(0), at: questionEnd)
         buffer.store(RecordType.opt.rawValue, at: questionEnd + 1)
         buffer.store(payload, at: questionEnd + 3)
-        // Extended RCODE and version are 0.
         buffer.store(dnssecOK ? UInt32(0x8000) : 0, at: questionEnd + 5)
         let option = padding.map { $0 + Self.optionOctets } ?? 0
         buffer.store(UInt16(option), at: questionEnd + 9)
@@ -72,6 +66,5 @@ package struct OutgoingQuery: Sendable {
 
     private static let optOctets = 11
 
-    /// Octets of an option without its data.
     private static let optionOctets = 4
 }

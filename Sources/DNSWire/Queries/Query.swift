@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Parts of a client's query that determine the answer.
-///
-/// Single-flight uses a `Query` as its key. The comparison of names ignores the letter case.
+/// Parts of a client's query that determine the answer; the key of single-flight.
 package struct Query: Hashable, Sendable {
     package var question: Question
 

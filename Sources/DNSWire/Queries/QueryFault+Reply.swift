@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension QueryFault {
-    /// Converts a query of `count` octets into an error reply.
-    ///
-    /// The reply consists of a header, and of OPT if the query has OPT (RFC 6891 §6.1.1).
+    /// Converts a query of `count` octets into a header, and OPT if the query has OPT (RFC 6891
+    /// §6.1.1).
     ///
     /// - Returns: size of the reply in octets, at most `count`; 0 for no reply.
     package func reply(to count: Int, in buffer: inout MutableRawSpan) -> Int {
@@ -11,8 +10,7 @@ extension QueryFault {
         switch self {
         case .ignored, .unusual: return 0
         case .malformed: outcome = HeaderFlags.recursionAvailable | RCode.formErr.rawValue
-        // A NOTIMP reply has no RA flag, because RA concerns only recursive queries
-        // (RFC 1035 §4.1.1).
+        // RA concerns only recursive queries (RFC 1035 §4.1.1).
         case .otherOpcode: outcome = RCode.notImp.rawValue
         }
         let hasOPT = buffer.bytes.extracting(0..<count).hasOPT
@@ -37,7 +35,6 @@ extension QueryFault {
 extension RawSpan {
     fileprivate static var recordCount: Int { 11 }
 
-    /// True if the message has an OPT record; takes linear time.
     fileprivate var hasOPT: Bool {
         guard byteCount >= QueryFacts.headerCount + Self.recordCount else { return false }
         var position = QueryFacts.headerCount

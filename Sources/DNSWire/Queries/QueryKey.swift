@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension RawSpan {
-    /// True if both names in wire form are equal, apart from the case of ASCII letters.
+    /// True if both names in wire form are equal in any letter case.
     package func isSameName(as other: RawSpan) -> Bool {
         guard byteCount == other.byteCount else { return false }
         var offset = 0
@@ -15,7 +15,7 @@ extension RawSpan {
             == other.lastOctets(from: offset).lowercasedOctets
     }
 
-    /// True if two names of equal length in wire form are equal, including the letter case.
+    /// True if two names of equal length in wire form have the same letter case.
     package func hasSameCase(as other: RawSpan) -> Bool {
         var offset = 0
         while offset + 8 <= byteCount {

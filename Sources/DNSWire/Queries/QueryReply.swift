@@ -4,14 +4,13 @@
 package struct ReadyAnswer: ~Escapable {
     package let rcode: UInt16
 
-    /// AD flag for validated records (RFC 6840 §5.8), or 0.
     package let flags: UInt16
     package let answerCount: UInt16
     package let authorityCount: UInt16
     package let additionalCount: UInt16
     package let sections: RawSpan
 
-    /// Offsets of the TTLs, as `UInt16` in native byte order.
+    /// `UInt16` in native byte order.
     package let ttlOffsets: RawSpan
 
     /// Encoded extended errors (RFC 8914 §2).
@@ -47,10 +46,10 @@ package struct ReadyAnswer: ~Escapable {
 extension QueryFacts {
     /// Converts the query in `buffer` into its reply and returns the size of the reply.
     ///
-    /// The reply keeps ID, RD, CD and the letter case of the question (0x20). AD is sent only to
-    /// clients that understand AD (RFC 6840 §5.8). If the extended errors do not fit into `limit`,
-    /// the reply has only the code of the first error, or no error (RFC 8914 §3). If the records
-    /// do not fit even without extended errors, the reply has TC and no records (RFC 2181 §9).
+    /// The reply keeps ID, RD, CD and the letter case of the question (0x20). AD needs a client
+    /// that understands AD (RFC 6840 §5.8). Extended errors that exceed `limit` are left out,
+    /// except possibly the first code (RFC 8914 §3). Records that exceed `limit` are left out with
+    /// TC (RFC 2181 §9).
     ///
     /// - Precondition: `limit` is at least 512 and at most the size of `buffer`.
     package func reply(
@@ -96,9 +95,8 @@ extension QueryFacts {
     /// Converts the query in `buffer` into a reply without records.
     ///
     /// - Parameters:
-    ///   - rcode: 12-bit code. If the query has no EDNS, the reply has only the low 4 bits: 16
-    ///     becomes NOERROR. (The setter of ``Message/rcode`` stores SERVFAIL instead.)
-    ///   - limit: maximum octets of the reply, at least 512; a long extended error is shortened.
+    ///   - rcode: 12-bit code; without EDNS, the reply has only the low 4 bits.
+    ///   - limit: at least 512 octets; a long extended error is shortened.
     package func reply(
         rcode: UInt16,
         moreFlags: UInt16 = 0,
@@ -133,9 +131,7 @@ extension QueryFacts {
         return unsafe reply(rcode: rcode.rawValue, explanation: option.span.bytes, in: &buffer)
     }
 
-    /// Writes the header and the question of a query to `buffer`.
-    ///
-    /// Then `reply` can convert `buffer` into a reply.
+    /// Writes header and question, so that `reply` can convert `buffer` into a reply.
     package func write(id: UInt16, _ name: Name, to buffer: inout MutableRawSpan) {
         buffer.store(id, at: 0)
         buffer.store(flags, at: 2)
@@ -161,7 +157,7 @@ extension QueryFacts {
     private var bareOPTCount: Int { edns == nil ? 0 : 11 + replyOptions.octetCount }
     private static var bareErrorCount: Int { 6 }
 
-    /// Writes OPT at `end`; returns the size of the message (RFC 6891 §6.1.1).
+    /// Writes OPT at `end` (RFC 6891 §6.1.1); returns the size of the message.
     private func writeOPT(
         _ edns: EDNSFacts,
         rcode: UInt16,

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Validated query in its receive buffer: one question, and no record except OPT.
-///
-/// A worker needs no other parser to answer a hit; this parser does not allocate.
 package struct QueryView: ~Escapable {
     package let octets: RawSpan
 
-    /// Fields of the query, which remain valid without the buffer.
     package let facts: QueryFacts
 
     @_lifetime(copy octets)
@@ -15,7 +12,6 @@ package struct QueryView: ~Escapable {
         self.octets = octets
     }
 
-    /// QNAME in wire form, in the letter case of the client.
     package var name: RawSpan {
         @_lifetime(copy self)
         get { octets.extracting(QueryFacts.headerCount..<facts.nameEnd) }
@@ -24,8 +20,7 @@ package struct QueryView: ~Escapable {
 
 /// Reason why ``QueryFacts`` does not accept a message.
 package enum QueryFault: Error, Equatable {
-    /// The message is too short, or is a response (RFC 1035 §7.3). It gets no reply, because a
-    /// reply could cause a loop.
+    /// The message is too short, or is a response; a reply could cause a loop (RFC 1035 §7.3).
     case ignored
 
     /// The reply is FORMERR without a question (RFC 1035 §4.1, RFC 9619 §4).
@@ -44,17 +39,14 @@ package struct QueryFacts: Sendable, Equatable {
     /// Maximum octets of a UDP reply (DNS flag day 2020; RFC 9715 §3.2 allows 1400).
     package static let largestPayload = 1232
 
-    /// Second 16 bits of the header: flags, opcode and RCODE.
     package let flags: UInt16
 
-    /// Offset of QTYPE, after QNAME.
     package let nameEnd: Int
 
     package let type: RecordType
     package let recordClass: RecordClass
     package var edns: EDNSFacts?
 
-    /// EDNS options of the reply, sent only if `edns` is not nil.
     package var replyOptions = ReplyOptions()
 
     package var questionEnd: Int { nameEnd + 4 }
@@ -73,12 +65,11 @@ package struct EDNSFacts: Sendable, Equatable {
     package let version: UInt8
     package let dnssecOK: Bool
 
-    /// Offset of the content of the first cookie option; 0 for none (RFC 7873 §4).
+    /// Offset of the first cookie option; 0 for none (RFC 7873 §4).
     fileprivate var cookieStart: UInt16 = 0
 
     fileprivate var cookieCount: UInt16 = 0
 
-    /// True if the client requests the idle timeout (RFC 7828 §3.1).
     package fileprivate(set) var asksKeepalive = false
 
     package var hasCookie: Bool { cookieStart > 0 }
@@ -104,7 +95,7 @@ extension QueryFacts {
         guard flags & HeaderFlags.response == 0 else { throw .ignored }
         guard flags & HeaderFlags.opcode == 0 else { throw .otherOpcode }
         guard octets.uint16(at: 4) == 1 else {
-            // A message without a question is valid only as a cookie request (RFC 7873 §5.4).
+            // Only a cookie request may have no question (RFC 7873 §5.4).
             throw octets.uint16(at: 4) == 0 && octets.uint16(at: 10) > 0 ? .unusual : .malformed
         }
         guard octets.uint32(at: 6) == 0, octets.uint16(at: 10) <= 1 else { throw .unusual }
@@ -171,7 +162,7 @@ extension EDNSFacts {
         /// Client cookie in network order.
         package let client: UInt64
 
-        /// Server cookie; nil if missing, or if its length shows that another server created it.
+        /// Nil if missing, or if its length shows that another server created it.
         package let server: ServerCookie?
     }
 
@@ -225,7 +216,7 @@ extension RawSpan {
 }
 
 extension Array where Element: FixedWidthInteger & BitwiseCopyable {
-    /// Octets of the numbers, in native byte order.
+    /// Octets in native byte order.
     @inlinable
     public var rawSpan: RawSpan {
         @_lifetime(borrow self)
@@ -234,7 +225,7 @@ extension Array where Element: FixedWidthInteger & BitwiseCopyable {
 }
 
 extension Span where Element: FixedWidthInteger & BitwiseCopyable {
-    /// Octets of the numbers, in native byte order.
+    /// Octets in native byte order.
     @inlinable
     public var rawSpan: RawSpan {
         @_lifetime(copy self)
@@ -251,8 +242,6 @@ extension [UInt8] {
         withMutableRawSpan { $0.copy(octets, to: 0) }
     }
 
-    /// Creates octets of value 0.
-    ///
     /// Needs 400 instructions fewer than `init(repeating:count:)` (Swift 6.3).
     init(zeros count: Int) { self.init(repeatElement(0, count: count)) }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Positions of compressible names in the RDATA of a type (RFC 1035, RFC 3597 §4).
-///
-/// The other octets of the RDATA are copied unchanged.
 struct NamesInside {
     private let parts: [Part]
 
@@ -13,7 +11,7 @@ struct NamesInside {
         case rest
     }
 
-    /// Creates the layout of `type`; nil if names in this type cannot be compressed.
+    /// Nil if names in this type cannot be compressed.
     init?(type: RecordType, recordClass: RecordClass) {
         switch (type.rawValue, recordClass) {
         case (3, _), (4, _), (7, _), (8, _), (9, _):  // MD MF MB MG MR

@@ -11,7 +11,7 @@ package struct Record: Hashable, Sendable {
 
     package let data: RecordData
 
-    /// Creates a record; `data` must be valid for `type`.
+    /// `data` must be valid for `type`.
     package init(
         name: Name,
         type: RecordType,
@@ -54,7 +54,6 @@ extension Record {
         var ttl: UInt32
         var dataCount: Int
 
-        /// Parses the fields before RDATA; see `WireReader.name(sharing:)` for `question`.
         init(parsing reader: inout WireReader, question: Name? = nil) throws(WireError) {
             name = try reader.name(sharing: question)
             type = RecordType(rawValue: try reader.uint16())

@@ -10,7 +10,7 @@ public struct RecordClass: RawRepresentable, Hashable, Sendable {
     @inlinable
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    // Without this function, each comparison would call the generic `==` of `RawRepresentable`.
+    // Faster than the generic `==` of `RawRepresentable`.
     /// Compares the numbers.
     @inlinable
     public static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
@@ -41,9 +41,7 @@ extension RecordClass {
 // MARK: - Conformances
 
 extension RecordClass: CustomStringConvertible {
-    /// Mnemonic or generic form (RFC 3597 §5).
-    ///
-    /// Class 255 has the generic form `CLASS255`, because `ANY` is also the mnemonic of a type.
+    /// Mnemonic or generic form (RFC 3597 §5); `CLASS255`, because `ANY` is also a type.
     public var description: String { Self.mnemonics.text(rawValue) }
 
     private static let mnemonics = Mnemonics(prefix: "CLASS", [1: "IN", 3: "CH", 4: "HS"])

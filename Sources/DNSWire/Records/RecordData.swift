@@ -31,7 +31,7 @@ package enum RecordData: Hashable, Sendable {
 // MARK: - Reading
 
 extension RecordData {
-    /// Type that the data determines; nil for SVCB, HTTPS and opaque data.
+    /// Nil for SVCB, HTTPS and opaque data.
     package var impliedType: RecordType? {
         switch self {
         case .a: .a
@@ -63,7 +63,7 @@ extension RecordData {
         }
     }
 
-    /// Uncompressed wire form, with names in their original letter case.
+    /// Uncompressed wire form.
     package var octets: [UInt8] {
         var octets: [UInt8] = []
         append(to: &octets)
@@ -106,8 +106,8 @@ extension RecordData {
             let priority = try reader.uint16()
             let weight = try reader.uint16()
             let port = try reader.uint16()
-            // Accepts a compressed name: RFC 2782 forbids compression, but receivers must
-            // decompress the name (RFC 3597 §4).
+            // Senders must not compress the name, but receivers must decompress it (RFC 2782, RFC
+            // 3597 §4).
             let target = try reader.name()
             self = .srv(priority: priority, weight: weight, port: port, target: target)
         case (.svcb, .in), (.https, .in): self = .svcb(try ServiceBinding(parsing: &reader))
@@ -158,7 +158,7 @@ extension RecordData {
 // MARK: - Conformances
 
 extension RecordData: CustomStringConvertible {
-    /// Text as in zone files; opaque data has the generic form (RFC 3597 §5).
+    /// Text as in zone files (RFC 3597 §5 for opaque data).
     package var description: String {
         switch self {
         case .a(let address): address.description

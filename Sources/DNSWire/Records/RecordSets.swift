@@ -4,7 +4,6 @@
 package struct RecordSetKey: Hashable, Sendable {
     package let question: Question
 
-    /// Type that an RRSIG covers.
     package let covered: RecordType?
 }
 

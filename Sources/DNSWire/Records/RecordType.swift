@@ -10,7 +10,7 @@ public struct RecordType: RawRepresentable, Hashable, Sendable {
     @inlinable
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    // Without this function, each comparison would call the generic `==` of `RawRepresentable`.
+    // Faster than the generic `==` of `RawRepresentable`.
     /// Compares the numbers.
     @inlinable
     public static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }

@@ -30,7 +30,6 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         return text.isEmpty ? key.description : "\(key)=\(text)"
     }
 
-    /// Text of a well-formed value of a known key; otherwise nil.
     private var knownText: String? {
         switch key {
         case .mandatory:

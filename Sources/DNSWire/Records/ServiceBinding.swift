@@ -5,7 +5,7 @@ package struct ServiceBinding: Hashable, Sendable {
     /// 0 for alias mode; otherwise lower values are preferred.
     package var priority: UInt16
 
-    /// Target name; the root means the owner name, or in alias mode "service not available".
+    /// The root means the owner name, or in alias mode "service not available".
     package var target: Name
 
     /// Parameters with unique keys in ascending order.
@@ -14,7 +14,6 @@ package struct ServiceBinding: Hashable, Sendable {
     package struct Parameter: Hashable, Sendable {
         package let key: ServiceKey
 
-        /// Value in wire form, at most 65535 octets.
         package let value: [UInt8]
 
         package init(key: ServiceKey, value: [UInt8]) {
@@ -63,7 +62,7 @@ extension ServiceBinding {
     package var isAlias: Bool { priority == 0 }
     package func value(of key: ServiceKey) -> [UInt8]? { parameters.first { $0.key == key }?.value }
 
-    /// Addresses of `ipv4hint` or `ipv6hint`; nil if the parameter is missing or malformed.
+    /// Nil if the parameter is missing or malformed.
     package func addresses(of key: ServiceKey) -> [IPAddress]? {
         parameters.first { $0.key == key }?.addresses
     }
@@ -72,16 +71,15 @@ extension ServiceBinding {
 // MARK: - Changing
 
 extension ServiceBinding {
-    /// Sets a hint to at most `most` of the `addresses` that have the family of the hint.
-    ///
-    /// If `addresses` has no address of this family, removes the hint.
+    /// Sets a hint to at most `most` of the `addresses` of its family; without one, removes the
+    /// hint.
     package mutating func setHint(_ key: ServiceKey, _ addresses: [IPAddress], most: Int = .max) {
         let size = key == .ipv4Hint ? 4 : 16
         let octets = addresses.map(\.octets).filter { $0.count == size }
         set(key, Array(octets.prefix(most).joined()))
     }
 
-    /// Removes a parameter, and its key from the list of mandatory keys (RFC 9460 §8).
+    /// Removes a parameter, also from the list of mandatory keys (RFC 9460 §8).
     package mutating func remove(_ key: ServiceKey) {
         parameters.removeAll { $0.key == key }
         guard key != .mandatory, let value = value(of: .mandatory) else { return }
@@ -128,7 +126,7 @@ extension ServiceBinding {
         }
     }
 
-    /// Appends the wire form; the target is not compressed (RFC 9460 §2.2).
+    /// The target is not compressed (RFC 9460 §2.2).
     func append(to octets: inout [UInt8]) {
         octets.append(bigEndian: priority)
         octets.append(contentsOf: target.octets)
