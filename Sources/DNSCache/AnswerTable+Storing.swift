@@ -189,8 +189,9 @@ extension AnswerTable {
 }
 
 extension EntryHeader {
-    /// An entry that is valid for all queries replaces entries of all variants. A failure replaces
-    /// only failures.
+    /// True if this entry replaces `other`; a failure replaces only failures.
+    ///
+    /// An entry that is valid for all queries replaces entries of all variants.
     fileprivate func replaces(_ other: EntryHeader) -> Bool {
         guard variant == AnswerVariant.any.rawValue || variant == other.variant else {
             return false

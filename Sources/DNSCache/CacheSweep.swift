@@ -22,8 +22,7 @@ package struct CacheSweep {
     private let picks: (borrowing AnswerTable, Int, _ now: UInt64) -> Bool
     private let action: Action
 
-    /// In milliseconds since `AnswerCache.origin`; entries stored later are skipped. Nil for all
-    /// entries.
+    /// Milliseconds since `AnswerCache.origin`; entries stored later are skipped, nil for none.
     private let youngest: Int64?
 
     /// Position in the ring buffer; nil when only unused memory is left to release.

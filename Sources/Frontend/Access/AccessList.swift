@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Networks of the clients that the option `allow` permits; a search takes logarithmic time.
+/// Networks of the clients that `allow` permits; a search takes logarithmic time.
 package struct AccessList: Sendable {
     private let v4: DisjointRanges<UInt32>
     private let v6: DisjointRanges<UInt128>
 
-    /// Creates a list; an empty list denies every client.
+    /// An empty list denies every client.
     package init(_ prefixes: [IPPrefix]) {
         var v4: [ClosedRange<UInt32>] = []
         var v6: [ClosedRange<UInt128>] = []
@@ -33,7 +33,7 @@ private struct DisjointRanges<Value: FixedWidthInteger & Sendable>: Sendable {
     private var first: [Value] = []
     private var last: [Value] = []
 
-    /// - Parameter ranges: blocks of addresses, which are disjoint or nested.
+    /// Disjoint or nested ranges.
     init(_ ranges: [ClosedRange<Value>]) {
         let sorted = ranges.sorted {
             ($0.lowerBound, $1.upperBound) < ($1.lowerBound, $0.upperBound)
@@ -55,7 +55,6 @@ private struct DisjointRanges<Value: FixedWidthInteger & Sendable>: Sendable {
 }
 
 extension FixedWidthInteger {
-    /// Returns the block of addresses that share their first `length` bits with this address.
     fileprivate func block(ofLength length: Int) -> ClosedRange<Self> {
         self...(self | ~(~0 << (Self.bitWidth - length)))
     }

@@ -4,15 +4,12 @@ internal import Synchronization
 
 /// Access policy of the listeners; a reload replaces the policy.
 ///
-/// Each worker has a copy of the policy. Before each batch of queries, the worker compares the
-/// version number of its copy with the current number (an atomic). If the numbers differ, the
-/// worker copies the policy again, under a lock. So a new policy applies to every query sent after
-/// the reload.
+/// Before each batch, a worker compares the version number of its copy with the current number.
 package final class AccessPolicy: Sendable {
     package struct Snapshot: Sendable {
         var access: AccessList
 
-        /// Maximum queries per second of a client network (``RateLimit``); nil for no limit.
+        /// Per client network (``RateLimit``); nil for no limit.
         var queriesPerSecond: Int?
 
         package init(access: AccessList, queriesPerSecond: Int? = nil) {
@@ -38,8 +35,8 @@ package final class AccessPolicy: Sendable {
         private var number: UInt64
 
         init(of rules: AccessPolicy) {
-            // Reads the version number first. If the policy changes before `snapshot` is read, this
-            // number is too old, so that the next `update` copies the policy again.
+            // Reads the version number first: if the policy changes meanwhile, the next `update`
+            // copies again.
             number = rules.number.load(ordering: .acquiring)
             snapshot = rules.snapshot
         }

@@ -13,10 +13,7 @@ package struct ClientContext: Sendable {
 
     var keepalive: UInt16?
 
-    /// Returns the client network to which limits apply.
-    ///
-    /// - Parameter isProven: true if the query has a valid cookie. TCP and loopback clients are
-    ///   always proven.
+    /// Returns the network for limits; TCP and loopback clients are always proven.
     func network(isProven: Bool) -> ClientNetwork {
         ClientNetwork(of: address, over: transport, isProven: isProven)
     }
@@ -33,7 +30,6 @@ extension ClientNetwork {
 struct CookieTerms: Sendable {
     let secrets: CookieSecrets
 
-    /// Seconds since 1970, modulo 2³².
     let time: UInt32
 
     func decision(

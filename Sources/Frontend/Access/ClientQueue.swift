@@ -10,8 +10,6 @@ struct ClientQueue<Element> {
 
         init(_ client: ClientNetwork) { self.client = client }
 
-        /// Calls `body` with the elements in a local variable.
-        ///
         /// Swift does not check the exclusive access to a local variable at run time.
         func change<Result>(
             _ body: (inout FirstInFirstOut<Element>) -> Result
@@ -23,31 +21,28 @@ struct ClientQueue<Element> {
         }
     }
 
-    /// Queues of all clients that have queued elements, and `latest`, which may be empty.
+    /// Includes `latest`, which may be empty.
     private var lines: [ClientNetwork: Line] = [:]
 
     private var turns = FirstInFirstOut<Line>()
 
-    /// Queue that is being served; not in `turns`.
+    /// The queue being served; not in `turns`.
     private var current: Line?
     private var left = 0
 
-    /// Queue of the latest `append`, kept because the next `append` often has the same client.
+    /// The next `append` often has the same client.
     private var latest: Line?
 
     private(set) var count = 0
 
-    /// Maximum elements of one client that are served before the next client has its turn.
+    /// Maximum elements of one client per turn.
     private let quantum: Int
 
     init(quantum: Int = 1) { self.quantum = quantum }
 
     private(set) var weight = 0
 
-    /// Adds an element if `admits` returns true; returns the result of `admits`.
-    ///
-    /// - Parameter admits: gets the number and total weight of the client's queued elements, and
-    ///   returns false to reject the new element.
+    /// Adds an element if `admits`, with the client's number and weight of elements, returns true.
     @discardableResult
     mutating func append(
         _ element: Element,
@@ -78,7 +73,7 @@ struct ClientQueue<Element> {
 
     /// Removes the next element.
     ///
-    /// - Parameter weighing: must return the weight with which `append` added the element.
+    /// - Parameter weighing: returns the weight that `append` got.
     mutating func pop(weighing: (Element) -> Int = { _ in 0 }) -> Element? {
         guard let line = current ?? turns.pop(), let element = line.change({ $0.pop() }) else {
             return nil
@@ -101,7 +96,7 @@ struct ClientQueue<Element> {
     }
 }
 
-/// FIFO queue, which holds no reference to a removed element.
+/// Holds no reference to a removed element.
 private struct FirstInFirstOut<Element> {
     private var leaving: [Element] = []
 

@@ -4,8 +4,6 @@ internal import Locks
 package import Net
 
 /// Cookie secrets of this process, with periodic renewal.
-///
-/// A query with an invalid server cookie gets an answer with a new cookie (RFC 7873 §5.2.3).
 package final class CookieJar: Sendable {
     private let state: Lock<State>
 
@@ -33,7 +31,7 @@ package final class CookieJar: Sendable {
         }
     }
 
-    /// Returns the secrets and the time for one batch of queries; thread-safe.
+    /// Thread-safe.
     func terms(now: Instant, wallSeconds: Int64) -> CookieTerms {
         CookieTerms(secrets: secrets(now: now), time: UInt32(truncatingIfNeeded: wallSeconds))
     }

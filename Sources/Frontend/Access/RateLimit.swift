@@ -3,15 +3,13 @@ internal import DNSWire
 internal import Locks
 package import Net
 
-/// Rate limit for UDP clients, against reflection attacks; see `Frontend.md`.
+/// Rate limit for UDP clients, against reflection attacks (`Frontend.md`).
 ///
-/// Loopback addresses and clients with a valid cookie (RFC 7873 §5.2.5) are not limited, because
-/// their addresses cannot be forged. Above the limit, half of the queries get no reply; the other
-/// half get a truncated reply. A truncated reply is at most 16 octets larger than the query,
-/// because it can have a server cookie in addition to the client cookie.
+/// Clients with a valid cookie (RFC 7873 §5.2.5) are not limited. Above the limit, half of the
+/// queries get no reply, and half get a truncated reply, which is at most 16 octets larger than the
+/// query because of the server cookie.
 ///
-/// A keyed hash maps client networks to slots of a table of fixed size. Networks in the same slot
-/// share a limit.
+/// A keyed hash maps client networks to slots of a table. Networks in the same slot share a limit.
 package final class RateLimit: Sendable {
     enum Decision {
         case passes
@@ -21,20 +19,17 @@ package final class RateLimit: Sendable {
         case dropped
     }
 
-    /// Number of slots in the table, 8 octets each; a power of 2.
+    /// A power of 2; a slot has 8 octets.
     private static let places = 16_384
 
-    /// Length of a burst in nanoseconds.
-    ///
-    /// In one burst, a client can send as many queries as the limit allows in this time.
+    /// Nanoseconds in which a client can use up its limit for one burst.
     private static let burst: UInt64 = 1_000_000_000
 
     private let origin: Instant
     private let state: Lock<State>
 
     private struct State {
-        /// For each slot, the time at which a full burst is allowed again: nanoseconds since
-        /// `init`.
+        /// Per slot: time in nanoseconds since `init` at which a full burst is allowed again.
         var busyUntil = [UInt64](repeating: 0, count: RateLimit.places)
 
         var excess: UInt64 = 0
@@ -45,9 +40,7 @@ package final class RateLimit: Sendable {
         state = Lock(State())
     }
 
-    /// Returns the decision on a query from `address`; thread-safe.
-    ///
-    /// - Parameter perSecond: maximum queries per second and network, 1 to 1,000,000.
+    /// Thread-safe; `perSecond` is 1 to 1,000,000.
     func decision(
         on address: IPAddress,
         perSecond: Int,
@@ -70,9 +63,8 @@ package final class RateLimit: Sendable {
         }
     }
 
-    /// Returns the slot for a client network: an IPv4 address or an IPv6 /64.
     private static func place(of address: IPAddress) -> Int {
-        // `Hasher` has a random seed, so that clients cannot construct collisions.
+        // `Hasher` has a random seed, so clients cannot construct collisions.
         var hasher = Hasher()
         switch address.unmapped {
         case .v4(let address): hasher.combine(address.value)

@@ -5,26 +5,26 @@ package import Resolver
 internal import Synchronization
 
 package enum QuerySource: Int, CaseIterable {
-    /// Answer from the cache, from a fresh entry.
+    /// Fresh entry.
     case cache
 
-    /// Answer from the cache, from a stale entry, because no source answered in time.
+    /// Stale entry, because no source answered in time.
     case stale
     case vendor
     case upstream
 
-    /// Answer of the daemon itself: `hosts`, special names, suppressed families, and types that are
-    /// not forwarded.
+    /// The daemon itself: `hosts`, special names, suppressed families, types that are not
+    /// forwarded.
     case local
 
-    /// Refused: the client is not allowed, the class is not IN, or the client exceeds the rate
-    /// limit and got a truncated reply.
+    /// The client is not allowed or exceeds the rate limit (truncated reply), or the class is not
+    /// IN.
     case refused
 
-    /// Rejected: the query is invalid, or its EDNS version or opcode is not supported.
+    /// The query is invalid, or has an unsupported EDNS version or opcode.
     case invalid
 
-    /// No answer: no source answered in time, or too many queries were pending.
+    /// No source answered in time, or too many queries were pending.
     case failed
 }
 
@@ -54,23 +54,20 @@ package enum QueryTransport: Int, CaseIterable {
 
 /// Query counters of one writer thread, readable by any thread.
 ///
-/// One table counts all combinations of source, outcome and transport. So the sums by source, by
-/// outcome and by transport have the same total. With a single writer, a relaxed load and store is
-/// as cheap as a plain addition.
+/// With a single writer, a relaxed load and store is as cheap as a plain addition.
 package final class QueryCounters: Sendable {
     private let cells: InlineArray<144, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
 
-    /// Messages that get no reply: messages shorter than a header, and responses.
+    /// Messages without a reply: shorter than a header, or responses.
     let ignored = Atomic<UInt64>(0)
 
     let limited = Atomic<UInt64>(0)
 
     let truncated = Atomic<UInt64>(0)
 
-    /// Replies that the kernel did not accept for sending.
     let unsent = Atomic<UInt64>(0)
 
-    /// Latency of cache hits, from the arrival of the query to its reply.
+    /// From the arrival of the query to its reply.
     package let hitLatency = LatencyHistogram()
 
     package init() {}
@@ -89,7 +86,6 @@ package final class QueryCounters: Sendable {
         if hit.isTruncated { Self.add(1, to: truncated) }
     }
 
-    /// Increases a counter that only the calling thread writes.
     static func add(_ number: UInt64, to counter: borrowing Atomic<UInt64>) {
         counter.store(counter.load(ordering: .relaxed) &+ number, ordering: .relaxed)
     }

@@ -4,11 +4,10 @@ package import Net
 // MARK: - Sockets from systemd
 
 extension Listeners {
-    /// Adopts the sockets that systemd bound to `address`.
+    /// Adopts the sockets that systemd bound to `address`; binds a socket for a missing transport.
     ///
-    /// Binds sockets for a transport (UDP or TCP) for which systemd passed no socket. Queries that
-    /// wait in an adopted UDP socket survive a restart. If systemd passed one UDP socket per worker
-    /// (`ReusePort=yes`), the kernel distributes clients among the sockets.
+    /// If systemd passed one UDP socket per worker (`ReusePort=yes`), the kernel distributes
+    /// clients.
     package init(
         adopting sockets: [PassedSocket],
         at address: SocketAddress,
@@ -41,7 +40,7 @@ extension Listeners {
             }
             datagrams = bound
         } else {
-            // Assigns a worker to every socket, even if there are more sockets than `workers`.
+            // Each socket needs a worker, even if there are more sockets than `workers`.
             datagrams = (0..<max(workers, adopted.count)).map { adopted[$0 % adopted.count] }
         }
     }

@@ -10,18 +10,18 @@ package struct Listeners {
     package let stream: StreamListener
     package let datagrams: [DatagramListener]
 
-    /// True if systemd owns one of the sockets; this socket stays open after the daemon ends.
+    /// True if systemd owns one of the sockets, which then stays open after the daemon ends.
     package var isPassed = false
 
-    /// Bound address, with the index that its interface had at the time of the bind.
+    /// Includes the index that the interface had at the time of the bind.
     package var boundAddress: SocketAddress { stream.localAddress ?? address }
 
     private static let attempts = 16
 
     /// Binds TCP and UDP to the same address and port.
     ///
-    /// Binds TCP first, because two processes cannot share a TCP port. Therefore a second daemon
-    /// fails here, instead of receiving a part of the first daemon's datagrams (SO_REUSEPORT).
+    /// TCP comes first: two processes cannot share a TCP port, so a second daemon fails here,
+    /// instead of receiving a part of the first daemon's datagrams (SO_REUSEPORT).
     ///
     /// - Parameter isAbsent: true to allow an address that no interface has.
     package init(

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Query that the daemon sends to itself as a health check.
+/// Health check query, which is not resolved, counted or recorded.
 ///
-/// The query takes the path of a client's query, but is not resolved, counted or recorded. The
-/// name is random and below the reserved `invalid` (RFC 6761 §6.4).
+/// The name is random and below the reserved `invalid` (RFC 6761 §6.4).
 package struct OwnQuery: Sendable {
     package static let headerOctets = 12
 
@@ -23,7 +22,7 @@ package struct OwnQuery: Sendable {
         [UInt8(id >> 8), UInt8(truncatingIfNeeded: id), 0x01, 0, 0, 1, 0, 0, 0, 0, 0, 0] + question
     }
 
-    /// Returns the reply if `message` is this health check; nil for a query of a client.
+    /// Nil for a query of a client.
     package func reply(to message: [UInt8]) -> [UInt8]? {
         guard message.count == Self.headerOctets + question.count,
             message[Self.headerOctets...].elementsEqual(question)

@@ -4,8 +4,6 @@ internal import Resolver
 
 extension Query {
     /// Reads the question from a buffer with a query or its reply; nil if the question is invalid.
-    ///
-    /// - Parameter octets: the start of the buffer, at least as long as the query.
     init?(answeredIn octets: [UInt8], dnssecOK: Bool) {
         var reader = WireReader(octets.span, at: QueryFacts.headerCount)
         guard let name = try? reader.name(), let type = try? reader.uint16() else { return nil }

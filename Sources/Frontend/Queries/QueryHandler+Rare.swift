@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-// Messages that `QueryFacts` does not accept; here, `Message` parses them on the service loop.
+// Messages that only `Message` can parse.
 extension QueryHandler {
-    /// Maximum octets of a message that is parsed here; parsing 64 KiB would take over 1 ms.
+    /// Parsing 64 KiB would take over 1 ms.
     private static let rareOctets = 4_096
 
-    /// Returns the query in a form that `QueryValidation` accepts; nil for a malformed message.
-    ///
-    /// Keeps only the question and EDNS; drops TSIG (RFC 8945), for example.
+    /// Returns the question and EDNS in a form that `QueryValidation` accepts; nil if malformed.
     static func plainQuery(_ octets: [UInt8]) -> [UInt8]? {
         guard octets.count <= rareOctets, let message = try? Message(parsing: octets),
             message.questions.count == 1
@@ -21,7 +19,7 @@ extension QueryHandler {
         var plain = Message(header: header)
         plain.questions = message.questions
         if var edns = message.edns {
-            // Removes all other EDNS options, because they do not change the reply.
+            // Other EDNS options do not change the reply.
             edns.options.removeAll {
                 $0.code != EDNSOption.Code.cookie && $0.code != EDNSOption.Code.keepalive
             }
@@ -31,8 +29,6 @@ extension QueryHandler {
     }
 
     /// Returns the reply to a query without a question, which requests a cookie (RFC 7873 §5.4).
-    ///
-    /// - Returns: nil for other messages, or if cookies are not used.
     static func cookieReply(_ octets: [UInt8], _ clientContext: ClientContext) -> [UInt8]? {
         guard octets.count <= rareOctets, let terms = clientContext.cookies,
             let message = try? Message(parsing: octets),

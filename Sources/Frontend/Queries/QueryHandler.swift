@@ -4,23 +4,22 @@ package import DNSWire
 package import Net
 package import Resolver
 
-/// Handler, on the service loop, of the messages that a worker or ``TCPBatch`` cannot answer.
+/// Handler on the service loop of messages that a worker or ``TCPBatch`` cannot answer.
 @ServiceLoop
 package final class QueryHandler {
     package nonisolated let counters = QueryCounters()
 
-    /// Latency, from arrival to reply, of the queries that the cache did not answer.
+    /// From arrival to reply.
     package nonisolated let missLatency = LatencyHistogram()
 
-    /// Recent queries over TCP, and recent queries over UDP that no worker answered.
+    /// Recent queries that no worker answered.
     package nonisolated let recent = RecentQueries()
 
     private let cache: AnswerCache
     private var resolver: Resolver
     private let clocks: Clocks
 
-    // Computed, because Swift would check the exclusive access to a stored `package` variable at
-    // run time, which is slower.
+    // Computed, because Swift would check the access to a stored `package` variable at run time.
     package var inFlight: Int { unanswered }
     private var unanswered = 0
 
@@ -28,10 +27,10 @@ package final class QueryHandler {
 
     package let sessions = TCPSessionTable()
 
-    /// Buffer that contains a query at first, and then the reply to this query.
+    /// Contains a query at first, then its reply.
     private var scratch = [UInt8](repeating: 0, count: 65_535)
 
-    /// Part that answers hits over TCP; created on first use because its buffers are large.
+    /// Created on first use because its buffers are large.
     var streams: TCPBatch {
         if let madeStreams { return madeStreams }
         let made = TCPBatch(
@@ -51,19 +50,18 @@ package final class QueryHandler {
         self.clocks = clocks
     }
 
-    /// Replaces the resolver for new queries; pending queries keep the old resolver.
+    /// Pending queries keep the old resolver.
     package func use(_ resolver: Resolver) { self.resolver = resolver }
 
     package enum Immediate {
         case reply([UInt8])
 
-        /// The message is not a valid query; the value is the FORMERR reply.
+        /// The value is the FORMERR reply.
         case malformed([UInt8])
 
-        /// The message is not a query; no reply is sent.
         case nothing
 
-        /// The cache has no answer; the caller must call `resolve` or `find`.
+        /// The cache has no answer.
         case question(Open)
     }
 
@@ -115,7 +113,6 @@ package final class QueryHandler {
         }
     }
 
-    /// Answers a datagram that a worker could not answer.
     package func answer(_ miss: Miss) {
         guard miss.isParsed else { return answerUnparsed(miss) }
         let mayBeCached = cache.mayContain(miss.plain.hash)
@@ -141,7 +138,7 @@ package final class QueryHandler {
 
     private func resolve(_ miss: Miss, mayBeCached: Bool = true) {
         miss.handler = self
-        // The closure captures only one object, so that the closure needs no allocation.
+        // Captures only one object, so that the closure needs no allocation.
         let completion = Completion<Resolution> { miss.handler?.finish(miss, $0) }
         begin(miss.plain, miss.origin, mayBeCached: mayBeCached, completion)
     }
@@ -151,9 +148,7 @@ package final class QueryHandler {
         miss.listener.reply(scratch, count: length, to: miss.datagram)
     }
 
-    /// Refreshes a cached answer.
-    ///
-    /// - Parameter client: the vendor call counts against the limits of this client.
+    /// Refreshes a cached answer; the vendor call counts against the limits of `client`.
     package func refresh(_ query: Query, for client: ClientNetwork) {
         resolver.prefetcher.refresh(query, for: client)
     }
@@ -164,7 +159,6 @@ package final class QueryHandler {
 
     // MARK: - Stopping
 
-    /// Waits until no query is in flight, or until `deadline`.
     package func drained(by deadline: Instant) async {
         guard unanswered > 0 else { return }
         let waiter = Waiter()
@@ -174,10 +168,7 @@ package final class QueryHandler {
 
     // MARK: - Without waiting
 
-    /// Calls `body` with `scratch`.
-    ///
-    /// During the call, a local variable holds the array, so that Swift needs no checks of
-    /// exclusive access at run time.
+    /// During the call, a local variable holds the array, to avoid checks of exclusive access.
     private func withScratch<Value>(_ body: (inout MutableRawSpan) -> Value) -> Value {
         var octets: [UInt8] = []
         swap(&octets, &scratch)
@@ -197,7 +188,7 @@ package final class QueryHandler {
         }
     }
 
-    /// Looks up the query in the cache again: the answer may have arrived since the first lookup.
+    /// The answer may have arrived since the first lookup.
     private func cachedReply(_ plain: PlainQuery, _ origin: QueryOrigin) -> [UInt8]? {
         let limit = limit(plain, origin)
         let hit = withScratch { buffer in
@@ -222,7 +213,6 @@ package final class QueryHandler {
         return Array(scratch[..<hit.length])
     }
 
-    /// Returns the maximum octets of a reply.
     private func limit(_ plain: PlainQuery, _ origin: QueryOrigin) -> Int {
         origin.transport == .udp ? plain.facts.replyLimit : scratch.count
     }
@@ -248,7 +238,7 @@ package final class QueryHandler {
         begin(open.plain, open.origin, resolved)
     }
 
-    /// Resolves a query; the caller renders the reply with ``render(_:_:)``.
+    /// The caller renders the reply with ``render(_:_:)``.
     func find(_ open: Open, _ completion: consuming Completion<Resolution>) {
         let resolved = completion.after { [self] (resolution: Resolution, completion) in
             finished()
@@ -300,10 +290,7 @@ package final class QueryHandler {
         return length
     }
 
-    /// Writes a truncated reply into `scratch`, so that the client repeats its query over TCP.
-    ///
-    /// Over TCP, the client's address is proven. So a query with a forged address does not count
-    /// against the limits of the client that has this address.
+    /// Makes the client repeat its query over TCP, which proves its address.
     private func truncate(_ facts: QueryFacts) -> Int {
         QueryCounters.add(1, to: counters.truncated)
         return withScratch { buffer in
@@ -320,7 +307,6 @@ package final class QueryHandler {
         if unanswered == 0 { whenDrained?.resume(.ready) }
     }
 
-    /// Writes the query into `scratch`, where the reply replaces it.
     private func restore(_ plain: PlainQuery) {
         withScratch { buffer in
             plain.facts.write(id: plain.id, plain.query.question.name, to: &buffer)
@@ -348,8 +334,6 @@ package final class QueryHandler {
         return length
     }
 
-    /// Counts and records an answered query.
-    ///
     /// `scratch` contains the reply, or the query if the caller renders the reply later.
     private func note(
         _ resolution: Resolution,

@@ -7,19 +7,17 @@ enum QueryValidation {
 
     case answered(length: Int, QuerySource, QueryOutcome)
 
-    /// Valid query to look up in the cache.
-    ///
-    /// `isProven` is true if the query has a valid cookie (RFC 7873 §5.2.5).
+    /// `isProven`: the query has a valid cookie (RFC 7873 §5.2.5).
     case query(QueryFacts, isProven: Bool)
 
-    /// Message that ``QueryFacts`` does not accept; the service loop parses it with `Message`.
+    /// Only `Message` can parse the message.
     case unusual
 
     var isProven: Bool {
         if case .query(_, let isProven) = self { isProven } else { false }
     }
 
-    /// Validates the message of `count` octets; `buffer` has capacity for a short reply.
+    /// `buffer` has capacity for a short reply.
     init(at buffer: inout MutableRawSpan, count: Int, from clientContext: ClientContext) {
         do throws(QueryFault) {
             var facts = try QueryFacts(checking: buffer.bytes.extracting(0..<count))
@@ -54,7 +52,7 @@ enum QueryValidation {
                     .refused
                 )
             } else if let edns = facts.edns, edns.version != 0 {
-                // The reply has the supported EDNS version, and no answer (RFC 6891 §6.1.3).
+                // The reply has the supported EDNS version (RFC 6891 §6.1.3).
                 self = .answered(
                     length: facts.reply(rcode: RCode.badVers.rawValue, in: &buffer),
                     .invalid,

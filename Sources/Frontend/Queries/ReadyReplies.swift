@@ -4,7 +4,7 @@ internal import Resolver
 
 /// Replies of one TCP session that are not rendered yet, oldest first.
 ///
-/// Consecutive replies can share their records in memory; ``octets`` counts shared records once.
+/// Consecutive replies can share their records; ``octets`` counts shared records once.
 struct ReadyReplies {
     private struct Entry {
         let query: QueryHandler.Open
@@ -12,7 +12,7 @@ struct ReadyReplies {
 
         let own: Int
 
-        /// Octets of the records in this entry; 0 if the previous entry already counts them.
+        /// Octets of the records; 0 if the previous entry counts them.
         var shared: Int
     }
 
@@ -44,7 +44,7 @@ struct ReadyReplies {
         next += 1
         octets -= entry.own
         if next < entries.count, entries[next].shared == 0 {
-            // The next entry shares the records, so the octets of the records still count.
+            // The octets of shared records still count.
             entries[next].shared = entry.shared
         } else {
             octets -= entry.shared

@@ -23,10 +23,7 @@ package struct QueryRecord {
     package var microseconds: UInt32
     package var type: UInt16
 
-    /// Identifier, in `AnswerSourceRegistry`, of the vendor server or upstream that gave the
-    /// answer.
-    ///
-    /// A hit has the identifier of the server that gave the cached answer.
+    /// Vendor server or upstream of the (cached) answer, in `AnswerSourceRegistry`.
     package var origin: UInt16
 
     package var rcode: UInt16
@@ -38,10 +35,7 @@ package struct QueryRecord {
 
     var nameCount: Int
 
-    /// Number of equal queries that this record represents.
-    ///
-    /// A record with an IPv6 client represents one query, because its words have no space for this
-    /// number.
+    /// Number of equal queries; 1 for an IPv6 client, whose record has no space for this number.
     package var times: UInt64 = 1
 
     package struct Flags: OptionSet {
@@ -49,14 +43,14 @@ package struct QueryRecord {
 
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// The answer has no records: NODATA if the RCODE is 0.
+        /// NODATA if the RCODE is 0.
         package static let empty = Flags(rawValue: 1)
         static let truncated = Flags(rawValue: 2)
 
-        /// The query shared the resolution of an equal query in flight.
+        /// Shared the resolution of an equal query in flight.
         static let merged = Flags(rawValue: 4)
 
-        /// The query was a cache hit, and caused a refresh of the cache entry.
+        /// A cache hit that caused a refresh.
         static let refreshed = Flags(rawValue: 8)
 
         package static let names: [(flag: Flags, name: String)] = [
@@ -91,11 +85,8 @@ extension QueryRecord {
         nameCount = facts.nameEnd - QueryFacts.headerCount
     }
 
-    /// Writes the record to a place that `RecordRing.begin` reserved.
-    ///
-    /// - Parameters:
-    ///   - offset: index of the place among the reserved places.
-    ///   - name: QNAME in wire form.
+    /// Writes the record to the reserved place `offset` (`RecordRing.begin`); `name` is in wire
+    /// form.
     func write(to ring: RecordRing, _ offset: Int, name: RawSpan) {
         let what = UInt64(microseconds) << 32 | UInt64(type) << 16 | UInt64(origin)
         let (family, high, low): (UInt64, UInt64, UInt64) =
@@ -137,7 +128,7 @@ extension QueryRecord {
         times = numbers >> 48 & 0xFF == 4 ? word(3) &+ 1 : 1
     }
 
-    /// Returns the recorded name, or the first labels of a cut name.
+    /// Returns the name, or the first labels of a cut name.
     package func name(_ words: ArraySlice<UInt64>) -> Name {
         var octets: [UInt8] = []
         let kept = min(nameCount, Self.nameOctets)

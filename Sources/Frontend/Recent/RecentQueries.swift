@@ -4,16 +4,14 @@ internal import DNSWire
 internal import Net
 internal import Resolver
 
-/// Ring buffer of one thread's latest queries, for `watch` and `top`.
-///
-/// The thread writes a record without a lock, after it has sent the reply.
+/// Ring buffer of one thread's latest queries, written without a lock after the reply is sent.
 package final class RecentQueries: Sendable {
     let ring: RecordRing
 
-    /// Maximum records of all workers together, 4 MiB.
+    /// Of all workers together, 4 MiB.
     package static let mostRecords = 16_384
 
-    /// Minimum records of a ring: two batches of a worker.
+    /// Two batches of a worker.
     private static let fewestRecords = 64
 
     package static let origin = Clock.now
@@ -24,15 +22,13 @@ package final class RecentQueries: Sendable {
 
     package var capacity: Int { ring.capacity }
 
-    /// Returns the records per ring for `count` new workers.
+    /// Returns the records per ring for `count` new workers; `used` are those of other workers.
     ///
-    /// New workers get at most half of the free records, because a later reload can add addresses.
-    ///
-    /// - Parameter used: records of the rings of the other workers.
+    /// Half of the free records stay for addresses that a later reload adds.
     package static func capacity(for count: Int, besides used: Int) -> Int {
         let share = max(mostRecords - used, 0) / 2 / max(count, 1)
         let capacity = min(max(share, fewestRecords), RecordRing.mostRecords)
-        // Rounds down to a power of two.
+        // Power of two.
         return 1 << (Int.bitWidth - 1 - capacity.leadingZeroBitCount)
     }
 
@@ -67,7 +63,7 @@ package final class RecentQueries: Sendable {
         ring.end(written)
     }
 
-    /// Records a cache hit; the reply begins at `start` of `octets`.
+    /// Records a cache hit; the reply begins at `start`.
     func note(
         _ facts: QueryFacts,
         _ hit: CacheHit,
@@ -89,7 +85,7 @@ package final class RecentQueries: Sendable {
         write(record, at: start, in: octets)
     }
 
-    /// Records a query that the cache did not answer; the query begins at `start` of `octets`.
+    /// Records a miss; the query begins at `start`.
     func note(
         _ facts: QueryFacts,
         _ resolution: Resolution,
@@ -120,9 +116,7 @@ package final class RecentQueries: Sendable {
         write(record, at: start, in: octets)
     }
 
-    /// Adds one record for several equal UDP queries from this machine.
-    ///
-    /// The BPF program in the kernel answered these queries.
+    /// Adds one record for several equal queries that the kernel answered.
     package func note(_ hits: MirroredHits, name: [UInt8], at now: Instant) {
         let record = QueryRecord(
             arrival: Self.time(now),

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Reader that polls the rings of all threads for new records.
-///
-/// Polls only while `watch` or the query log is active. A notification for each record would slow
-/// down the workers.
+/// Reader that polls the rings of all threads while `watch` or the query log is active.
 @ServiceLoop
 package struct RecentReader {
     package static let interval: Duration = .milliseconds(50)
 
-    /// Maximum queries reported per poll (each takes 5 µs); further queries are only counted.
+    /// Each reported query takes 5 µs; further queries are only counted.
     package static let mostEvents = 400
 
     private var places: [ObjectIdentifier: UInt64] = [:]
@@ -17,7 +14,7 @@ package struct RecentReader {
     package struct News {
         package var words: [UInt64] = []
 
-        /// Number of records that a writer thread overwrote before this reader copied them.
+        /// Records that were overwritten before this reader copied them.
         package var lost: UInt64 = 0
     }
 
@@ -25,7 +22,7 @@ package struct RecentReader {
         for queries in recent { places[ObjectIdentifier(queries)] = queries.ring.written }
     }
 
-    /// Returns the new records of all rings, and all records of a new ring.
+    /// For a new ring, returns all records.
     package mutating func news(of recent: [RecentQueries]) -> News {
         var news = News()
         var places: [ObjectIdentifier: UInt64] = [:]

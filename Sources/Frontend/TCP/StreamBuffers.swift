@@ -4,12 +4,12 @@ internal import Net
 
 /// Input buffer of a TCP connection, split into messages.
 struct StreamInput {
-    /// Maximum unparsed octets after a batch: the longest message, and the octets of one read.
+    /// Maximum unparsed octets: the longest message and one read.
     private static let mostRest = 2 + 65_535 + TCPLimits.readOctets
 
     private(set) var octets = [UInt8](repeating: 0, count: mostRest + TCPLimits.readOctets)
 
-    /// Messages of the batch, as ranges in `octets`; only the first `count` are valid.
+    /// Ranges in `octets`; only the first `count` are valid.
     private(set) var messages = InlineArray<32, Range<Int>>(repeating: 0..<0)
     private(set) var count = 0
 
@@ -31,14 +31,13 @@ struct StreamInput {
         (start, end) = (0, rest.count)
     }
 
-    /// True if the buffer has a complete message that is not in the batch.
+    /// True if a complete message is not in the batch.
     var hasMessage: Bool {
         end - start >= 2 && end - start - 2 >= Int(octets[start]) << 8 | Int(octets[start + 1])
     }
 
-    /// Reads at most ``TCPLimits/readOctets``; ``hasMessage`` must be false.
-    ///
-    /// A buffer without a complete message has space for the octets of one read.
+    /// Reads at most ``TCPLimits/readOctets``; ``hasMessage`` must be false, so that there is
+    /// space.
     @ServiceLoop
     mutating func read(from stream: StreamConnection) throws(SocketError) -> Int? {
         if start > 0 {
@@ -49,7 +48,7 @@ struct StreamInput {
         return count
     }
 
-    /// Puts the next complete messages into the batch (framing: RFC 7766 §8).
+    /// Puts complete messages into the batch (framing: RFC 7766 §8).
     mutating func take() {
         count = 0
         while count < PlainQueries.capacity, end - start >= 2 {
@@ -70,10 +69,10 @@ struct StreamOutput {
     private var octets = [UInt8](repeating: 0, count: 2 * (2 + longestReply))
     private var count = 0
 
-    /// True if the buffer has space for a reply of maximum length.
+    /// Space for a reply of maximum length.
     var hasRoom: Bool { octets.count - count >= 2 + Self.longestReply }
 
-    /// Calls `body` with the free space for the next reply; `append` then commits the reply.
+    /// `append` commits the reply.
     mutating func withRoom<Result>(_ body: (inout MutableRawSpan) -> Result) -> Result {
         octets.withMutableRawSpan(from: count + 2, body)
     }
@@ -84,9 +83,8 @@ struct StreamOutput {
         count += 2 + length
     }
 
-    /// Writes as much to `stream` as the kernel accepts, and appends the rest to `waiting`.
-    ///
-    /// - Parameter stream: nil to append everything to `waiting`.
+    /// Writes what the kernel accepts to `stream` (nil for none), and appends the rest to
+    /// `waiting`.
     @ServiceLoop
     mutating func write(
         to stream: StreamConnection?,

@@ -4,9 +4,7 @@ internal import DNSWire
 package import Net
 internal import Resolver
 
-/// Messages from one `read` call of a TCP connection; answers the cache hits among them.
-///
-/// All connections share the buffers, because the service loop serves one connection at a time.
+/// Messages from one `read` call; all connections share the buffers.
 @ServiceLoop
 package final class TCPBatch {
     private let cache: AnswerCache
@@ -35,10 +33,9 @@ package final class TCPBatch {
 
     func end() -> [UInt8] { input.takeRest() }
 
-    /// True if a complete message has not been answered.
     var hasMessage: Bool { input.hasMessage }
 
-    /// Reads the next octets; ``hasMessage`` must be false.
+    /// ``hasMessage`` must be false.
     func read(from stream: StreamConnection) throws(SocketError) -> Int? {
         try input.read(from: stream)
     }
@@ -50,13 +47,13 @@ package final class TCPBatch {
 
         var hits: UInt64 = 0
 
-        /// Slots of messages for the caller to answer: cache misses, and rare or invalid messages.
+        /// Cache misses, and rare or invalid messages, for the caller to answer.
         var leftOver = SlotSet()
 
         var refreshes = SlotSet()
     }
 
-    /// Answers the next complete messages, at most 32, from the cache; `write` sends the replies.
+    /// Answers at most 32 messages from the cache; `write` sends the replies.
     func answer(from clientContext: ClientContext, now: Instant) -> Outcome {
         input.take()
         guard input.count > 0 else { return Outcome() }
@@ -77,7 +74,7 @@ package final class TCPBatch {
         Query(answeredIn: message(slot), dnssecOK: queries.wantsDNSSEC(slot))
     }
 
-    /// Validates the messages; returns the slots of invalid and of unusual messages.
+    /// Returns the slots of invalid and of unusual messages.
     private func look(
         _ output: inout StreamOutput,
         _ queries: inout PlainQueries,
@@ -110,8 +107,7 @@ package final class TCPBatch {
         now: Instant
     ) -> PlainQueries.Outcome {
         queries.lookUp(in: cache, now: now) { slot, facts, hash, table, now in
-            // If long replies have filled `output`, the caller of this function answers the
-            // remaining queries.
+            // Long replies have filled `output`; the caller answers the remaining queries.
             guard output.hasRoom else { return nil }
             let hit = output.withRoom { room -> CacheHit? in
                 room.copy(input.octets.rawSpan.extracting(input.messages[slot]), to: 0)

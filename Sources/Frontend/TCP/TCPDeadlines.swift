@@ -4,10 +4,10 @@ internal import Net
 struct TCPDeadlines {
     var message: Instant?
 
-    /// Time until which the client must accept the replies; nil if no reply waits.
+    /// Nil if no reply waits.
     var writing: Instant?
 
-    /// Returns the next deadline; `idleUntil` is nil while a query or a reply is pending.
+    /// `idleUntil` is nil while a query or a reply is pending.
     func due(
         isReading: Bool,
         idleUntil: Instant?

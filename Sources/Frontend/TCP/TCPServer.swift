@@ -3,7 +3,7 @@ internal import DNSWire
 internal import Logging
 package import Net
 
-/// TCP server for one listen address; `QueryHandler.sessions` limits its clients.
+/// TCP server for one listen address.
 @ServiceLoop
 package final class TCPServer {
     private let listener: StreamListener
@@ -16,11 +16,7 @@ package final class TCPServer {
 
     package let address: SocketAddress
 
-    /// Creates a server for a bound listener.
-    ///
-    /// - Parameters:
-    ///   - rules: access policy; may change while clients are connected.
-    ///   - cookies: secrets of DNS cookies; nil on loopback.
+    /// `rules` may change while clients are connected; `cookies` is nil on loopback.
     package init(
         _ listener: StreamListener,
         address: SocketAddress,
@@ -47,7 +43,7 @@ package final class TCPServer {
         }
     }
 
-    /// Stops accepting clients; open sessions continue until `finish`.
+    /// Open sessions continue until `finish`.
     package func stop() {
         listener.close()
     }

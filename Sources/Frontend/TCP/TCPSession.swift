@@ -3,10 +3,9 @@ internal import DNSWire
 internal import Net
 internal import Resolver
 
-/// Session of one TCP client: reads queries and sends each answer when it is available.
+/// Session of one TCP client, which gets answers in any order (RFC 7766 §7).
 ///
-/// Answers are sent in any order (RFC 7766 §7). Reading, answering and writing are callbacks of
-/// the service loop, because tasks would cost more than the answers.
+/// Uses callbacks, because tasks would cost more than the answers.
 @ServiceLoop
 final class TCPSession {
     private let stream: StreamConnection
@@ -21,10 +20,10 @@ final class TCPSession {
     private let cookies: CookieJar?
     private let clocks: Clocks
 
-    /// Octets read and not answered: the start of a message or, if `isHeld`, complete messages.
+    /// Start of a message or, if `isHeld`, complete messages.
     private var rest: [UInt8] = []
 
-    /// True if reading is suspended, by a limit or because other sessions must be served first.
+    /// By a limit, or because other sessions must be served first.
     private var isHeld = false
 
     /// False after the end of the stream, an error or a timeout.
@@ -36,31 +35,29 @@ final class TCPSession {
 
     private var malformed = 0
 
-    /// Replies that are being written; the socket has already accepted the first `gone` octets.
+    /// The socket has accepted the first `gone` octets.
     private var leaving: [UInt8] = []
     private var gone = 0
 
-    /// Arrival times of the unanswered queries, in ascending order.
+    /// In ascending order.
     private var arrivals: [Instant] = []
 
     private var pending: Int { arrivals.count }
 
-    /// True until the first message has arrived.
     private var isNew = true
 
     private var isClosed = false
 
     private var isCatchingUp = false
 
-    /// Units of work in this loop iteration.
+    /// Answered misses, rendered replies and each 64 cache hits in this loop iteration.
     ///
-    /// One unit is an answered miss, a rendered reply, or 64 cache hits. If the number reaches
-    /// ``TCPLimits/answersPerTurn``, further queries wait for a later iteration.
+    /// At ``TCPLimits/answersPerTurn``, further queries wait for a later iteration.
     private var answers = 0
 
     private var lastActive: Instant
 
-    /// Time until which reading is suspended because the client reached a limit; otherwise nil.
+    /// Nil unless the client reached a limit.
     private var pausedUntil: Instant?
 
     private var deadlines = TCPDeadlines()
@@ -71,12 +68,10 @@ final class TCPSession {
 
     var isIdle: Bool { pending == 0 && unsent == 0 }
 
-    /// Arrival time of the oldest unanswered query; for an idle session, the last activity.
+    /// Arrival of the oldest unanswered query, or the last activity.
     var waitsSince: Instant { arrivals.first ?? lastActive }
 
-    /// True if closing the session loses no query of the client.
-    ///
-    /// False for a session that has just been opened, because its first query may still arrive.
+    /// True if closing the session loses no query, not even the first query of a new session.
     var isExpendable: Bool {
         isIdle && !isHeld
             && (!isNew || clocks.now() - lastActive >= TCPLimits.firstMessageTime)
@@ -138,8 +133,6 @@ final class TCPSession {
         handler.sessions.update(self, by: change)
     }
 
-    /// Closes the session if reading has ended and all replies are sent.
-    ///
     /// A client that closed only its sending side gets all answers.
     private func endIfDone() {
         guard !isReading, isIdle else { return }
@@ -157,18 +150,17 @@ final class TCPSession {
 
     // MARK: - Reading
 
-    /// Serves the session if no other session waits; otherwise queues the session.
+    /// Queues the session if other sessions wait.
     private func serveInTurn(toEnd: Bool) {
         guard handler.sessions.isBusy else { return serve(toEnd: toEnd) }
         isHeld = true
         catchUpSoon()
     }
 
-    /// Reads the available octets, answers the complete messages and writes the replies.
+    /// Reads, answers the complete messages and writes the replies.
     ///
-    /// - Parameter toEnd: true to read until the socket is empty. This is necessary if the event
-    ///   for the end of the stream may already have occurred, because an edge-triggered event
-    ///   occurs only once.
+    /// - Parameter toEnd: true to read until the socket is empty, because the edge-triggered event
+    ///   for the end of the stream may already have occurred.
     private func serve(toEnd: Bool) {
         guard isReading else { return }
         let messages = handler.streams
@@ -180,8 +172,8 @@ final class TCPSession {
         var isDrained = false
         for turn in 0... {
             hits += answer(messages, from: clientContext, now)
-            // `answer` stops at a limit of unsent replies, and then sends some of these replies. So
-            // messages can wait although `isTaking` is true.
+            // Messages can wait although `isTaking` is true, because `answer` stops at a limit of
+            // unsent replies and then sends some of them.
             isHeld =
                 !isTaking || !rest.isEmpty || messages.hasMessage
                 || turn == TCPLimits.reads && !isDrained
@@ -201,7 +193,7 @@ final class TCPSession {
         }
     }
 
-    /// Reads into `messages`; returns true if more octets may be available.
+    /// Returns true if more octets may be available.
     private func read(_ messages: TCPBatch, toEnd: Bool) -> Bool {
         do throws(SocketError) {
             guard let count = try messages.read(from: stream) else { return false }
@@ -229,7 +221,7 @@ final class TCPSession {
         isReading && pending < TCPLimits.pending && !isBlocked && pausedUntil == nil
     }
 
-    /// Answers the queries in `messages`; returns the number of cache hits.
+    /// Returns the number of cache hits.
     private func answer(
         _ messages: TCPBatch,
         from clientContext: ClientContext,
@@ -314,7 +306,7 @@ final class TCPSession {
         handler.sessions.serveLater(self)
     }
 
-    /// Writes new replies and reads more queries; returns the new value of `answers`.
+    /// Returns the new value of `answers`.
     func catchUp() -> Int {
         isCatchingUp = false
         answers = 0
@@ -367,7 +359,7 @@ final class TCPSession {
 
     // MARK: - Deadlines
 
-    /// Next deadline of the client; nil while the client waits for the daemon.
+    /// Nil while the client waits for the daemon.
     private var due: Instant? {
         let idleUntil = isIdle ? lastActive + TCPLimits.idleTime : nil
         return deadlines.due(isReading: isReading, idleUntil: idleUntil)

@@ -2,15 +2,10 @@
 internal import DNSWire
 package import Net
 
-/// Table of all TCP sessions, with limits on their number and memory.
+/// Table of all TCP sessions, with limits on their number and memory (`Frontend.md`).
 ///
-/// If a limit is reached, the client with the most sessions or octets loses a session, so that a
-/// new client can connect. At the limit of sessions, any client can lose a session if no client has
-/// more than ``TCPLimits/connectionsWithoutRank`` sessions.
-///
-/// All clients outside `allow` together have at most ``TCPLimits/excludedConnections`` sessions.
-/// The table closes these sessions first. If the table is full of sessions of other clients, a new
-/// session of a client outside `allow` is closed.
+/// Sessions of clients outside `allow` are closed first. If sessions of other clients fill the
+/// table, a new session of a client outside `allow` is closed.
 @ServiceLoop
 package final class TCPSessionTable {
     private var sessions: [ObjectIdentifier: TCPSession] = [:]
@@ -19,18 +14,18 @@ package final class TCPSessionTable {
 
     private(set) var octets = 0
 
-    /// Sessions with unfinished work, in round-robin order of their clients; each at most once.
+    /// Sessions with unfinished work; each at most once.
     private var waiting = ClientQueue<TCPSession>()
 
     private var isServingLater = false
 
-    /// Number of sessions closed because a new session would have exceeded a limit of sessions.
+    /// Closed because a new session would have exceeded a limit of sessions.
     package private(set) var evicted: UInt64 = 0
 
-    /// Number of sessions closed because a limit of octets was exceeded.
+    /// Closed because of a limit of octets.
     package private(set) var overfull: UInt64 = 0
 
-    /// Number of sessions closed after ``TCPLimits/malformed`` malformed messages in succession.
+    /// Closed after ``TCPLimits/malformed`` malformed messages in succession.
     package private(set) var malformed: UInt64 = 0
 
     private struct Share {
@@ -71,9 +66,8 @@ package final class TCPSessionTable {
     }
 
     private func evict(_ isCandidate: (TCPSession) -> Bool) {
-        // Closes an idle session if there is one: its client loses no query, and can connect again
-        // (RFC 7766 §6.2.3). Otherwise, closes the session with the oldest unanswered query,
-        // because the client of this session gives up first.
+        // The client of an idle session loses no query (RFC 7766 §6.2.3). The client with the
+        // oldest unanswered query gives up first.
         let oldest = sessions.values.lazy.filter(isCandidate)
             .map { (order: ($0.isExpendable ? 0 : 1, $0.waitsSince), session: $0) }
             .min { $0.order < $1.order }?.session
@@ -86,7 +80,6 @@ package final class TCPSessionTable {
 
     // MARK: - Waiting sessions
 
-    /// True if other sessions wait, so that a session with new data must be queued behind them.
     var isBusy: Bool { waiting.count > 0 }
 
     /// Serves `session` in a later loop iteration, after the waiting sessions.
@@ -97,7 +90,7 @@ package final class TCPSessionTable {
         ServiceLoop.task { [self] in serveWaiting() }
     }
 
-    /// Serves waiting sessions, with about `answersPerTurn` answers per loop iteration.
+    /// Serves about `answersPerTurn` answers per loop iteration.
     private func serveWaiting() {
         var answers = 0
         while answers < TCPLimits.answersPerTurn, let session = waiting.pop() {
@@ -109,7 +102,7 @@ package final class TCPSessionTable {
 
     // MARK: - Octets
 
-    /// Adds `change` to the octets held by `session`, then closes sessions above the limits.
+    /// Adds `change` to the octets of `session`, then closes sessions above the limits.
     func update(_ session: TCPSession, by change: Int) {
         guard sessions[ObjectIdentifier(session)] != nil else { return }
         charge(session, change)

@@ -2,25 +2,21 @@
 
 /// Adaptive busy polling: an idle worker polls its socket for a short time before it sleeps.
 ///
-/// Waking a worker takes most of the time of a loopback query, so the worker polls while queries
-/// arrive in quick succession.
-///
-/// A query is quick if it arrives soon after the previous query. A credit limits the cost of
-/// useless polls to 5 µs per quick query:
+/// Waking a worker takes most of the time of a loopback query. A query is quick if it arrives soon
+/// after the previous query. A credit limits the cost of useless polls to 5 µs per quick query:
 ///
 /// - Each quick query adds 1 to the credit.
-/// - Each poll without a result takes 20 µs (`time`), and subtracts 4 (`price`) from the credit.
+/// - Each poll of 20 µs (`time`) without a result subtracts 4 (`price`).
 /// - While polling is off, each query that is not quick also subtracts 4.
 ///
 /// Polling starts when the credit reaches `need`, and stops when the credit falls below `price`.
-/// Each stop doubles `need`, up to `needs.most`. So polling becomes rare if polling does not help,
-/// for example because a client runs on the same processor. While polling is on, a quick query with
-/// full credit resets `need`.
+/// Each stop doubles `need`, up to `needs.most`. While polling is on, a quick query with full
+/// credit resets `need`.
 struct BusyPoll {
-    /// Duration of one poll: slightly longer than a client needs to wake up and send a query.
+    /// Slightly longer than a client needs to wake up and send a query.
     static let time: Duration = .microseconds(20)
 
-    /// Maximum wait for a quick query while polling is off: `time` plus the time to wake a worker.
+    /// `time` plus the time to wake a worker.
     static let soon: Duration = .microseconds(40)
 
     private static let price = 4
@@ -34,7 +30,7 @@ struct BusyPoll {
     private var credit = 0
     private var need = BusyPoll.needs.least
 
-    /// Records how long the worker polled and slept before its latest datagrams.
+    /// Records how long the worker polled and slept.
     mutating func note(wait: Duration) {
         if !isSpinning {
             credit = wait < Self.soon ? credit + 1 : max(0, credit - Self.price)

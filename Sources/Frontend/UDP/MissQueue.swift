@@ -4,23 +4,21 @@ internal import Locks
 package import Net
 package import Synchronization
 
-/// Datagram that a worker could not answer, with the data that the service loop needs.
+/// Datagram that a worker could not answer.
 package final class Miss: Sendable {
-    /// Datagram; without octets if `plain` has the parsed query.
+    /// Without octets if `plain` has the parsed query.
     package let datagram: ReceivedDatagram
     package let listener: DatagramListener
     package let clientContext: ClientContext
     package let arrival: Instant
 
-    /// Parsed query, or ``PlainQuery/unparsed``.
-    ///
-    /// Not optional, because a copy of an optional would take 200 instructions.
+    /// Parsed query, or ``PlainQuery/unparsed``: a copy of an optional would take 200 instructions.
     let plain: PlainQuery
 
-    /// False if `QueryHandler` must parse the octets of `datagram`.
+    /// False if `QueryHandler` must parse the octets.
     let isParsed: Bool
 
-    /// Handler that resolves the query; nil until the handler has received the miss.
+    /// Nil until a handler has received the miss.
     @ServiceLoop var handler: QueryHandler?
 
     init(
@@ -46,10 +44,10 @@ package final class Miss: Sendable {
         )
     }
 
-    /// Octets of the message that count against the limits of the queue.
+    /// Octets that count against the limits of the queue.
     var octetCount: Int { isParsed ? plain.facts.questionEnd : datagram.octets.count }
 
-    /// Returns the miss with the parsed query in place of the octets.
+    /// Replaces the octets by the parsed query.
     func parsed(_ query: PlainQuery) -> Miss {
         Miss(
             datagram: datagram.withoutOctets,
@@ -61,13 +59,11 @@ package final class Miss: Sendable {
     }
 }
 
-/// Parsed query, which remains valid without the receive buffer.
 struct PlainQuery: Sendable {
     let id: UInt16
     let query: Query
     let facts: QueryFacts
 
-    /// Hash of the question in the cache.
     let hash: UInt64
 
     let isProven: Bool
@@ -80,7 +76,7 @@ struct PlainQuery: Sendable {
         self.isProven = isProven
     }
 
-    /// Placeholder for a message that is not parsed: a query for the root.
+    /// A query for the root.
     static let unparsed: PlainQuery = {
         let octets: [UInt8] = [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1]
         guard let facts = try? QueryFacts(checking: octets.rawSpan) else {
@@ -90,7 +86,6 @@ struct PlainQuery: Sendable {
     }()
 }
 
-/// Client, transport and arrival of a query.
 struct QueryOrigin: Sendable {
     let transport: QueryTransport
     let client: IPAddress
@@ -101,7 +96,6 @@ struct QueryOrigin: Sendable {
     }
 }
 
-/// Cached answer to refresh, and the client that got the answer.
 package struct Refresh: Sendable {
     package let query: Query
     package let client: ClientNetwork
@@ -109,13 +103,11 @@ package struct Refresh: Sendable {
 
 /// Queue of misses and refreshes from the workers to the service loop.
 ///
-/// Misses from this machine and from other machines have separate queues. The service loop takes
-/// misses from the two queues in turn. In each queue, clients have turns in round-robin order, with
-/// up to 16 misses in a turn. Therefore a flood with one query from each forged address hardly
-/// delays a client with several queries.
+/// Misses from this machine and from other machines have separate queues, served in turn. In each
+/// queue, clients have round-robin turns of up to 16 misses, so that a flood of forged addresses
+/// hardly delays a client with several queries.
 ///
-/// If a client already has n misses in a queue, the queue accepts another miss of this client only
-/// while more than n places are free. Therefore one client fills at most half of a queue.
+/// A queue accepts another miss of a client with n misses only while more than n places are free.
 package final class MissQueue: Sendable {
     private let waiting = Lock(Waiting())
     private let wakeup: LoopWakeup
@@ -126,10 +118,10 @@ package final class MissQueue: Sendable {
     private struct Waiting {
         var misses = ClientQueue<Miss>(quantum: 16)
 
-        /// Misses from loopback addresses, which a flood from other machines cannot forge.
+        /// Misses from loopback addresses, which other machines cannot forge.
         var local = ClientQueue<Miss>(quantum: 16)
 
-        /// Health check queries of the daemon, which a flood must not delay.
+        /// Health check queries, which a flood must not delay.
         var own: [Miss] = []
 
         var refreshes: ArraySlice<Refresh> = []
@@ -146,7 +138,7 @@ package final class MissQueue: Sendable {
             return next
         }
 
-        /// Adds a miss; returns false if the queue is full or the client has reached its limit.
+        /// Returns false if the queue is full or the client has reached its limit.
         mutating func add(_ miss: Miss) -> Bool {
             miss.clientContext.address.isLoopback
                 ? Self.add(miss, to: &local, limit: MissQueue.localLimit)
@@ -167,9 +159,7 @@ package final class MissQueue: Sendable {
             }
         }
 
-        /// Removes the next misses: health check queries, then `local` and other misses in turn.
-        ///
-        /// - Parameter next: receives the misses; must be empty at the call.
+        /// Moves health check queries, then `local` and other misses in turn, to the empty `next`.
         mutating func next(_ limit: Int, _ next: inout [Miss]) {
             if !own.isEmpty { swap(&next, &own) }
             while next.count < limit, local.count + misses.count > 0 {
@@ -183,10 +173,8 @@ package final class MissQueue: Sendable {
         }
     }
 
-    /// Maximum queued misses from this machine.
-    ///
-    /// Higher than `limit`: during a restart, a socket from systemd can collect thousands of
-    /// queries, and the cache cannot answer these queries until the snapshot is loaded.
+    /// A restart can leave thousands of queries in a socket of systemd until the snapshot is
+    /// loaded.
     private static let localLimit = 16_384
 
     private static let limit = 8_192
@@ -197,7 +185,7 @@ package final class MissQueue: Sendable {
 
     private static let ownLimit = 256
 
-    /// Maximum misses, and maximum refreshes, per loop iteration.
+    /// Per loop iteration.
     static let row = 64
 
     package let dropped = Atomic<UInt64>(0)
@@ -222,7 +210,7 @@ package final class MissQueue: Sendable {
         while handleRow() {}
     }
 
-    /// Handles the next refreshes and misses; returns true if the queue contains more.
+    /// Returns true if the queue contains more.
     @ServiceLoop
     func handleRow() -> Bool {
         var misses: [Miss] = []
@@ -238,9 +226,7 @@ package final class MissQueue: Sendable {
         return hasMore
     }
 
-    /// Queues misses; thread-safe, does not block.
-    ///
-    /// - Parameter own: health check queries, which have a separate queue.
+    /// Queues misses, in `own` health check queries; thread-safe, does not block.
     package func take(_ misses: [Miss], own: [Miss] = []) {
         let lost = waiting.withLock { waiting in
             var lost = 0
@@ -264,15 +250,14 @@ package final class MissQueue: Sendable {
 }
 
 extension Array {
-    /// Removes all elements; `removeAll(keepingCapacity: true)` would take 160 instructions.
+    /// `removeAll(keepingCapacity: true)` would take 160 instructions.
     mutating func empty() { while popLast() != nil {} }
 }
 
-/// State of a ``MissQueue`` that only the service loop uses.
 @ServiceLoop
 private final class Box {
     weak var queue: MissQueue?
 
-    /// Array that `handleRow` fills and empties; stored here, so that its memory is reused.
+    /// Empty between calls of `handleRow`; reuses its memory.
     var row: [Miss] = []
 }

@@ -3,10 +3,9 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// Parsed queries of one batch, which the cache looks up together.
+/// Parsed queries of one batch.
 ///
-/// The lookup takes the cache lock once, and prefetches the cache entries of all queries into the
-/// processor's cache, because memory latency dominates in a large answer cache.
+/// A common lookup takes the cache lock once, and prefetches the entries of all queries.
 struct PlainQueries {
     static let capacity = 32
 
@@ -14,12 +13,11 @@ struct PlainQueries {
 
     private var proven = SlotSet()
 
-    /// Parsed query of each slot, and the hash of its question; valid only for the slots in
-    /// `slots`.
+    /// Valid only for the slots in `slots`.
     private var facts = InlineArray<32, QueryFacts?>(repeating: nil)
     private var hashes = InlineArray<32, UInt64>(repeating: 0)
 
-    /// Cache hits; valid for the slots in `Outcome.hits`.
+    /// Valid for the slots in `Outcome.hits`.
     private var answers = InlineArray<32, CacheHit?>(repeating: nil)
 
     struct Outcome {
@@ -29,7 +27,7 @@ struct PlainQueries {
 
         var refreshes = SlotSet()
 
-        /// True if the cache has answers to copy to the kernel (`AnswerCache.writeOffers`).
+        /// The cache has answers to copy to the kernel (`AnswerCache.writeOffers`).
         var hasOffers = false
     }
 
@@ -44,9 +42,7 @@ struct PlainQueries {
 
     func wantsDNSSEC(_ slot: Int) -> Bool { facts[slot]?.dnssecOK ?? false }
 
-    /// Returns the query in a slot; nil if the message in this slot is not parsed.
-    ///
-    /// `mutating`, because Swift 6.3 would otherwise copy 3 KiB.
+    /// Returns nil if the message is not parsed; `mutating` avoids a copy of 3 KiB (Swift 6.3).
     mutating func query(_ slot: Int, in batch: inout DatagramBatch) -> PlainQuery? {
         guard slots.contains(slot), let facts = facts[slot] else { return nil }
         let (hash, isProven) = (hashes[slot], proven.contains(slot))

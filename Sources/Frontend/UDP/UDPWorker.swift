@@ -7,8 +7,7 @@ internal import Synchronization
 
 /// Worker thread that answers queries from the cache, and queues misses for the service loop.
 ///
-/// The code that answers a hit writes the reply into the receive buffer. This code does not
-/// allocate, log or block, and takes the cache lock once per batch.
+/// A hit does not allocate, log or block.
 package final class UDPWorker: Sendable {
     package let counters = QueryCounters()
 
@@ -23,15 +22,15 @@ package final class UDPWorker: Sendable {
     private let own: OwnQuery?
     private let isStopping = Atomic(false)
 
-    /// Number of consecutive receive errors above which the worker waits 10 ms before each attempt.
+    /// Consecutive receive errors above which the worker waits 10 ms before each attempt.
     private static let mostFailures = 64
 
-    /// Creates a worker; `run` starts it.
+    /// Creates a worker.
     ///
     /// - Parameters:
-    ///   - cookies: secrets of DNS cookies; nil on loopback, where addresses cannot be forged.
-    ///   - limit: rate limit; nil on loopback.
-    ///   - own: health check query of the daemon, which the worker accepts from any address.
+    ///   - cookies: nil on loopback, where addresses cannot be forged.
+    ///   - limit: nil on loopback.
+    ///   - own: health check query, accepted from any address.
     package init(
         _ listener: DatagramListener,
         cache: AnswerCache,
@@ -58,8 +57,7 @@ package final class UDPWorker: Sendable {
         var queries = PlainQueries()
         var rules = AccessPolicy.Copy(of: rules)
         var busyPoll = BusyPoll()
-        // The array is empty between the batches; it is declared here, so that its memory is
-        // reused.
+        // Empty between the batches; reuses its memory.
         var queued: [Miss] = []
         var idleSince = Clock.now
         var failures = 0
@@ -67,8 +65,8 @@ package final class UDPWorker: Sendable {
             let count = receive(&batch, busyPoll, idleSince)
             guard count > 0 else {
                 failures += 1
-                // Transient errors (an ICMP message, an interrupted call) need no pause. With a
-                // permanent error, the loop without a pause would occupy a processor.
+                // With a permanent error, the loop would occupy a processor; transient errors need
+                // no pause.
                 if failures > Self.mostFailures { WorkerThread.pause(milliseconds: 10) }
                 continue
             }
@@ -117,7 +115,7 @@ package final class UDPWorker: Sendable {
         listener.stopReceiving()
     }
 
-    /// Validates the datagram in `slot`; replies in place if no lookup is needed.
+    /// Replies in place if no lookup is needed.
     private func look(
         at slot: Int,
         _ batch: inout DatagramBatch,
@@ -157,7 +155,7 @@ package final class UDPWorker: Sendable {
         if length > 0 { batch.reply(slot, count: length) }
     }
 
-    /// Replies to a query above the rate limit; returns the size of the reply, 0 for none.
+    /// Replies above the rate limit; returns the size of the reply, 0 for none.
     private func reject(
         _ look: QueryValidation,
         _ decision: RateLimit.Decision,
