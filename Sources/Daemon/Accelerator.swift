@@ -12,22 +12,22 @@ internal import Resolver
 
 /// Controller of the BPF program that answers loopback clients with copies of cache entries.
 ///
-/// Counts all hits in the kernel once a second. A control verb first calls ``collect()``, and then
-/// reads the counters.
+/// Counts the hits in the kernel once a second, and in ``collect()`` before a control verb reads
+/// them.
 @ServiceLoop
 final class Accelerator: ManagedAccelerator {
     package nonisolated let counters = QueryCounters()
 
-    /// Recent queries; one record counts the kernel's answers to one question in one second.
+    /// One record counts the kernel's answers to one question in one second.
     package nonisolated let recent = RecentQueries()
 
     private(set) var kernel: KernelAnswers?
     private var obstacle = "not started"
 
-    /// Error of the load of the BPF program; nil if the load succeeded, or was not attempted.
+    /// Error of the load; nil if the load succeeded, or was not attempted.
     private var failure: AccelerationError?
 
-    /// Delay before the load of the BPF program; nil until the delay begins.
+    /// Nil until the delay before the load begins.
     private var delay: Waiter?
 
     private var loading: Loading?
@@ -48,18 +48,15 @@ final class Accelerator: ManagedAccelerator {
     private var isStopped = false
     private var isLogged = false
 
-    /// Number of ``suspended(while:)`` calls in progress, even if `kernel` is nil.
     private var suspensions = 0
 
-    /// Assumed latency of an answer from the kernel; the BPF program measures no latency.
+    /// Assumed, because the BPF program measures no latency.
     private static let latency: Duration = .microseconds(1)
 
     private static let interval: Duration = .seconds(1)
     private static let mostRecords = 256
 
-    /// Maximum number of steps of a `collect` call; 16 steps take about 2 ms.
-    ///
-    /// One step reads the hits of 256 copies.
+    /// Maximum steps of 256 copies in a `collect` call, in about 2 ms.
     private static let mostSteps = 16
 
     init(_ cache: AnswerCache, clocks: Clocks, logger: Logger) {
@@ -72,8 +69,8 @@ final class Accelerator: ManagedAccelerator {
 
     /// Creates the thread that loads the BPF program, before the daemon drops its capabilities.
     ///
-    /// The thread waits for `start`: the kernel needs 50 ms of CPU time to verify the program. On a
-    /// machine with one processor, this would delay the first answers.
+    /// The thread waits for `start`, because the verification (50 ms of CPU time) would delay the
+    /// first answers.
     func load(_ settings: Settings, in dependencies: Dependencies) throws(StartError) {
         guard settings.accelerate.loopback != .off else {
             obstacle = "accelerate.loopback is off"
@@ -103,7 +100,7 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
-    /// Waits for `time` before the load; returns false if `stop` was called.
+    /// Returns false if `stop` was called.
     func wait(_ time: Duration) async -> Bool {
         guard !isStopped else { return false }
         let waiter = Waiter()
@@ -135,17 +132,15 @@ final class Accelerator: ManagedAccelerator {
 
     /// Returns the error with which the next start would fail with these settings; nil for none.
     ///
-    /// A reload does not load the BPF program. So this function returns the error of the load at
-    /// the start, if acceleration is required.
+    /// A reload does not load the BPF program.
     func fault(startingWith settings: Settings) -> StartError? {
         guard settings.accelerate.loopback == .required, let failure else { return nil }
         return .accelerationAtStart(failure)
     }
 
-    /// Returns a warning if acceleration is required, but the daemon has not tested it.
+    /// Returns a warning if acceleration is required, but was not tested.
     ///
-    /// Acceleration is not tested while the BPF program is being loaded, or if the daemon started
-    /// with `accelerate.loopback: off`.
+    /// The program may still be loading, or the daemon started with `accelerate.loopback: off`.
     func warning(startingWith settings: Settings) -> String? {
         guard settings.accelerate.loopback == .required, kernel == nil, failure == nil else {
             return nil
@@ -192,8 +187,7 @@ final class Accelerator: ManagedAccelerator {
 
     /// Applies new settings to the BPF program.
     ///
-    /// The program answers queries over IPv4 if `allow` contains 127.0.0.0/8, and queries over IPv6
-    /// if `allow` contains ::1.
+    /// The program answers over IPv4 if `allow` contains 127.0.0.0/8, over IPv6 if it contains ::1.
     func go(by settings: Settings, at addresses: [SocketAddress]) {
         latest = (settings, addresses)
         guard let kernel else { return }
@@ -207,7 +201,7 @@ final class Accelerator: ManagedAccelerator {
         if isLogged { kernel.suspend() } else { kernel.resume() }
     }
 
-    /// Suspends the BPF program during `body`, so that the workers receive every query.
+    /// The workers receive every query during `body`.
     package func suspended(while body: () async throws -> Void) async rethrows {
         suspensions += 1
         kernel?.suspend()
@@ -221,7 +215,7 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Counting
 
-    /// Counts the hits of the first 4,096 copies in the kernel.
+    /// Counts the hits of the first 4,096 copies.
     package func collect() {
         var pass = Pass()
         for _ in 0..<Self.mostSteps {
@@ -247,7 +241,7 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
-    /// Counts the hits of the next 256 copies; returns true if more copies follow.
+    /// Counts the hits of the next 256 copies; returns true if more follow.
     private func step(_ pass: inout Pass) -> Bool {
         let (found, next) = cache.collectMirroredHits(from: pass.position)
         for hits in found {

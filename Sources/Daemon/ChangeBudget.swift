@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Limit on how often the daemon performs a costly reaction to network changes.
+/// Limit on reactions to network changes, for example of an interface that flaps.
 ///
 /// The first `burst` reactions are immediate; further reactions are allowed once per `interval`.
-/// This matters if changes are frequent, for example because an interface flaps.
 struct ChangeBudget: Sendable, Hashable {
     let burst: Int
     let interval: Duration
 
-    /// Time from which `burst` reactions are allowed again.
     private var restored: Instant?
 
     init(burst: Int, interval: Duration) {
@@ -17,7 +15,7 @@ struct ChangeBudget: Sendable, Hashable {
         self.interval = interval
     }
 
-    /// Counts a reaction and returns nil; if no reaction is allowed, returns the next allowed time.
+    /// Returns nil and counts a reaction, or returns the next allowed time.
     mutating func spend(_ now: Instant) -> Instant? {
         let after = max(restored ?? now, now) + interval
         let admitted = after - interval * burst

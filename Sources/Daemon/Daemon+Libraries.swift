@@ -49,9 +49,8 @@ extension Daemon {
         }
     }
 
-    /// Clears the faults of the `ca-file` options after a successful reload.
-    ///
-    /// Also clears the fault of the system's certificates if no server uses them any more.
+    /// Clears the faults of the `ca-file` options after a reload, and of unused system
+    /// certificates.
     func forgetCertificateFaults(of old: Settings) {
         let files =
             old.vendors.map(\.client.certificateFile) + old.upstreams.map(\.caFile) + [
@@ -65,7 +64,6 @@ extension Daemon {
 }
 
 extension Settings {
-    /// True if vendors, upstreams or the fleet use OpenSSL.
     var needsOpenSSL: Bool {
         !vendors.isEmpty || fleet != nil
             || upstreams.contains { $0.from == nil && $0.url.scheme.isProtected }
@@ -75,7 +73,7 @@ extension Settings {
 extension Components {
     fileprivate var needsHTTP: Bool { http != nil || upstreamHTTP != nil }
 
-    /// True if an upstream has `from`: its servers come from the network or a file, and may use TLS.
+    /// Servers from the network or a file may use TLS.
     fileprivate var mayLearnTLS: Bool { settings.upstreams.contains { $0.from != nil } }
 
     fileprivate var trustsSystem: Bool {

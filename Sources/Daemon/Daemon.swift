@@ -20,7 +20,7 @@ package final class Daemon {
     let listenerManager: ListenerManager
     let network: NetworkReaction
 
-    /// Watch for the interfaces of listen addresses; nil if no listen address names an interface.
+    /// Nil if no listen address names an interface.
     var interfaces: LinkWatch?
 
     let accelerator: Accelerator
@@ -30,7 +30,7 @@ package final class Daemon {
     var cacheFile: CacheFile?
     let reloads = CoalescingQueue<ReloadReply?>()
 
-    /// Queue of reloads, settings checks and releases of replaced routes.
+    /// Reloads, settings checks and releases of replaced routes.
     let settingsQueue = SerialQueue()
 
     var sweeping: Task<Int, Never>?
@@ -50,19 +50,17 @@ package final class Daemon {
 
     var life = MetricsReport.Life()
 
-    /// Errors of the files with CA certificates, by file.
+    /// By file.
     var certificateFaults: [String: String] = [:]
 
     /// Files from which the daemon has never read a CA certificate.
     ///
-    /// If a file becomes invalid later, its earlier certificates remain in use, and the file is not
-    /// in this set.
+    /// The certificates of a file that becomes invalid later remain in use.
     var absentCertificates: Set<String> = [] {
         didSet { network.portal.canVerify = absentCertificates.isEmpty }
     }
     var starter: WorkerThread?
 
-    /// Task that starts acceleration; ``drain()`` waits for its end.
     private var acceleration: Task<Void, Never>?
 
     let own = OwnQuery()
@@ -72,12 +70,10 @@ package final class Daemon {
 
     static let dumpedQueries = 100
 
-    /// Time from the start of the daemon until the BPF program is loaded.
-    ///
     /// Without this delay, the first answers would wait for the load (50 ms of CPU time).
     static let accelerationDelay: Duration = .seconds(1)
 
-    /// Creates the daemon; binds no address.
+    /// Binds no address.
     package convenience init(
         _ settings: Settings,
         from source: SettingsSource,
@@ -130,7 +126,7 @@ package final class Daemon {
             let socket = firstControlSocket()
             try accelerator.load(components.settings, in: dependencies)
             dropCapabilities()
-            // Reads the hosts files before the first query, because their answers have priority.
+            // The hosts files have priority over all other answers.
             await hosts.start()
             if components.settings.upstreams.contains(where: { $0.from == .network }) {
                 await network.learnResolvers(dependencies)
@@ -167,7 +163,7 @@ package final class Daemon {
         startVendors(components.vendors)
         startFleet()
         components.resolver.prefetcher.start()
-        // Lets the service loop answer the first queries, because the next steps take 0.5 ms.
+        // The next steps take 0.5 ms, so the first queries come first.
         await Task.yield()
         network.followResolvers(dependencies)
         network.onChange = { [weak self] in self?.listenerManager.networkChanged() }
@@ -186,11 +182,10 @@ package final class Daemon {
                 await dumpRecords()
                 continue
             }
-            // Reloads in a task, so that this loop handles signals while the disk does not respond.
+            // This loop must handle signals while the disk does not respond.
             ServiceLoop.task { [self] in _ = await reload() }
         }
-        // The watchdog ends first, because its health check would fail after `drain` has stopped
-        // the workers.
+        // The health check would fail after `drain` has stopped the workers.
         watchdog.cancel()
         await drain()
         control.cancel()
@@ -210,9 +205,7 @@ package final class Daemon {
 
     // MARK: - Starting
 
-    /// Drops the capabilities of this thread and of later threads.
-    ///
-    /// A failure, for example by a seccomp filter, is logged.
+    /// Drops the capabilities of this thread and of later threads; a failure is logged.
     private func dropCapabilities() {
         do throws(SocketError) {
             try OwnProcess.dropCapabilities()
@@ -236,7 +229,7 @@ package final class Daemon {
         }
     }
 
-    /// Starts the metrics servers; a failure does not stop the daemon.
+    /// A failure does not stop the daemon.
     private func startObservation() {
         let settings = components.settings.metrics
         scrapePoints.serve(scrapePoints.bind(settings), as: settings)
@@ -252,10 +245,9 @@ package final class Daemon {
         for query in queries { QueryLog.log(query, to: logger) }
     }
 
-    /// Opens the control socket at the start; logs a failure, and returns nil.
+    /// Opens the control socket, or logs a failure and returns nil.
     ///
-    /// This function runs before `dropCapabilities`, because only a privileged process can give
-    /// the socket to any group.
+    /// Only a process that still has its capabilities can give the socket to any group.
     private func firstControlSocket() -> GroupSocket? {
         do throws(SocketError) {
             return try controlSocket()
@@ -330,7 +322,6 @@ package final class Daemon {
         misses?.handleAll()
         starter?.join()
         let deadline = components.clocks.now() + Self.drainTime
-        // Writes the snapshot while pending queries wait for vendors.
         let keeping = ServiceLoop.task { [cacheFile, sweeping] in
             _ = await sweeping?.value
             await cacheFile?.finish(by: deadline)

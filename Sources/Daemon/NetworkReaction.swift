@@ -12,8 +12,8 @@ internal import Upstream
 
 /// Handler of network changes and of a resume from sleep.
 ///
-/// Closes the connections, because broken connections would hang for minutes. Sends pending calls
-/// again. Marks cached answers stale, because they may be correct only in the old network.
+/// Closes connections that would hang for minutes, repeats pending calls, and marks cached answers
+/// stale, because they may be correct only in the old network.
 @ServiceLoop
 final class NetworkReaction {
     private(set) var numbers = NetworkEvents()
@@ -31,37 +31,31 @@ final class NetworkReaction {
         answers: { [weak self] in self?.components.answersOfInternet ?? 0 }
     ) { [weak self] in self?.logPortal($0) }
 
-    /// Mirror that captive portal mode has suspended; nil outside this mode, and without a mirror.
+    /// Nil outside captive portal mode, and without a mirror.
     private var suspended: (any AnswerMirror)?
 
     private let translation: AddressTranslation
     private var pace = NetworkWatch.Pace()
 
-    /// Earliest time at which a change of the DNS servers may start a test of IPv4 and IPv6.
+    /// Next allowed test of IPv4 and IPv6 after a change of the DNS servers.
     private var nextTest: Instant?
     private lazy var test = Alarm(components.clocks) { [weak self] in self?.testFamilies() }
 
-    /// All changes of the DNS servers that came during a sweep; the next sweep handles them.
+    /// Changes that came during a sweep; the next sweep handles them.
     private var waiting: LearnedNetwork.Change?
     private var isRemoving = false
 
-    /// Limit on log lines about DNS servers of the network.
     private var lines = ChangeBudget(burst: 20, interval: .seconds(3))
 
-    /// Limit on how often a network change marks the whole cache stale.
-    ///
-    /// After the whole cache was marked stale, the next query for each cached answer of a vendor
-    /// causes a billable call.
+    /// Limit on marking the whole cache stale, which causes billable calls.
     private var renewals = ChangeBudget(burst: 6, interval: .seconds(60))
 
     private var isRenewalLate = false
 
-    /// Timer that marks the cache stale at the next time that `renewals` allows.
+    /// Marks the cache stale at the next time that `renewals` allows.
     private lazy var renewal = Alarm(components.clocks) { [weak self] in self?.markStale() }
 
-    /// Limit on how often a changed NAT64 prefix removes synthesized answers from the cache.
-    ///
-    /// To replace a removed answer, a billable call can be necessary.
+    /// Limit on removals of synthesized answers, which can cause billable calls.
     private var removals = ChangeBudget(burst: 6, interval: .seconds(60))
     private lazy var removal = Alarm(components.clocks) { [weak self] in self?.removeTranslated() }
 
@@ -90,7 +84,7 @@ final class NetworkReaction {
 
     // MARK: - Resolvers of the network
 
-    /// Waits until the DNS servers of the network are known, for at most ``resolverWait``.
+    /// Waits for at most ``resolverWait``.
     func learnResolvers(_ dependencies: Dependencies) async {
         followResolvers(dependencies)
         _ = await firstReport.wait(until: components.clocks.now() + Self.resolverWait)
@@ -126,14 +120,12 @@ final class NetworkReaction {
             if !isRemoving { removeInvalid() }
         }
         guard change.hasOtherServers else { return }
-        // The test of the address families opens connections, so frequent changes must not repeat
-        // the test each time.
+        // Limits the tests, which open connections.
         let now = components.clocks.now()
         if let earliest = nextTest, now < earliest { return test.bring(forward: earliest) }
         testFamilies()
     }
 
-    /// Removes cached answers that are invalid after the changes in `waiting`.
     private func removeInvalid() {
         guard let change = waiting.take() else { return }
         var sweep = components.resolver.networkResolversChanged(change)
@@ -149,7 +141,7 @@ final class NetworkReaction {
     }
 
     private func testFamilies() {
-        // Before `startTranslation`, no test is needed: that function begins the first test.
+        // `startTranslation` begins the first test.
         guard components.nat64.onChange != nil else { return }
         let now = components.clocks.now()
         nextTest = now + pace.next(now)
@@ -211,7 +203,7 @@ final class NetworkReaction {
         }
     }
 
-    /// Uses a NAT64 prefix of a router advertisement; ignores an invalid prefix.
+    /// Uses the NAT64 prefix of a router advertisement, if valid.
     private func take(_ announced: AnnouncedPrefix, _ link: String) {
         guard let network = IPAddress(octets: announced.octets),
             let range = IPPrefix(containing: network, length: announced.length),
@@ -229,8 +221,8 @@ final class NetworkReaction {
 
     /// Removes answers that depend on the NAT64 prefix.
     ///
-    /// If the limit ``removals`` is reached, negative and synthesized answers of vendors stay
-    /// cached until the next allowed time, because their replacement needs billable calls.
+    /// At the limit ``removals``, negative and synthesized answers of vendors stay cached until the
+    /// next allowed time, because their replacement needs billable calls.
     func removeTranslated() {
         let later = removals.spend(components.clocks.now())
         removal.set(later)
@@ -283,7 +275,7 @@ final class NetworkReaction {
         markStale()
     }
 
-    /// Marks all cached answers stale, immediately or at the next time that `renewals` allows.
+    /// Marks all answers stale, immediately or at the next time that `renewals` allows.
     private func markStale() {
         let clocks = components.clocks
         if let instant = renewals.spend(clocks.now()) {

@@ -5,36 +5,32 @@ internal import Upstream
 
 /// Detection of a captive portal: a login page of a network that blocks all other traffic.
 ///
-/// A report of NetworkManager is sufficient. Without a report, detection has two steps. First, a
-/// request fails because a host other than the server replied. Then no vendor or protected upstream
-/// answers for the time ``probation``. If a router has announced a portal, any transport failure is
-/// sufficient as the first step. The detection itself sends no packets.
+/// A report of NetworkManager is sufficient. Otherwise, a request must fail because a host other
+/// than the server replied, or for any reason if a router has announced a portal. Then no vendor or
+/// protected upstream may answer during ``probation``. The detection sends no packets.
 @ServiceLoop
 final class PortalDetection {
-    /// Time after the first failure; a portal is detected if no answer arrives in this time.
     nonisolated static let probation: Duration = .seconds(5)
 
-    /// True if NetworkManager has found a portal.
+    /// Report of NetworkManager.
     private var isReported = false
 
     /// Interface on which a router has announced a portal (RFC 8910).
     private var announcement: String?
 
-    /// Result of `answers` at the first sign of a portal; nil if there is no sign.
+    /// Nil if there is no sign of a portal.
     private var answersAtFailure: UInt64?
 
-    /// True if ``probation`` has ended without an answer.
+    /// ``probation`` has ended without an answer.
     private var isBlocked = false
 
-    /// False if the CA certificates of the system are missing.
-    ///
-    /// Without them, the daemon can reject valid server certificates. So a rejected certificate is
-    /// no sign of a portal.
+    /// False without the system's CA certificates: then a rejected certificate is no sign of a
+    /// portal.
     var canVerify = true
 
     private let clocks: Clocks
 
-    /// Returns the number of answers of vendors and protected upstreams.
+    /// Number of answers of vendors and protected upstreams.
     private let answers: @ServiceLoop () -> UInt64
     private let onChange: @ServiceLoop (_ isKnown: Bool) -> Void
     private lazy var check = Alarm(clocks) { [weak self] in self?.checkAnswers() }
@@ -49,7 +45,6 @@ final class PortalDetection {
         self.onChange = onChange
     }
 
-    /// True if the network has a captive portal that blocks other traffic.
     var isKnown: Bool { isReported || isBlocked }
 
     private func change(_ body: () -> Void) {

@@ -17,8 +17,8 @@ extension Settings {
         for (name, path) in units.credentialFiles where !reading.environment.mayExist(path) {
             reading.warn(
                 YAMLPlace(file: 0, line: 0, column: 0),
-                "httpdnsd.service loads the credential `\(name)` from \(path), which does not exist; "
-                    + SettingsComplaint.outage,
+                "httpdnsd.service loads the credential `\(name)` from \(path), which does not "
+                    + "exist; \(SettingsComplaint.outage)",
                 hint: "create the file, or remove LoadCredential=\(name):\(path) with "
                     + "`systemctl edit httpdnsd`"
             )

@@ -8,8 +8,7 @@ internal import Resolver
 
 /// Snapshot file, from which the daemon restores the cache at the start.
 ///
-/// The daemon writes the file every five minutes and at shutdown, if the cache has changed. One
-/// thread at a time accesses the disk.
+/// One thread at a time accesses the disk.
 @ServiceLoop
 final class CacheFile {
     private(set) var numbers: CacheFileState
@@ -19,21 +18,21 @@ final class CacheFile {
 
     var onLoadEnd: (@ServiceLoop () -> Void)?
 
-    /// Returns the rule that decides which answers contradict the settings; nil during a sweep.
+    /// Rule that decides which answers contradict the settings; nil during a sweep.
     var validity: @ServiceLoop () -> SnapshotValidity? = { nil }
 
     private let file: CacheSnapshotFile
 
-    /// Lock of the file; nil before loading, and if the file cannot be locked.
+    /// Nil before loading, and if the file cannot be locked.
     private var lock: FileLock?
 
-    /// Fault of the lock; later faults of the file have the same cause and are not reported.
+    /// Later faults of the file have the same cause and are not reported.
     private var lockFault: String?
 
-    /// True if the path has a file that is not a snapshot; the daemon does not replace this file.
+    /// The path has a file that is not a snapshot; the daemon does not replace this file.
     private var isOther = false
 
-    /// True if the file must be checked before a write, because its content is not known.
+    /// The file must be checked before a write, because its content is not known.
     private var isUnexamined = false
 
     private let cache: AnswerCache
@@ -42,9 +41,8 @@ final class CacheFile {
     private let (stopLoading, stopWriting) = (StopSign(), StopSign())
     private var work: Task<Void, Never>?
 
-    /// State of the cache at the latest load or write of the file; nil while loading.
-    ///
-    /// A nil state prevents the write of a partial cache.
+    /// State at the latest load or write; nil while loading, to prevent the write of a partial
+    /// cache.
     private var state: State?
     private var alarm: Alarm?
     static let interval: Duration = .seconds(300)
@@ -94,7 +92,7 @@ final class CacheFile {
         }
     }
 
-    /// Writes the cache now and at intervals, unless the path has a file that is not a snapshot.
+    /// Writes the cache at intervals, unless the path has a file that is not a snapshot.
     func startAnew() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm
@@ -116,7 +114,7 @@ final class CacheFile {
         lock = nil
     }
 
-    /// Writes the cache if it has changed; waits for the write until `deadline`.
+    /// Writes the cache if it has changed; waits until `deadline`.
     func finish(by deadline: Instant) async {
         alarm?.set(nil)
         if state == nil { stopLoading.raise() }
@@ -198,7 +196,7 @@ final class CacheFile {
         }
     }
 
-    /// Leaves the file unchanged from now on, because the path in the settings may be wrong.
+    /// The path in the settings may be wrong.
     private func refuse() {
         isOther = true
         fail(

@@ -5,7 +5,7 @@ internal import Net
 internal import Resolver
 internal import Synchronization
 
-/// Reader and writer of a cache snapshot; works block by block, and blocks the calling thread.
+/// Reader and writer of a cache snapshot, block by block; blocks the calling thread.
 struct CacheSnapshotFile: Sendable {
     let file: PrivateFile
     let cache: AnswerCache
@@ -14,7 +14,6 @@ struct CacheSnapshotFile: Sendable {
     struct Moment: Sendable {
         let instant: Instant
 
-        /// Seconds since 1970, rounded down.
         let wallTime: UInt64
 
         init(_ clocks: Clocks) {
@@ -63,7 +62,6 @@ struct CacheSnapshotFile: Sendable {
 
     static let hottestCount = 1000
 
-    /// True if there is a readable file that is not a snapshot.
     var isOther: Bool {
         guard let octets = try? file.open()?.read(Self.pieceOctets, at: 0) else { return false }
         var reader = SnapshotReader(into: nil, now: Clock.now, wallTime: 0)
@@ -79,10 +77,9 @@ struct CacheSnapshotFile: Sendable {
 
     private static let pieceOctets = 64 << 10
 
-    /// Restores the cache; returns nil if there is no file.
+    /// Restores the cache, all answers without `validity`; returns nil if there is no file.
     ///
-    /// A first pass checks the file, so that no part of a damaged file is used. Without `validity`,
-    /// all answers are restored.
+    /// A first pass checks the file, so that no part of a damaged file is used.
     func load(
         at moment: Moment,
         _ validity: SnapshotValidity?,
@@ -111,8 +108,8 @@ struct CacheSnapshotFile: Sendable {
         _ validity: SnapshotValidity?,
         _ stop: StopSign
     ) throws(LoadFault) -> SnapshotSummary {
-        // Adds 1 s to the present time, because this time and the time of writing are rounded down.
-        // Without this second, the remaining TTL of an answer could be too long.
+        // This time and the time of writing are rounded down; without this second, a TTL could be
+        // too long.
         var reader = SnapshotReader(
             into: cache,
             now: moment.instant,

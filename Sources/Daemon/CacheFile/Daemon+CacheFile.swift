@@ -22,15 +22,13 @@ extension Daemon {
 
     func connectCacheFile() {
         cacheFile?.validity = { [weak self] in
-            // A reload starts a sweep. Until the sweep ends, the cache can have answers that
-            // contradict the new settings, so the digests of the new settings would be wrong.
+            // During a sweep, the cache can have answers that contradict the new settings and their
+            // digests.
             guard let self, sweeping == nil else { return nil }
             return components.snapshotValidity
         }
     }
 
-    /// Starts to restore the cache and to write snapshots.
-    ///
     /// Queries that arrive during the restore wait in ``SnapshotWaiters``.
     func startCacheFile() {
         guard let cacheFile else { return }
@@ -45,7 +43,7 @@ extension Daemon {
             snapshotWaiters.end()
             guard let self else { return }
             if let sweep = changes() { network.sweep(sweep) }
-            // The snapshot may have answers from the time before the network had this NAT64 prefix.
+            // The snapshot may be older than this NAT64 prefix.
             if components.nat64.prefix != nil { network.removeTranslated() }
         }
         cacheFile.start()

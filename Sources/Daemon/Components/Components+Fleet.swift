@@ -9,9 +9,7 @@ internal import Net
 internal import Resolver
 
 extension Components {
-    /// Creates the fleet, or returns the fleet of `old` if the `fleet` settings are unchanged.
-    ///
-    /// - Returns: nil if the settings have no fleet.
+    /// Reuses the fleet of `old` if the `fleet` settings are unchanged; nil without `fleet`.
     static func fleet(
         _ settings: Settings,
         _ dependencies: Dependencies,
@@ -49,7 +47,6 @@ extension Components {
         )
     }
 
-    /// Creates the resolver's interface to the fleet; nil if there is no fleet.
     func exchange() -> FleetExchange? {
         guard let fleet else { return nil }
         return FleetExchange(
@@ -142,9 +139,8 @@ extension Daemon {
         }
     }
 
-    /// Applies a flush by another machine to cached answers stored before the flush.
-    ///
-    /// The flush also applies to the answers of a snapshot that is being loaded.
+    /// Applies a flush by another machine to answers stored before the flush, also in a snapshot
+    /// that is being loaded.
     private func carryOut(_ flush: FleetFlush, age: Duration) {
         let selection: AnswerCache.Selection =
             switch flush.scope {
@@ -172,6 +168,6 @@ extension Daemon {
 extension UsageRecord {
     fileprivate var month: Int64 { Self.month(of: day) }
 
-    /// Counts of calls and units, in the order of the limits of a shared budget.
+    /// In the order of the limits of a shared budget.
     fileprivate var amounts: [UInt64] { [callsToday, unitsToday, unitsThisMonth] }
 }

@@ -6,7 +6,7 @@ internal import Resolver
 internal import Upstream
 
 extension Components {
-    /// Starts the upstreams with the setting `from`: their servers come from the network or a file.
+    /// Starts the upstreams with `from`, whose servers come from the network or a file.
     func startLearning(_ dependencies: Dependencies, _ logger: Logger) {
         for (settings, upstream) in zip(settings.upstreams, upstreams) {
             guard case .file(let path)? = settings.from,
@@ -43,17 +43,16 @@ extension Components {
         )
     }
 
-    /// Returns a warning if `settings` have no upstream except the network, which has no server now.
+    /// Returns a warning if the network is the only upstream, and has no server now.
     func warning(applying settings: Settings) -> String? {
         let standard = settings.upstreams.filter { !$0.only }
         guard let upstream = standard.first, standard.allSatisfy({ $0.from == .network }),
             network.addresses.isEmpty, network.domains.isEmpty
         else { return nil }
-        return "the only upstream `\(upstream.name)` has `from: network`, and the network offers no DNS "
-            + "server now: queries to this upstream fail"
+        return "the only upstream `\(upstream.name)` has `from: network`, and the network offers no "
+            + "DNS server now: queries to this upstream fail"
     }
 
-    /// Returns the function that creates a `Forwarder` for each server of upstreams with `from`.
     private func maker(_ dependencies: Dependencies, _ logger: Logger) -> LearnedNetwork.Make {
         let clocks = clocks
         return { server, upstream in

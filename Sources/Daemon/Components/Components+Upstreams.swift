@@ -8,21 +8,20 @@ internal import Upstream
 struct UpstreamHTTP: Sendable {
     let queries: any HTTPTransport
 
-    /// Separate transport, because health probes must not wait for client queries.
+    /// Health probes must not wait for client queries.
     let probes: any HTTPTransport
 
     let shares: TransferShares
 }
 
 extension Components {
-    /// Creates one `Forwarder` per server address; throws if CA certificates are unreadable.
+    /// Throws if CA certificates are unreadable.
     static func upstreams(
         _ all: [UpstreamSettings],
         _ dependencies: Dependencies,
         succeeding old: Components?
     ) throws(StartError) -> (upstreams: [any Forwarding], http: UpstreamHTTP?) {
-        // Upstreams have their own HTTP client, so that vendors and upstreams cannot exhaust each
-        // other's connections.
+        // Vendors and upstreams must not exhaust each other's connections.
         var http = old?.upstreamHTTP
         if http == nil, all.contains(where: { $0.from == nil && $0.url.scheme == .https }) {
             http = UpstreamHTTP(
@@ -80,8 +79,7 @@ extension Components {
     ) -> any UpstreamTransport {
         guard settings.url.scheme == .https, let http else {
             let tls = settings.url.scheme == .tls ? tls : nil
-            // An IPv4 server that belongs to an interface is not translated to a NAT64 address,
-            // because the NAT64 prefix is possibly from another interface.
+            // The NAT64 prefix is possibly from another interface.
             guard !address.isIPv6, address.link == 0 else {
                 return dependencies.way(settings, address, tls)
             }
@@ -113,10 +111,7 @@ extension Components {
         }
     }
 
-    /// Number of answers that the daemon got from vendors and protected upstreams.
-    ///
-    /// An increase shows that no captive portal blocks the traffic: a portal cannot forge the
-    /// answers of a protected upstream, and its login page is not a valid reply of a vendor.
+    /// Number of answers of vendors and protected upstreams, which no captive portal can forge.
     var answersOfInternet: UInt64 {
         let calls = vendors.lazy.map(\.client.statistics).map { $0.successes + $0.empty }
         let queries = upstreams.lazy.filter(\.isProtected).map(\.numbers.successes)
@@ -158,7 +153,6 @@ extension Components {
 }
 
 extension UpstreamSettings {
-    /// Returns the URL, and the address if the settings list addresses.
     func shown(at address: SocketAddress) -> String {
         guard !addresses.isEmpty else { return "\(url)" }
         return "\(url) (\(address.port == url.port ? address.host : address.description))"

@@ -11,9 +11,7 @@ package import Net
 internal import Resolver
 internal import Upstream
 
-/// Components that the settings require, connected to each other but not started.
-///
-/// A reload reuses unchanged components.
+/// Components that the settings require, connected but not started.
 @ServiceLoop
 struct Components {
     let settings: Settings
@@ -27,18 +25,17 @@ struct Components {
     let resolver: Resolver
     let nat64: NAT64
 
-    /// DNS servers of the network; a reload keeps this object.
+    /// A reload keeps this object.
     let network: LearnedNetwork
 
     let routeNames: RouteNames
 
-    /// Exchange of answers with other machines; nil if the settings have no `fleet`.
+    /// Nil if the settings have no `fleet`.
     let fleet: Fleet?
 
     /// Creates the components; reuses the unchanged components of `old`.
     ///
-    /// - Throws: `StartError` for faults that a check of the settings text cannot find, such as a
-    ///   missing cipher.
+    /// - Throws: `StartError` for faults outside the settings text, such as a missing cipher.
     init(
         _ settings: Settings,
         in dependencies: Dependencies = .system,
@@ -49,7 +46,7 @@ struct Components {
         self.init(sources, sources.plan.routing(), in: dependencies, succeeding: old)
     }
 
-    /// Creates the components; a thread creates the routes, because 100,000 routes take about 1 s.
+    /// A thread creates the routes, because 100,000 routes take about 1 s.
     static func make(
         _ settings: SettledRoutes,
         in dependencies: Dependencies,
@@ -65,10 +62,7 @@ struct Components {
         return Components(sources, routing, in: dependencies, succeeding: old)
     }
 
-    /// Loads libcurl before a reload is accepted.
-    ///
-    /// If libcurl cannot be loaded, the reload fails. Without this step, the first request would
-    /// end the process.
+    /// A missing libcurl fails the reload; otherwise, the first request would end the process.
     private static func loadLibrary() async throws(StartError) {
         if let reason = try await onThread("http-load", { HTTPClient.load() }) {
             throw .library(reason)
@@ -125,9 +119,8 @@ struct Components {
 
     /// Removes from the health table all upstreams that the present settings do not use.
     ///
-    /// The removed upstreams are from former settings, a check of settings, or a failed reload.
-    /// References in the table would keep these upstreams alive, and each HTTPS upstream that is
-    /// alive reduces the limit of concurrent queries (`TransferShares`) of the other upstreams.
+    /// An HTTPS upstream that stays alive reduces the limit of concurrent queries
+    /// (`TransferShares`) of the other upstreams.
     func forgetOtherUpstreams() {
         upstreamHealth.keep(only: upstreams + upstreams.flatMap(\.servers) + network.allServers)
     }
@@ -135,8 +128,7 @@ struct Components {
     func comeIntoForce(_ dependencies: Dependencies, _ logger: Logger) {
         startLearning(dependencies, logger)
         nat64.servers = { [network, upstreams] in
-            // The network's own resolvers come first, because the NAT64 prefix belongs to the
-            // network.
+            // The NAT64 prefix belongs to the network, so its resolvers come first.
             network.servers + upstreams.filter { !($0 is LearnedUpstream) }.flatMap(\.servers)
         }
         nat64.targets = { [settings] in
@@ -156,49 +148,44 @@ struct Components {
 package enum StartError: Error, CustomStringConvertible {
     case listen(SocketAddress, SocketError)
 
-    /// The first address overlaps the second address, on which this daemon already listens.
+    /// This daemon already listens on the second address, which the first address overlaps.
     case listenBeside(SocketAddress, SocketAddress)
-    /// The daemon cannot bind the first address because of sockets that systemd bound.
-    ///
-    /// These sockets use the same port at the addresses in the array.
+    /// Sockets of systemd use the same port at the addresses in the array.
     case passedElsewhere(SocketAddress, [SocketAddress])
 
     case passed(SocketError)
 
     case metrics(MetricsListenError)
 
-    /// A hosts file cannot be read, and a reload changes `hosts`.
+    /// A reload cannot read a hosts file.
     case hosts(String)
 
-    /// The system refuses the address space for a cache of this size.
+    /// The system refuses the memory.
     case cache(octets: Int)
 
     case acceleration(AccelerationError)
 
-    /// The settings now require acceleration, which failed when the daemon started.
+    /// Acceleration is now required, but failed when the daemon started.
     case accelerationAtStart(AccelerationError)
     case vendor(String, String)
     case upstream(String, String)
     case fleet(String)
 
-    /// libcurl cannot be loaded.
     case library(String)
 
     case openSSL(String)
 
     case stopping
 
-    /// The system refuses a thread for a worker.
     case workers(SocketError)
 
     case system(SocketError)
 
-    /// True if the interface of a listen address does not exist.
     var isInterfaceMissing: Bool {
         if case .listen(_, let error) = self { error.isInterfaceMissing } else { false }
     }
 
-    /// Exit code: 78 (`EX_CONFIG`) if a restart cannot help; 1 if a restart can help.
+    /// 78 (`EX_CONFIG`) if a restart cannot help; otherwise 1.
     package var exitCode: Int32 {
         switch self {
         case .listen(_, let error): error.isForbidden ? 78 : 1

@@ -14,17 +14,17 @@ package struct Dependencies {
     var seed: UInt64
     var transport: (HTTPClient.Limits) -> any HTTPTransport
 
-    /// Creates the transport to an upstream server for all protocols except HTTPS.
+    /// For all protocols except HTTPS.
     var way: (UpstreamSettings, SocketAddress, TLSClient?) -> any UpstreamTransport
 
     var probe: AddressProber.Probe
 
-    /// Loads the BPF program; nil in tests that simulate the clock.
+    /// Nil in tests that simulate the clock.
     var kernel: Kernel?
 
     var usage: any UsageStore = UsageMemory()
 
-    /// File with this machine's claims on shared budgets; if nil, a restart loses the claims.
+    /// This machine's claims on shared budgets; if nil, a restart loses the claims.
     var fleetState: FleetStateFile?
 
     var hasIPv6: @Sendable () -> Bool = { false }
@@ -32,21 +32,18 @@ package struct Dependencies {
     /// Address families with a route to the Internet.
     var stack: () -> NetworkStack = { .dual }
 
-    /// Connects to a server, to check if its address family works.
     var connect: StackProbe.Connect = { _, _ in true }
 
-    /// Address families (IPv4, IPv6) that work, according to ``connect``.
+    /// Address families that work, according to ``connect``.
     var detected = DetectedStack()
 
-    /// Translation of IPv4 server addresses for a NAT64.
+    /// For a NAT64.
     var translation = AddressTranslation()
 
     /// Watches a file of DNS servers until the returned object is released.
     var resolverFile: ResolverFile = { _, _, _ in nil }
 
-    /// Creates the watcher of the network's DNS settings.
-    ///
-    /// Returns nil in tests, which set the DNS settings themselves.
+    /// Creates the watcher of the network's DNS settings; nil in tests.
     var resolvers: Resolvers = { _, _ in nil }
 
     typealias ResolverFile =
@@ -89,10 +86,8 @@ package struct Dependencies {
 
     /// Limits of the HTTP client of all vendors.
     ///
-    /// Without HTTP/2, each request needs a connection, and each call can have two requests because
-    /// of `hedge-after`. Therefore, the limits permit two connections per call. A request that
-    /// waits in libcurl for a connection would count as unanswered by the vendor, and would delay
-    /// health probes.
+    /// Without HTTP/2, each call can need two connections because of `hedge-after`. A request that
+    /// waits in libcurl for a connection would count as unanswered by the vendor.
     static let vendorLimits: HTTPClient.Limits = {
         var limits = HTTPClient.Limits()
         limits.connections = 2 * SettingsLimits.concurrentCallsTogether + 32
@@ -100,7 +95,6 @@ package struct Dependencies {
         return limits
     }()
 
-    /// Returns true if a global IPv6 address of this machine has a route to the Internet.
     package nonisolated static func hasGlobalIPv6() -> Bool {
         // k.root-servers.net; no packet is sent.
         guard let target = SocketAddress("[2001:7fd::1]:53"),
@@ -109,7 +103,7 @@ package struct Dependencies {
         return IPAddress(octets: own.octets)?.reach == .global
     }
 
-    /// Usage file in the directory `$STATE_DIRECTORY`; without this variable, in /var/lib/httpdnsd.
+    /// In the directory `$STATE_DIRECTORY`, by default /var/lib/httpdnsd.
     private static let usageFile = UsageFile(directory: stateDirectory)
 
     private static let fleetState = FleetStateFile(directory: stateDirectory)

@@ -111,8 +111,8 @@ extension Daemon {
             }
             vendor.client.start()
         }
-        // Logs a problem of the usage file only once, because all vendors share the file. Skips
-        // vendors with a spent budget, because `usageUnknown` logs the problem for these vendors.
+        // All vendors share the file. `usageUnknown` logs the problem for vendors with a spent
+        // budget.
         let others = vendors.lazy.map(\.client.statistics).filter { !$0.isBudgetSpent }
         if let problem = others.compactMap(\.usageProblem).first {
             logger.warning("\(problem); calling the vendors anyway")

@@ -7,18 +7,17 @@ internal import Resolver
 
 /// Reader of the hosts files; reads a changed file again.
 ///
-/// A missing file is treated as empty. If a file exists but cannot be read, the names that were read
-/// before stay in the table.
+/// A missing file is treated as empty. The names of a file that becomes unreadable stay in the
+/// table.
 @ServiceLoop
 final class HostsFiles {
-    /// Maximum octets of a hosts file; the rest of a longer file is ignored.
+    /// The rest of a longer file is ignored.
     nonisolated static let mostOctets = 8 << 20
 
-    /// Maximum octets of all hosts files together; the excess at the end of the largest file is
-    /// ignored.
+    /// Of all files; the excess at the end of the largest file is ignored.
     nonisolated static let mostTotalOctets = 16 << 20
 
-    /// Number of names above which the memory of a replaced table is returned to the system.
+    /// Names above which the memory of a replaced table is returned to the system.
     private static let largeTable = 10_000
 
     private static let settling: Duration = .milliseconds(100)
@@ -36,7 +35,6 @@ final class HostsFiles {
     private var hasChanged = false
     private var logged: [String: String] = [:]
 
-    /// Hosts files with host names in ``table``.
     private var known: Set<String> = []
 
     /// Faults because of which names are missing or out of date.
@@ -48,8 +46,7 @@ final class HostsFiles {
     /// Reason why no file was read; another attempt follows.
     private(set) var failure: String?
 
-    /// - Parameter former: hosts files of the former settings. If a file cannot be read, the names
-    ///   of this file in `former` stay in use.
+    /// - Parameter former: files whose names stay in use if a file cannot be read.
     init(_ settings: HostsSettings, after former: HostsFiles? = nil, logger: Logger) {
         self.settings = settings
         self.logger = logger
@@ -80,12 +77,11 @@ final class HostsFiles {
         alarm?.set(nil)
     }
 
-    /// Result of reading the hosts files of new settings, before a reload applies these settings.
+    /// Result of reading the hosts files of new settings.
     struct Check {
-        /// Reason why a reload cannot change to these settings; nil for none.
+        /// Reason why a reload cannot change to these settings.
         var fault: String?
 
-        /// Faults because of which names are missing or out of date.
         var problems: [String] = []
     }
 
@@ -126,7 +122,7 @@ final class HostsFiles {
                 alarm?.bring(forward: Clock.now + Self.retry)
                 break
             }
-            // After a reload, the table of the former settings must not replace the new table.
+            // A reload has replaced the table.
             guard !isStopped else { break }
             failure = nil
             self.table = result.table
@@ -142,7 +138,7 @@ final class HostsFiles {
         }
         isReading = false
         guard isLarge else { return }
-        // If no thread can be created, malloc keeps the memory of the former table for later use.
+        // Without a thread, malloc keeps the memory for later use.
         try? await WorkerThread.run(named: "hosts-memory") { OwnProcess.returnFreeMemory() }
     }
 
@@ -173,7 +169,7 @@ struct HostsReading: Sendable {
         let path: String
         var complaint: String?
 
-        /// Reason why names are missing or out of date; nil if the file is up to date or missing.
+        /// Reason why names are missing or out of date.
         var problem: String?
 
         var isMissing = false
@@ -181,38 +177,33 @@ struct HostsReading: Sendable {
         /// Reason why the file cannot be read; nil unless its former names stay in the table.
         var staleness: String?
 
-        /// True if the table has the names of the file.
         var hasNames = false
 
-        /// Octets of the file, at most `HostsFiles.mostOctets`.
+        /// At most `HostsFiles.mostOctets`.
         var size = 0
 
-        /// True if the octets of this file and of the files before it exceed `mostTotalOctets`.
+        /// With the files before it, exceeds `mostTotalOctets`.
         var exceedsTotal = false
 
-        /// Number of names and addresses that the table did not accept.
+        /// Names and addresses that the table did not accept.
         var leftOut = 0
     }
 
     let table: HostsTable
     let files: [File]
 
-    /// True if ``table`` differs from the former table.
     let hasChanged: Bool
 
-    /// Reason why a file can no longer be read; nil if there is no such file.
-    ///
-    /// The former names of the file stay in ``table``.
+    /// Reason why a file, whose names stay in ``table``, can no longer be read.
     var staleFile: String? { files.lazy.compactMap(\.staleness).first }
 
-    /// Faults because of which names are missing or out of date.
     var problems: [String] {
         var problems = files.compactMap(\.problem)
         if let excess, table.reachedLimit != nil { problems.append(excess) }
         return problems
     }
 
-    /// Description of the names or addresses that exceed a limit of ``table``; nil for none.
+    /// Description of what exceeds a limit of ``table``.
     var excess: String? {
         guard let first = files.first(where: { $0.leftOut > 0 }) else { return nil }
         let count = files.reduce(0) { $0 + $1.leftOut }
@@ -226,12 +217,10 @@ struct HostsReading: Sendable {
 
     /// Reads the files.
     ///
-    /// If the table is full, or the files exceed `HostsFiles.mostTotalOctets`, reads all files
-    /// again, the smallest first. So a large block list does not displace the names of other files.
+    /// If the table is full, or the files exceed `HostsFiles.mostTotalOctets`, reads them again,
+    /// the smallest first: a large block list does not displace the names of other files.
     ///
-    /// - Parameters:
-    ///   - former: the table of the former reading.
-    ///   - known: the hosts files with host names in `former`.
+    /// - Parameter known: files with host names in `former`.
     init(_ settings: HostsSettings, after former: HostsTable, of known: Set<String>) {
         var start = HostsTable(
             records: settings.records.map { (name: $0.name, addresses: $0.addresses) }
@@ -239,8 +228,7 @@ struct HostsReading: Sendable {
         var table = start
         var files = Self.read(settings.files, into: &table, known)
         if files.contains(where: { $0.staleness != nil }) {
-            // The names of an unreadable file must stay in the table. All former names stay,
-            // because the table does not record the file of each name.
+            // All former names stay, because the table does not record the file of each name.
             start = HostsTable(extending: former)
             table = start
             files = Self.read(settings.files, into: &table, known)

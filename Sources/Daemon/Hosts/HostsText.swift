@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Resolver
 
-/// Lines with errors in a hosts file; line numbers begin with 1.
+/// Lines with errors in a hosts file, from line 1.
 struct HostsFaults {
     private(set) var first: (line: Int, reason: String)?
     private(set) var count = 0
@@ -18,10 +18,9 @@ extension HostsTable {
     mutating func add(hostsFile octets: [UInt8]) -> HostsFaults {
         var faults = HostsFaults()
         var number = 0
-        // Some editors begin a UTF-8 file with a byte order mark.
+        // Some editors write a byte order mark.
         var rest = octets.starts(with: [0xEF, 0xBB, 0xBF]) ? octets.dropFirst(3) : octets[...]
-        // Takes one line at a time, because an array of all lines would need more memory than the
-        // file.
+        // An array of all lines would need more memory than the file.
         while !rest.isEmpty {
             let line = rest.prefix { $0 != UInt8(ascii: "\n") }
             rest = rest.dropFirst(line.count + 1)

@@ -7,9 +7,8 @@ internal import Net
 // MARK: - Interfaces of listen addresses
 
 extension Daemon {
-    /// Watches the interfaces while a listen address in the settings names an interface.
-    ///
-    /// ``NetworkReaction`` does not report these changes, because it ignores link-local addresses.
+    /// Watches interfaces that listen addresses name; ``NetworkReaction`` ignores link-local
+    /// addresses.
     func followInterfaces() {
         guard components.settings.listensOnInterface else { return interfaces = nil }
         if interfaces == nil {
@@ -24,13 +23,12 @@ extension Daemon {
                 )
             }
         }
-        // An interface may have been created between the bind and the start of the watch.
+        // The interface may be older than the watch, but newer than the bind.
         interfacesChanged()
     }
 
     private func interfacesChanged() {
-        // Waits for a reload to end: a reload binds addresses, reads files, and only then serves
-        // the addresses.
+        // A reload binds addresses before it serves them, so this waits for its end.
         settingsQueue.add { [self] in
             guard !isStopping, let misses else { return }
             let handlers = ListenerManager.Handlers(

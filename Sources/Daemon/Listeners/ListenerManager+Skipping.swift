@@ -7,10 +7,10 @@ internal import Net
 // MARK: - Skipped addresses
 
 extension ListenerManager {
-    /// Returns the fault in `error` if the address is skipped; nil if `error` is not ignorable.
+    /// Returns the fault because of which the address is skipped; otherwise nil.
     ///
-    /// If the kernel has no IPv6, all IPv6 addresses are skipped. For other faults, only default
-    /// addresses are skipped.
+    /// Without IPv6 in the kernel, all IPv6 addresses are skipped; otherwise only default
+    /// addresses.
     func ignorable(_ error: StartError, _ settings: Settings) -> SocketError? {
         guard case .listen(let address, let fault) = error else { return nil }
         if case .system(_, EAFNOSUPPORT) = fault { return fault }

@@ -5,15 +5,14 @@ internal import Frontend
 internal import Logging
 internal import Net
 
-/// Listeners of all addresses, with workers and TCP servers; a reload keeps unchanged listeners.
+/// Listeners of all addresses; a reload keeps unchanged listeners.
 @ServiceLoop
 final class ListenerManager {
     struct Place {
-        /// Address in the settings, possibly with port 0.
+        /// Possibly with port 0.
         let wanted: SocketAddress
         let listeners: Listeners
 
-        /// True until an interface has the address.
         var isAbsent = false
 
         var workers: [UDPWorker] = []
@@ -28,7 +27,6 @@ final class ListenerManager {
         /// Addresses that cannot be bound before their interface exists.
         fileprivate var waiting: [SocketAddress] = []
 
-        /// Warnings about addresses that were skipped.
         fileprivate(set) var warnings: [String] = []
     }
 
@@ -41,20 +39,20 @@ final class ListenerManager {
 
     private var places: [Place] = []
 
-    /// Addresses in the settings that cannot be bound before their interface exists.
+    /// Addresses that cannot be bound before their interface exists.
     private var waiting: [SocketAddress] = []
 
     private(set) var passed: [PassedSocket] = []
 
-    /// Number of workers and of UDP sockets that an address gets, up to the limit of all workers.
+    /// Workers and UDP sockets of an address, up to the limit of all workers.
     ///
-    /// A reload does not change the number of sockets of an address that stays in use, because the
-    /// kernel would then assign clients to other sockets.
+    /// A reload keeps the number of sockets: otherwise, the kernel would assign clients to other
+    /// sockets.
     private let workersPerAddress: Int
     private let rules: AccessPolicy
     private let logger: Logger
 
-    /// DNS cookies; not used on loopback, where source addresses cannot be forged.
+    /// Not used on loopback, where source addresses cannot be forged.
     private let jar = CookieJar(now: Clock.now)
 
     private lazy var limit = RateLimit(now: Clock.now)
@@ -75,12 +73,12 @@ final class ListenerManager {
         (listeners.map(\.address) + waiting).map(\.description).joined(separator: ", ")
     }
 
-    /// Problems for the verb `status`: addresses that are not bound.
+    /// For the verb `status`.
     var problems: [String] { waiting.map { "listener \($0): no interface has this address" } }
 
     // MARK: - Opening
 
-    /// Takes the sockets from systemd; must be called once, before `bind`.
+    /// Must be called once, before `bind`.
     func takePassed() throws(StartError) {
         do throws(SocketError) {
             passed = try ServiceManager.sockets()
@@ -91,15 +89,13 @@ final class ListenerManager {
 
     /// Binds new addresses of the settings, and adopts the sockets from systemd.
     ///
-    /// - The daemon also serves a passed socket with an address that is not in `listen`.
+    /// - A passed socket is served even if its address is not in `listen`.
     /// - If no file sets `listen`, a default address that the machine lacks is skipped.
-    /// - If systemd passed sockets, a default address is skipped if another program uses the
-    ///   address, or if the daemon has no permission to bind it. The reason is that the socket unit
-    ///   of this address has probably failed. This also applies if a file sets `listen`.
+    /// - If systemd passed sockets, a default address that is in use or not permitted is skipped,
+    ///   even if a file sets `listen`: its socket unit has probably failed.
     /// - If every address would be skipped, this function throws instead.
-    /// - An address set in `listen` is bound even if the machine lacks the address, because an
-    ///   interface may get the address later. If the interface of the address does not exist, the
-    ///   address is bound when the interface exists (``interfacesChanged(_:)``).
+    /// - An address in `listen` that the machine lacks is bound, if necessary when its interface
+    ///   exists (``interfacesChanged(_:)``).
     ///
     /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.
     func bind(_ settings: Settings) throws(StartError) -> Bound {
@@ -126,7 +122,7 @@ final class ListenerManager {
                 bound.waiting.append(address)
             } catch {
                 guard let fault = ignorable(error, settings) else { throw error }
-                // If the machine lacks a default address, warns only at the start.
+                // A missing default address causes a warning only at the start.
                 if !fault.isAddressMissing || places.isEmpty {
                     bound.warnings.append(warning(of: fault, at: address))
                 }
@@ -138,14 +134,13 @@ final class ListenerManager {
         return bound
     }
 
-    /// Binds the new addresses of the settings as a reload would, and closes them again.
+    /// Binds the new addresses as a reload would, and closes them again.
     ///
-    /// - Returns: the errors because of which a reload would fail, and warnings about addresses that
-    ///   a reload would skip.
+    /// - Returns: errors that fail a reload, and warnings about addresses that a reload would skip.
     func faults(binding settings: Settings) -> (errors: [StartError], warnings: [String]) {
         var bound = Bound()
         var errors: [StartError] = []
-        // Two sockets are enough for the check: more sockets would share the port in the same way.
+        // More sockets would share the port in the same way.
         let workers = min(workersPerAddress, 2)
         var missing: StartError?
         for address in new(settings.listen) {
@@ -223,7 +218,7 @@ final class ListenerManager {
         }
     }
 
-    /// Starts to answer on the bound addresses; closes them if no thread can be created.
+    /// Closes the addresses if no thread can be created.
     func serve(_ bound: Bound, by handlers: Handlers) throws(StartError) {
         guard !bound.places.isEmpty else { return waiting = bound.waiting }
         let recentCapacity = RecentQueries.capacity(
@@ -331,9 +326,8 @@ final class ListenerManager {
 
     // MARK: - Changing
 
-    /// Applies the access policy, and closes addresses that are not in `listen`.
-    ///
-    /// Sockets from systemd stay open.
+    /// Applies the access policy, and closes addresses that are not in `listen`, except systemd's
+    /// sockets.
     ///
     /// - Returns: TCP servers of closed addresses; the caller later ends their connections.
     func go(by settings: Settings) -> [TCPServer] {
@@ -348,7 +342,7 @@ final class ListenerManager {
         return gone.compactMap(\.server)
     }
 
-    /// Sorts listeners in the order of the settings, in which `status` lists them.
+    /// `status` lists them in the order of the settings.
     private func sorted(_ places: [Place], _ settings: Settings) -> [Place] {
         settings.listen.compactMap { address in places.first { $0.wanted.isSame(as: address) } }
             + places.filter { !settings.listen.contains(where: $0.wanted.isSame) }

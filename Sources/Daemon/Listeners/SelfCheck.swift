@@ -5,25 +5,20 @@ internal import Logging
 internal import Net
 internal import Synchronization
 
-/// Health check: the daemon queries its own addresses.
-///
-/// The check detects a hung worker or a socket without a reader, even if the service loop runs.
+/// Health check: the daemon queries its own addresses, to detect a hung worker or an unread socket.
 @ServiceLoop
 final class SelfCheck {
     private enum Standing {
         case answered
 
-        /// The address has never answered, perhaps because of a firewall.
+        /// Perhaps because of a firewall.
         case neverAnswered
 
         case silent
         case overloaded
     }
 
-    /// Check of one listen address.
-    ///
-    /// `batches` and `fullBuffers` are the values that these counters of each ``DatagramListener``
-    /// had at the start of the check.
+    /// Check of one address, with counters of each ``DatagramListener`` at the start of the check.
     @ServiceLoop
     private struct Check {
         let listeners: Listeners
@@ -39,29 +34,23 @@ final class SelfCheck {
         }
 
         /// True if a worker with unread datagrams has read none of them since ``noteUnread()``.
-        ///
-        /// Each socket is checked, because a busy worker does not prove that another worker runs.
         var hasHungWorker: Bool {
             unread.contains { socket, before in
                 socket.batches.load(ordering: .relaxed) == before && socket.hasUnreadDatagrams
             }
         }
 
-        /// True if no worker hangs, and many queries or a full buffer explain the missing reply.
+        /// Many queries or a full buffer explain the missing reply.
         var showsProgress: Bool { !hasHungWorker && (hasReceivedOthers || hasFullBuffer) }
 
-        /// True if replies did not fit into the send buffer during the check.
-        ///
-        /// Replies to hosts that do not answer ARP can fill the buffer.
+        /// Replies to hosts that do not answer ARP can fill the send buffer.
         private var hasFullBuffer: Bool {
             zip(listeners.datagrams, fullBuffers).contains { socket, before in
                 socket.fullBuffers.load(ordering: .relaxed) > before
             }
         }
 
-        /// True if a worker read so many batches that most are from clients, not from the check.
-        ///
-        /// The limit is twice the number of batches that the check itself can cause.
+        /// True if a worker read twice the number of batches that the check itself can cause.
         private var hasReceivedOthers: Bool {
             zip(listeners.datagrams, batches).contains { socket, before in
                 let now = socket.batches.load(ordering: .relaxed)
@@ -77,15 +66,13 @@ final class SelfCheck {
     private var standings: [SocketAddress: Standing] = [:]
     private var random = RandomPool()
 
-    /// Queries per socket.
-    ///
-    /// The kernel selects the socket by the client port. With two sockets (8 queries), one check in
-    /// 128 misses a socket.
+    /// The kernel selects the socket by the client port; with two sockets, one check in 128 misses
+    /// one.
     private static let questionsPerSocket = 4
 
     private static let mostQuestions = 64
 
-    /// Maximum attempts per query, because a flood may fill the socket buffer.
+    /// A flood may fill the socket buffer.
     private static let attempts = 10
 
     init(
@@ -100,7 +87,6 @@ final class SelfCheck {
         self.open = open
     }
 
-    /// Opens a socket for check queries to an address.
     typealias Opening =
         @ServiceLoop (SocketAddress, any DatagramReceiving) throws(SocketError) -> DatagramSocket
 
@@ -110,8 +96,7 @@ final class SelfCheck {
 
     /// Queries all listen addresses; returns true if all addresses pass within `time`.
     ///
-    /// An address that has never answered, or is overloaded, passes, because a restart of the
-    /// daemon would not help.
+    /// An address that has never answered, or is overloaded, passes: a restart would not help.
     func passes(_ listeners: [Listeners], within time: Duration) async -> Bool {
         var checks: [Check] = []
         for listener in listeners {
@@ -146,11 +131,10 @@ final class SelfCheck {
         return checks.map { note($0, time) }.allSatisfy { $0 }
     }
 
-    /// Records and logs the result of a check; returns false if the address has stopped answering.
+    /// Logs the result; returns false if the address has stopped answering.
     private func note(_ check: Check, _ time: Duration) -> Bool {
         let address = check.listeners.address
-        // An address can become unreachable, for example because IPv6 was switched off. A restart
-        // of the daemon by the watchdog would not help.
+        // An address can become unreachable, for example without IPv6; a restart would not help.
         guard !check.query.isUnreachable else { return true }
         if let shortage = check.query.shortage {
             warn(of: shortage, at: address)
@@ -222,7 +206,6 @@ private final class SelfCheckQuery {
 
     var isAnswered: Bool { open.isEmpty }
 
-    /// True if this machine has no address or route for a query to the target.
     var isUnreachable: Bool { open.contains(where: \.isUnreachable) }
 
     /// Lack of UDP ports, if all unanswered queries failed for this reason in the latest attempt.
@@ -257,10 +240,7 @@ private final class OneQuestion: DatagramReceiving {
     private var socket: DatagramSocket?
     private(set) var isUnreachable = false
 
-    /// Lack of UDP ports in the latest attempt.
-    ///
-    /// A lack of descriptors or memory is not recorded here: a restart of the daemon can end such a
-    /// lack, so the check must fail.
+    /// Lack of UDP ports, but not of descriptors or memory, which a restart can end.
     private(set) var shortage: SocketError?
 
     private let open: SelfCheck.Opening
@@ -270,7 +250,7 @@ private final class OneQuestion: DatagramReceiving {
         self.open = open
     }
 
-    /// Sends the query; a retry uses the same port, and so reaches the same worker.
+    /// A retry uses the same port, and so reaches the same worker.
     func ask(_ target: SocketAddress) {
         do throws(SocketError) {
             if socket == nil { socket = try open(target, self) }
@@ -300,9 +280,7 @@ private final class OneQuestion: DatagramReceiving {
 }
 
 extension SocketAddress {
-    /// Address to query; nil if the machine lacks the address.
-    ///
-    /// A query to such an address would leave the machine.
+    /// Address to query; nil if the machine lacks it, because the query would leave the machine.
     fileprivate var ownTarget: SocketAddress? {
         guard isUnspecified else { return SettingsEnvironment.process.isLocal(self) ? self : nil }
         let loopback: [UInt8] =

@@ -15,9 +15,6 @@ internal import Resolver
 extension Daemon {
     /// Reloads the settings file; applies all settings or none.
     ///
-    /// All steps that can fail come first. One iteration of the service loop then applies the
-    /// settings.
-    ///
     /// - Returns: nil if the daemon is stopping, and has cancelled the reload.
     package func reload() async -> ReloadReply? {
         await reloads.turn { [self] in
@@ -29,7 +26,7 @@ extension Daemon {
             }
             log(outcome)
             life.note(outcome)
-            // Added after `log`, because `HostsFiles` has already logged these problems.
+            // `HostsFiles` has already logged these problems.
             outcome.warnings += hosts.problems.map { Self.complaint("hosts: \($0)", source.file) }
             ServiceManager.ready(
                 status: outcome.applied
@@ -41,8 +38,7 @@ extension Daemon {
 
     /// Checks the settings file, or another text, in the same way as a reload.
     ///
-    /// Binds new addresses and reads hosts files only to find errors. A check and a reload do not
-    /// overlap, because each needs memory for a second set of routes.
+    /// A check and a reload do not overlap, because each needs memory for a second set of routes.
     package func check(_ other: (text: String, file: String)?) async -> ReloadReply {
         await settingsQueue.turn { [self] in
             let (outcome, discarded) = await checked(other)
@@ -81,8 +77,7 @@ extension Daemon {
             } catch {
                 outcome.problems = [problem(error, other?.file ?? source.file)]
             }
-            // Valid settings can have an address that this service has no right to bind, such as a
-            // port below 1024. A restart with this address would fail.
+            // A restart with an address that this service has no right to bind would fail.
             var (errors, warnings) = listenerManager.faults(binding: wanted)
             errors += scrapePoints.faults(binding: wanted.metrics).map(StartError.metrics)
             let hosts = await hosts.check(changingTo: wanted.hosts)
@@ -97,7 +92,7 @@ extension Daemon {
         }
     }
 
-    /// Reads and applies the settings; returns nil if the daemon is stopping.
+    /// Returns nil if the daemon is stopping.
     private func attempt() async -> ReloadReply? {
         let source = source
         let wanted: Settings
@@ -106,7 +101,7 @@ extension Daemon {
         case .failure(let errors):
             return ReloadReply(applied: false, problems: errors.problems, warnings: errors.warnings)
         }
-        // Waits until the snapshot is loaded, because loading uses the old settings.
+        // Loading uses the old settings.
         await cacheFile?.loaded()
         var outcome = ReloadReply(applied: false)
         do throws(StartError) {
@@ -140,9 +135,9 @@ extension Daemon {
                 await self.hosts.read()
             }
             do throws(StartError) {
-                // If a hosts file is unreadable, the reload fails. The names of this file must
-                // stay, but the table does not record the file of each name. So the daemon
-                // cannot tell them from the names that the new settings remove.
+                // The names of an unreadable hosts file must stay, but the table does not record
+                // the file of each name, so the daemon cannot tell them from names that the new
+                // settings remove.
                 if let fault = hosts?.failure ?? hosts?.staleFile { throw .hosts(fault) }
                 guard !isStopping, let misses else { throw .stopping }
                 let handlers = ListenerManager.Handlers(
@@ -199,7 +194,7 @@ extension Daemon {
         }
     }
 
-    /// Binds new metrics addresses; an address that already failed before the reload is no error.
+    /// An address that already failed before the reload is no error.
     private func bindMetrics(_ settings: MetricsSettings) throws(StartError) -> ScrapePoints.Bound {
         let bound = scrapePoints.bind(settings)
         if let error = scrapePoints.firstNewError(in: bound) { throw .metrics(error) }
@@ -245,8 +240,8 @@ extension Daemon {
 extension Daemon {
     /// Replaces the components; does not wait and cannot fail.
     ///
-    /// - Returns: the sweep, not yet started, that removes the cache entries that contradict the
-    ///   new settings; nil if there are none.
+    /// - Returns: the sweep to start, which removes the cache entries that contradict the new
+    ///   settings.
     private func putInForce(
         _ new: Components,
         _ newHosts: HostsFiles?,
@@ -286,7 +281,7 @@ extension Daemon {
         return sweep
     }
 
-    /// Runs the sweep; a stopping daemon waits for the sweep before it writes the snapshot.
+    /// A stopping daemon waits for the sweep before it writes the snapshot.
     private func finish(_ sweep: CacheSweep) async -> Int {
         let clocks = components.clocks
         let task = ServiceLoop.task { await sweep.finish(clocks) }

@@ -10,10 +10,10 @@ struct PreparedReload: Sendable {
     let settled: SettledRoutes
     let outcome: ReloadReply
 
-    /// Maximum number of listed differences; a longer reply would block the service loop.
+    /// A longer reply would block the service loop.
     private static let listedChanges = 1_000
 
-    /// Compares the settings on a separate thread, because they may have 100,000 routes.
+    /// A thread compares the settings, because they may have 100,000 routes.
     @ServiceLoop
     static func make(
         _ wanted: Settings,
@@ -39,7 +39,7 @@ struct PreparedReload: Sendable {
 
     /// Returns a note that systemd copies credentials only when the service starts.
     ///
-    /// Returns nil if the reload changes a secret, because then the note is not needed.
+    /// Returns nil if the reload changes a secret.
     static func credentialNotes(_ changes: [SettingChange]) -> [String]? {
         guard !changes.contains(where: { $0.kind == .secret }) else { return nil }
         return [
@@ -54,7 +54,7 @@ final class OldRoutes: Sendable {
     static let many = 1_000
     private let content: Lock<([RouteSettings], RouteTable, RouteNames, [String: String])?>
 
-    /// Takes the routes of `components` and the map `renamed`; nil if there are few routes.
+    /// Nil if there are few routes.
     @ServiceLoop
     init?(_ components: Components, _ renamed: [String: String] = [:]) {
         let routes = components.settings.routes
@@ -73,7 +73,7 @@ final class OldRoutes: Sendable {
 }
 
 extension Daemon {
-    /// Maps the old place in the settings (`file:line`) of each moved route to the new place.
+    /// Maps the old place (`file:line`) of each moved route to the new place.
     func renamedRoutes(_ new: Components) async throws(StartError) -> [String: String] {
         let (before, now) = (components.routeNames, new.routeNames)
         return try await onThread("reload") { before.changes(to: now) }

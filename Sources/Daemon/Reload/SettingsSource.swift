@@ -4,12 +4,10 @@ package import Configuration
 package struct SettingsSource: Sendable {
     package let file: String
 
-    /// Loads the settings; may block on the disk.
+    /// May block on the disk.
     package let load: @Sendable () throws(SettingsErrors) -> Settings
 
-    /// Parses `text` instead of the settings file, but with the drop-ins of the settings file.
-    ///
-    /// `file` is the name of the text in error messages.
+    /// Parses `text` with the drop-ins of the settings file; `file` is its name in error messages.
     package let check: @Sendable (_ text: String, _ file: String) throws(SettingsErrors) -> Settings
 
     package init(file: String) {

@@ -7,7 +7,7 @@ internal import Net
 ///
 /// The text has a header, a line with the identifier, and a line for each vendor: `DAY MONTH
 /// MEMBERS`, then `LIMIT CLAIM SUM-OF-CLAIMS` for each of three limits, then `NAME`. An unset limit
-/// is `- - -`. An invalid line is ignored; the machine then has no claim for the vendor.
+/// is `- - -`. An invalid line is ignored.
 @ServiceLoop
 final class FleetStateFile {
     private let file: SharedFile
@@ -35,13 +35,13 @@ final class FleetStateFile {
 
     private nonisolated static let identifierOctets = 16
 
-    /// Returns the stored claims by vendor name; empty if there are none.
+    /// Returns the stored claims by vendor name.
     func claims() -> [String: BudgetClaim] { (try? file.change { (nil, Self.claims($0)) }) ?? [:] }
 
-    /// Stores a claim; ignores a failure.
+    /// Stores a claim; ignores a failure, which ``UsageFile`` reports for the same directory.
     ///
-    /// ``UsageFile`` is in the same directory, and reports the same fault. Without a stored claim,
-    /// a machine that starts without Redis possibly uses more than its part of the budget.
+    /// Without a stored claim, a machine that starts without Redis can exceed its part of the
+    /// budget.
     func store(_ vendor: String, _ claim: BudgetClaim) {
         try? file.change { octets in
             var claims = Self.claims(octets)
@@ -70,7 +70,6 @@ extension FleetStateFile {
         return Array(text.utf8)
     }
 
-    /// Returns the identifier in a file; nil if the file has no valid identifier.
     nonisolated static func identifier(_ octets: some Collection<UInt8>) -> [UInt8]? {
         let lines = String(decoding: octets, as: UTF8.self).split(separator: "\n")
         guard lines.first == header[...], lines.count > 1 else { return nil }

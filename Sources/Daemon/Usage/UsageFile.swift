@@ -7,27 +7,23 @@ internal import Net
 ///
 /// The text has a header, a line for each vendor (`DAY LATEST-DAY CALLS UNITS UNITS-OF-MONTH
 /// NAME`), and a checksum. Lines with the names `NAME (before)` and `NAME (ahead)` store the
-/// properties `former` and `ahead` of a ``UsageRecord``. Earlier versions of the daemon treat these
-/// names as names of vendors.
+/// properties `former` and `ahead` of a ``UsageRecord``.
 ///
 /// If the file is damaged or empty, every budget with `on-exceeded: fallback` counts as exhausted
 /// until ``reset(_:today:)``. If the file cannot be opened, the counts of vendors with such a
-/// budget are unknown, and the counts of other vendors are stored in memory.
+/// budget are unknown, and other counts are stored in memory.
 @ServiceLoop
 final class UsageFile: UsageStore {
     private let file: SharedFile
     private let memory = UsageMemory()
 
-    /// Content that this daemon last wrote, and the records in this content.
-    ///
-    /// If the file still has this content, the daemon uses the records, and does not parse again.
+    /// Content that this daemon last wrote, and its records, which spare the parser.
     private nonisolated let latest = Lock<([UInt8], [String: UsageRecord])>(([], [:]))
 
     private(set) var problem: String?
     private nonisolated static let headerStart = "httpdnsd usage "
     private nonisolated static let header = headerStart + "1"
 
-    /// Content of a new file.
     private nonisolated static let new = octets([:])
 
     /// Maximum number in a record, so that sums do not overflow.
@@ -48,10 +44,9 @@ final class UsageFile: UsageStore {
             let isOfOtherVersion: Bool
             (result, isOfOtherVersion) = try file.change { [latest] octets in
                 let (known, knownRecords) = latest.withLock { $0 }
-                // Before the first write, `known` is empty. It must not match an empty file, which
-                // is damaged.
-                // If the file was deleted, `SharedFile` has created a file without records (`new`).
-                // The known counts stay valid, and are written to the new file.
+                // `known` is empty before the first write, and must not match an empty file, which
+                // is damaged. A deleted file was created again without records (`new`), but the
+                // known counts stay valid.
                 let isKnown =
                     !known.isEmpty
                     && (octets.elementsEqual(known) || octets.elementsEqual(Self.new))
@@ -108,10 +103,9 @@ final class UsageFile: UsageStore {
 // MARK: - Text
 
 extension UsageFile {
-    /// Returns the text of the file.
+    /// Returns the text of the file; leaves out the earliest records if it would be too long.
     ///
-    /// If the text would be too long for a file, the records with the earliest days are left out.
-    /// There is no other limit on the age of a record, because the clock may be wrong.
+    /// There is no limit on the age of a record, because the clock may be wrong.
     nonisolated static func octets(_ records: [String: UsageRecord]) -> [UInt8] {
         var length = header.utf8.count + checksumLength
         let newest = records.sorted { ($1.value.day, $0.key) < ($0.value.day, $1.key) }
@@ -220,7 +214,6 @@ extension UsageFile {
         return records
     }
 
-    /// Returns true if the text begins with the header of another version of this file format.
     private nonisolated static func isOfOtherVersion(_ octets: some Collection<UInt8>) -> Bool {
         let line = octets.prefix { $0 != UInt8(ascii: "\n") }
         let version = line.dropFirst(headerStart.utf8.count)
@@ -228,7 +221,7 @@ extension UsageFile {
             && !version.isEmpty && version.allSatisfy { 48...57 ~= $0 }
     }
 
-    /// Returns a 64-bit FNV-1a hash, which detects torn writes and edits, but not an attack.
+    /// 64-bit FNV-1a, which detects torn writes and edits, but not an attack.
     private nonisolated static func checksum(_ octets: [UInt8]) -> String {
         let hash = octets.reduce(UInt64(0xCBF2_9CE4_8422_2325)) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01B3
