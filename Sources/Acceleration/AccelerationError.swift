@@ -3,13 +3,13 @@ internal import Glibc
 
 /// Reason why acceleration is not available.
 package enum AccelerationError: Error, Equatable, CustomStringConvertible {
-    /// The process lacks CAP_BPF or CAP_NET_ADMIN, or is not allowed to call bpf(2).
+    /// The process lacks CAP_BPF or CAP_NET_ADMIN, or bpf(2) is forbidden.
     case forbidden(what: String)
 
-    /// The kernel has no TCX, because it is older than Linux 6.6, or has no BPF on network devices.
+    /// Older than Linux 6.6, which added TCX, or without BPF on network devices.
     case tooOld
 
-    /// The kernel refused a call; `why` is the last line of the BPF verifier's log, or empty.
+    /// `why` is the last line of the BPF verifier's log, or empty.
     case refused(what: String, errno: Int32, why: String)
 
     package var description: String {
@@ -28,10 +28,9 @@ package enum AccelerationError: Error, Equatable, CustomStringConvertible {
         unsafe String(cString: strerror(errno))
     }
 
-    /// Creates the error for `result`, a negated `errno`.
+    /// `result` is a negated `errno`.
     init(_ result: Int32, _ what: String, _ log: String = "") {
-        // EACCES without a log means that the process lacks a permission. EACCES with a log means
-        // that the BPF verifier rejected the program.
+        // EACCES with a log means that the BPF verifier rejected the program.
         self =
             -result == EPERM || -result == EACCES && log.isEmpty
             ? .forbidden(what: what) : .refused(what: what, errno: -result, why: log)

@@ -6,17 +6,15 @@ internal import DNSWire
 extension CBPF.answer {
     init(_ answer: MirroredAnswer, origin: UInt64, slot: UInt32) {
         self.init()
-        // An answer from a snapshot can be older than the boot of this machine. Then the sum
-        // overflows. The age is correct nevertheless, because the BPF program computes the age as a
-        // difference modulo 2^64.
+        // An answer of a snapshot can be older than the boot. Then the sum overflows, but the BPF
+        // program computes the age modulo 2^64.
         stored_at = origin &+ UInt64(bitPattern: answer.storedAt) &* 1_000_000
         ends_at = UInt64(clamping: Int64(clamping: origin) + answer.endsAt * 1_000_000)
         self.slot = slot
         type = answer.type
         variant = answer.variant.rawValue
         flags = answer.flags | UInt16(answer.rcode)
-        // The conversions lose no bits, because a copied answer has at most
-        // `MirroredAnswer.mostTTLs` (16) records.
+        // At most `MirroredAnswer.mostTTLs` (16) records.
         counts = (
             UInt8(truncatingIfNeeded: answer.answerCount),
             UInt8(truncatingIfNeeded: answer.authorityCount),

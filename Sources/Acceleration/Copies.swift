@@ -6,30 +6,28 @@ struct Copies: ~Copyable {
     var slots: [Slot] = []
     var free: [UInt32] = []
 
-    /// Slot of each copied answer, by the key of the answer in the BPF map.
+    /// Slots by the key in the BPF map.
     var places: [UInt64: UInt32] = [:]
 
     let room: Int
 
-    /// Hits that were read from the BPF map, but not yet returned by `newHits`.
+    /// Hits that `newHits` has not returned yet.
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 
-    /// Number of idle copies that `newHits` may still report in this pass over all slots.
+    /// Number of idle copies (without hits since the last pass) that `newHits` may still report.
     ///
-    /// A copy is idle if it had no hits since the last pass. The cache removes the reported copies,
-    /// to free space in the BPF map. While the map has free space, no idle copies are reported.
+    /// The cache removes them to free space; 0 while the BPF map has free space.
     var idleLeft = 0
 
-    /// Address families (`ANSWER_IPV4`, `ANSWER_IPV6`) of the clients that the BPF program answers.
+    /// `ANSWER_IPV4` and `ANSWER_IPV6` of the clients that get answers.
     var families: UInt32 = 0
 
-    /// Number of `suspend` calls without a `resume`.
     var holders = 0
 
     var isChanging = false
 
-    /// Descriptor that keeps the BPF program attached; -1 if not attached.
+    /// -1 if the BPF program is not attached.
     var link: Int32 = -1
 
     init(room: Int) { self.room = room }
@@ -53,7 +51,7 @@ struct Slot {
     var key: UInt64 = 0
     var of = MirroredHits()
 
-    /// Last value of the slot's hit counter, which also counts hits on earlier answers in the slot.
+    /// Includes hits on earlier answers in the slot.
     var seen: UInt64 = 0
     var isUsed = false
     init() {}

@@ -7,22 +7,20 @@ internal import Locks
 
 /// Copies of cache entries from which a BPF program in the kernel answers loopback queries.
 ///
-/// The BPF program is attached from `attach` until the object is released or the process ends.
+/// The program is attached from `attach` until the object is released or the process ends.
 // SAFETY: the maps are mapped from `init` to `deinit` and written with the lock held; the kernel
 // reads the maps as specified in answer.h.
 @safe
 package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     private let answering: UnsafeMutablePointer<bpf_answering>
 
-    /// Zero point of the times in the cache, in nanoseconds of CLOCK_BOOTTIME.
+    /// Zero point of the cache's clock, in nanoseconds of CLOCK_BOOTTIME.
     private let origin: UInt64
     private let copies: Lock<Copies>
     private static let logOctets = 1 << 16
     private static let mostIdle = 4096
 
-    /// Loads the BPF program, with capacity for `entries` answers.
-    ///
-    /// - Parameter seed: random number from which the secrets of the hash for map keys are derived.
+    /// Loads the BPF program, with capacity for `entries` answers; `seed` is secret and random.
     package init(entries: Int, origin: Instant, seed: UInt64) throws(AccelerationError) {
         var made = unsafe bpf_answering()
         var failure: UnsafePointer<CChar>?
@@ -66,9 +64,8 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         copies.withLock { $0.link = link }
     }
 
-    /// Enables answers to queries that are sent to the first 16 of `addresses`.
-    ///
-    /// 0.0.0.0 means 127.0.0.1, and `::` means `::1`.
+    /// Enables answers at the first 16 of `addresses`; 0.0.0.0 means 127.0.0.1, and `::` means
+    /// `::1`.
     ///
     /// - Parameters:
     ///   - ipv4: true to answer clients in 127.0.0.0/8.
@@ -113,7 +110,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     package struct Numbers: Sendable {
         package var entries = 0
 
-        /// Number of answers that the BPF program gave until the latest read of its hit counters.
+        /// Until the latest read of the hit counters.
         package var answers: UInt64 = 0
 
         package var isSuspended = false
@@ -179,7 +176,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         let key = key(name, type, variant)
         copies.withLock { copies in
             guard let slot = copies.places[key] else { return }
-            // The result is ignored, because the removal fails only if the copy does not exist.
+            // The removal fails only if the copy does not exist.
             _ = change(&copies) { unsafe bpf_answering_remove(answering, key) }
             collect(slot, &copies)
             copies.release(slot)
@@ -210,8 +207,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
                     stride.idle.append(copies.slots[slot].of)
                 }
             }
-            // Returns at most `count` hits. `copies.hits` may have more elements, because this
-            // array also has hits of removed copies.
+            // `copies.hits` can have more elements, for removed copies.
             stride.hits = Array(copies.hits.suffix(count))
             copies.hits.removeLast(stride.hits.count)
             if end < copies.slots.count || !copies.hits.isEmpty { stride.next = end }
@@ -219,7 +215,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         }
     }
 
-    /// Counts the new hits of the copy in `slot`; returns false if there are none.
+    /// Returns false if there are no new hits.
     @discardableResult
     private func collect(_ slot: UInt32, _ copies: inout Copies) -> Bool {
         let now = hits(slot)
@@ -241,7 +237,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         return copies.takeSlot()
     }
 
-    /// Calls `body` to change the maps while the sequence number is odd (a seqlock).
+    /// Changes the maps while the sequence number is odd (a seqlock).
     private func change(_ copies: inout Copies, _ body: () -> Int32) -> Int32 {
         if !copies.isChanging { unsafe bpf_answering_begin(answering.pointee.state) }
         defer { if !copies.isChanging { unsafe bpf_answering_end(answering.pointee.state) } }
@@ -267,7 +263,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     package static let largestFrame = 2048
 
-    /// Runs the BPF program on a loopback frame; returns the reply frame, or nil without an answer.
+    /// Returns nil without an answer.
     package func outcome(of frame: [UInt8]) throws(AccelerationError) -> [UInt8]? {
         var buffer = frame
         buffer += [UInt8](repeating: 0, count: max(0, Self.largestFrame - frame.count))
@@ -282,7 +278,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     private static func lastLine(of log: [CChar]) -> String {
         let octets = log.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
         let lines = String(decoding: octets, as: UTF8.self).split(separator: "\n")
-        // Skips the last line of the verifier's log, which has statistics.
+        // The last line has statistics.
         return lines.last { !$0.hasPrefix("processed ") }.map(String.init) ?? ""
     }
 }

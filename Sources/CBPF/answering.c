@@ -10,10 +10,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/// BPF_TCX_INGRESS, which kernel headers before 6.6 lack.
+/// Missing in kernel headers before 6.6.
 enum { TCX_INGRESS = 46 };
 
-/// Number that the macro `MAP` puts in the program, and opcode of the instruction that loads the number.
+/// Number of the macro `MAP`, and opcode of the instruction that loads it.
 enum { PLACEHOLDER = 0x6D617000, LOAD_64 = 0x18 };
 
 static const uint8_t program[] = {
@@ -67,7 +67,7 @@ static int load_program(const struct bpf_answering *answering, char *log, uint32
     int loaded = bpf(BPF_PROG_LOAD, &attributes);
     if (loaded >= 0 || log_octets == 0 || loaded == -EPERM)
         return loaded;
-    // Repeats the call with a log, to get the reason of the failure.
+    // The log has the reason of the failure.
     attributes.log_buf = (uintptr_t)log;
     attributes.log_size = log_octets;
     attributes.log_level = 1;
@@ -142,7 +142,7 @@ int bpf_loopback_device(void) {
     return device == 0 ? -errno : (int)device;
 }
 
-/// OPT record with a UDP payload size of 1232 octets.
+/// UDP payload size 1232.
 static const uint8_t our_opt[ANSWER_OPT_OCTETS] = {0, 0, 41, 1232 >> 8, 1232 & 0xFF};
 
 static void lower(uint64_t *lowered, const uint8_t *name, uint8_t count) {
@@ -164,7 +164,7 @@ int bpf_answering_put(const struct bpf_answering *answering, uint64_t key, struc
     for (unsigned int index = 0; index < answer->ttl_count; index++) {
         uint16_t offset;
         memcpy(&offset, ttl_offsets + 2 * index, sizeof offset);
-        // In the map, the offsets count from the end of the question.
+        // From the end of the question.
         answer->ttls[index] = offset - (12 + answer->name_count + 4);
     }
     union bpf_attr attributes = {

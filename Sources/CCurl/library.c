@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lazy loading of libcurl, which depends on thirty libraries in Debian. Loading takes 4 MiB and 6 ms.
-//
-// A daemon without vendors does not load libcurl. Each function here forwards to the library.
+// Lazy loading of libcurl, which takes 4 MiB and 6 ms. Each function here forwards to the library.
 #define _GNU_SOURCE
 #define CURL_DISABLE_TYPECHECK
 #include "CCurl.h"
@@ -12,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-// libcurl also defines macros with these names.
+// Macros of libcurl.
 #undef curl_easy_getinfo
 #undef curl_easy_setopt
 #undef curl_multi_setopt
 
-// For each function that is only forwarded: result type, name, parameters, arguments.
+// Result type, name, parameters, arguments.
 #define FORWARDED(EACH)                                                                                \
     EACH(void, curl_easy_cleanup, (CURL *easy), (easy))                                                \
     EACH(CURL *, curl_easy_init, (void), ())                                                           \
@@ -100,13 +98,12 @@ STAND_IN CURLMcode curl_multi_setopt(CURLM *multi, CURLMoption option, ...) {
 
 // MARK: The library
 
-// Allocator for libcurl that erases memory before the memory is freed, because libcurl copies URLs, and a
-// URL may contain a token.
+// Erases memory before it is freed: libcurl copies URLs, and a URL may contain a token.
 
-// Returns true for a receive buffer of a transfer (16 KiB + 1), which contains no secret. Such a buffer is
-// not erased, because erasing takes 16,000 instructions for each transfer. A block of glibc can be up to 23
-// octets longer than requested. Buffers that can contain a URL are longer: the upload buffer (see
-// EasyHandle), and from libcurl 8.1 the send buffer of HTTP/2 (16 KiB + 40).
+// Returns true for a receive buffer of a transfer (16 KiB + 1), which contains no secret, because
+// erasing takes 16,000 instructions. A block of glibc can be up to 23 octets longer than requested.
+// Buffers that can contain a URL are longer: the upload buffer (see EasyHandle), and from libcurl
+// 8.1 the send buffer of HTTP/2 (16 KiB + 40).
 static bool is_receive_buffer(void *block) {
     const size_t octets = malloc_usable_size(block);
     return octets > 16 << 10 && octets <= (16 << 10) + 24;

@@ -17,7 +17,6 @@ enum { CAPACITY = 16 << 10 };
 
 struct output {
     struct output *next;
-    // -1 after a failure, and after the socket was closed.
     int socket;
     size_t count;
     char octets[CAPACITY];
@@ -25,15 +24,13 @@ struct output {
 
 static struct output *outputs;
 
-// True if a buffer may have octets; false only if all buffers are empty.
+// False only if all buffers are empty.
 static bool has_octets;
 
-// Open sockets of libcurl.
 static int *sockets;
 static size_t socket_count, socket_capacity;
 
-// Sends buffered octets. After a failure, shuts down the socket, so that libcurl reads the end of the
-// connection.
+// After a failure, shuts down the socket, so that libcurl reads the end of the connection.
 static void send_octets(struct output *output) {
     size_t begin = 0;
     while (begin < output->count && output->socket >= 0) {
@@ -77,7 +74,7 @@ static int write_octets(BIO *bio, const char *octets, int count) {
 
 static long control(BIO *bio, int command, long number, void *pointer) {
     (void)bio, (void)number, (void)pointer;
-    // Reports success for a flush, because `curl_output_send` later sends the octets.
+    // `curl_output_send` later sends the octets.
     return command == BIO_CTRL_FLUSH;
 }
 
@@ -85,7 +82,7 @@ static int destroy(BIO *bio) {
     struct output *output = BIO_get_data(bio);
     if (output == NULL)
         return 1;
-    // Sends the last octets of the connection: the alert `close_notify`.
+    // The last octets are the alert `close_notify`.
     send_octets(output);
     struct output **place = &outputs;
     while (*place != output)

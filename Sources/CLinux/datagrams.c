@@ -32,7 +32,7 @@ int datagrams_receive(int fd, struct datagram_header *headers, unsigned int coun
 }
 
 int datagrams_send(int fd, struct datagram_header *headers, unsigned int count) {
-    // Never waits for space in the send buffer, which replies to absent hosts can fill for seconds.
+    // Replies to absent hosts can fill the send buffer for seconds.
     int sent = sendmmsg(fd, (struct mmsghdr *)headers, count, MSG_NOSIGNAL | MSG_DONTWAIT);
     return sent < 0 ? -errno : sent;
 }

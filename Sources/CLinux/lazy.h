@@ -22,10 +22,9 @@ static struct {
 #undef EACH
 } found;
 
-// True once `found` is complete.
 static bool is_loaded = false;
 
-// Finds all functions; false if the library cannot be loaded or lacks a function.
+// False if the library cannot be loaded or lacks a function.
 static bool find_functions(void) {
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL)
@@ -58,7 +57,7 @@ const char *LAZY(load)(void) {
 
 bool LAZY(is_loaded)(void) { return __atomic_load_n(&is_loaded, __ATOMIC_ACQUIRE); }
 
-// Loads the library; if this fails, exits with code 127, like the dynamic linker.
+// Exits with code 127, like the dynamic linker.
 static inline void need_library(void) {
     const char *reason = LAZY(is_loaded)() ? NULL : LAZY(load)();
     if (reason != NULL) {

@@ -69,7 +69,7 @@ int linux_open_standard_descriptors(int access) {
 }
 
 int linux_close_process(void) {
-    // Calls setrlimit only if the limit must change, because a seccomp filter may forbid the call.
+    // A seccomp filter may forbid setrlimit.
     struct rlimit core;
     if (getrlimit(RLIMIT_CORE, &core) != 0)
         return -1;
@@ -89,7 +89,7 @@ static uint32_t kept(int index) {
 }
 
 int linux_drop_capabilities(void) {
-    // A failure is harmless, because the bounding set limits only child processes, and the daemon starts none.
+    // Harmless on failure: the bounding set limits only child processes.
     for (int number = 0, held; (held = prctl(PR_CAPBSET_READ, number, 0, 0, 0)) >= 0; number++)
         if (held && number != CAP_NET_BIND_SERVICE)
             prctl(PR_CAPBSET_DROP, number, 0, 0, 0);
@@ -105,7 +105,7 @@ int linux_drop_capabilities(void) {
         words[index].permitted &= kept(index);
         words[index].inheritable &= kept(index);
     }
-    // Calls capset only if a capability must be dropped, because a seccomp filter may forbid the call.
+    // A seccomp filter may forbid capset.
     return excess == 0 ? 0 : (int)syscall(SYS_capset, &header, words);
 }
 
@@ -114,8 +114,7 @@ int linux_is_unacknowledged(int fd, uint32_t milliseconds) {
     socklen_t size = sizeof info;
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
         return 0;
-    // The kernel measures times in jiffies, so an acknowledgement that arrived immediately before the
-    // start of the time can seem to be later.
+    // The kernel measures times in jiffies, so an earlier acknowledgement can seem later.
     const uint32_t error = 20;
     return info.tcpi_unacked > 0 && info.tcpi_retransmits > 0 &&
            info.tcpi_last_ack_recv + error >= milliseconds;
@@ -146,7 +145,7 @@ int linux_allow_interrupts(void) {
 
 int linux_join_interrupting(unsigned long thread) {
     _Static_assert(sizeof(pthread_t) == sizeof thread, "a thread's number");
-    // A late signal is harmless, because the handler does nothing, and the default action ignores SIGURG.
+    // A late signal is harmless: the default action ignores SIGURG.
     const struct sigaction action = {.sa_handler = interrupted};
     if (sigaction(SIGURG, &action, NULL) != 0)
         return errno;
@@ -155,7 +154,7 @@ int linux_join_interrupting(unsigned long thread) {
         const int error = pthread_tryjoin_np((pthread_t)thread, NULL);
         if (error != EBUSY)
             return error;
-        // Repeats the signal, because the thread may have been about to enter a system call.
+        // The thread may have been about to enter a system call.
         poll(NULL, 0, 1);
     }
 }

@@ -57,7 +57,7 @@ static int route_socket(unsigned int groups, const struct sock_fprog *filter) {
     const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
     if (fd < 0)
         return -1;
-    // The filter is set first, because `bind` starts the notifications.
+    // `bind` starts the notifications.
     if (filter && setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, filter, sizeof *filter) != 0)
         goto failed;
     const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = groups};
@@ -72,7 +72,7 @@ failed:;
 }
 
 int linux_route_events(void) {
-    // The filter reads numbers as big-endian, but netlink uses host byte order; htons converts them.
+    // The filter reads big-endian numbers, but netlink uses host byte order.
     const unsigned int type = offsetof(struct nlmsghdr, nlmsg_type);
     const unsigned int length = NLMSG_HDRLEN + offsetof(struct rtmsg, rtm_dst_len);
     struct sock_filter code[] = {
@@ -94,7 +94,7 @@ int linux_router_options(void) { return route_socket(1U << (RTNLGRP_ND_USEROPT -
 
 int linux_route_requests(void) {
     const int fd = route_socket(0, NULL);
-    // Limits a dump to the requested table; kernels before 4.20 dump all tables.
+    // Kernels before 4.20 dump all tables.
     const int on = 1;
     if (fd >= 0)
         (void)setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on);
@@ -105,8 +105,7 @@ int linux_clock_changes(void) {
     const int fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (fd < 0)
         return -1;
-    // A distant time, so that the timer never expires. Every kernel accepts this value, which
-    // systemd also uses.
+    // A distant time that every kernel accepts; systemd also uses it.
     const struct itimerspec never = {.it_value.tv_sec = (sizeof(time_t) > 4) ? INT64_C(8640000000000) : INT32_MAX};
     if (timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) == 0)
         return fd;

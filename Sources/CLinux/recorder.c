@@ -32,10 +32,10 @@ void recorder_free(struct recorder *recorder) {
 void recorder_note(struct recorder *recorder, const void *text, size_t octets, int shown) {
     const size_t place = recorder->noted % RECORDER_LINES;
     size_t kept = octets < RECORDER_OCTETS ? octets : RECORDER_OCTETS;
-    // Cuts the line at the start of a UTF-8 character (continuation octets are 10xxxxxx).
+    // Cuts at the start of a UTF-8 character (continuation octets are 10xxxxxx).
     while (kept < octets && kept > 0 && (((const uint8_t *)text)[kept] & 0xC0) == 0x80)
         kept--;
-    // Makes the line empty while it is overwritten, because a crash can interrupt this function.
+    // A crash can interrupt this function.
     recorder->lines[place].octets = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     memcpy(recorder->lines[place].text, text, kept);
@@ -60,10 +60,10 @@ size_t recorder_line(const struct recorder *recorder, size_t number, const char 
 
 static struct sigaction actions[NSIG];
 
-// Maximum seconds until the end of a process that crashed.
+// Of a process that crashed.
 static const unsigned last_seconds = 2;
 
-// Ends the process by SIGALRM if a write blocks, because the reader of standard error has stopped.
+// A write blocks if the reader of standard error has stopped.
 static void limit_time(void) {
     sigset_t alarms;
     sigemptyset(&alarms);
@@ -98,9 +98,8 @@ static void crashed(int signal, siginfo_t *info, void *context) {
         put(tail, sizeof tail - 1);
     }
     errno = error;
-    // The process must end by the same signal, with the former action. After a fault, the processor repeats
-    // the instruction, and the fault occurs again. A signal from kill(2), from abort(3) or from a trap
-    // instruction does not occur again, so this function raises the signal.
+    // The process must end by the same signal. After a fault, the instruction runs again and
+    // faults; a signal from kill(2), abort(3) or a trap does not occur again.
     if (info->si_code <= 0 || signal == SIGTRAP)
         raise(signal);
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lazy loading of OpenSSL, because the dynamic linker needs 2 million instructions to relocate it.
-//
-// A daemon that uses neither TLS nor vendors does not load OpenSSL. Each function here forwards to
-// the library.
+// Lazy loading of OpenSSL, which takes 2 million instructions. Each function here forwards to the
+// library.
 #define _GNU_SOURCE
 #include "COpenSSL.h"
 
@@ -14,7 +12,7 @@
 #define LIBRARY "libssl.so." TEXT(OPENSSL_SHLIB_VERSION)
 #define LAZY(verb) openssl_library_##verb
 
-// For each function: result type, name, parameters, arguments.
+// Result type, name, parameters, arguments.
 #define FUNCTIONS(EACH)                                                                                \
     EACH(void, BIO_clear_flags, (BIO *b, int flags), (b, flags))                                       \
     EACH(size_t, BIO_ctrl_pending, (BIO *b), (b))                                                      \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lazy loading of libhiredis, which only a daemon with `fleet` in its settings needs.
+// Lazy loading of libhiredis, only for `fleet`.
 #include "CRedis.h"
 
 #include <dlfcn.h>

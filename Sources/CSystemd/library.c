@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lazy loading of libsystemd, which depends on libgcrypt and four compression libraries.
+// Lazy loading of libsystemd, with its five libraries, for D-Bus and for a service of systemd.
 //
-// A daemon loads libsystemd when it uses D-Bus, and at the start if systemd has started the daemon.
-// Each function here forwards to the library, and returns -ELIBACC if the library cannot be loaded.
+// Each function here forwards to the library, or returns -ELIBACC.
 #define _GNU_SOURCE
 #include "CSystemd.h"
 
-// sd-journal.h also defines a macro with this name.
+// Macro of sd-journal.h.
 #undef sd_journal_sendv
 
-// Result, name, parameters and arguments of each function.
+// Result, name, parameters, arguments.
 #define RETURNING_STATUS(EACH)                                                                         \
     EACH(int, sd_bus_add_match_async, (sd_bus *bus, sd_bus_slot **slot, const char *match,             \
          sd_bus_message_handler_t callback, sd_bus_message_handler_t install_callback,                 \
@@ -51,7 +50,6 @@
     EACH(int, sd_watchdog_enabled, (int unset_environment, uint64_t *usec),                            \
          (unset_environment, usec))
 
-// Functions that release an object.
 #define RELEASING(EACH)                                                                                \
     EACH(sd_bus *, sd_bus_close_unref, (sd_bus *object), (object))                                     \
     EACH(sd_bus_message *, sd_bus_message_unref, (sd_bus_message *object), (object))                   \
@@ -71,7 +69,7 @@
 RETURNING_STATUS(EACH)
 #undef EACH
 
-// If there is an object, the library is loaded, because only the library creates objects.
+// Only the library creates objects, so it is loaded.
 #define EACH(result, name, parameters, arguments)                                                      \
     STAND_IN result name parameters { return object == NULL ? NULL : found.name arguments; }
 RELEASING(EACH)

@@ -17,10 +17,10 @@ package protocol AnswerMirror: AnyObject, Sendable {
         sections: RawSpan
     ) -> Bool
 
-    /// After this call, the mirror sends no reply from the copy.
+    /// Removes a copy; after this call, the mirror sends no reply from it.
     func remove(name: RawSpan, type: UInt16, variant: AnswerVariant)
 
-    /// The `store` and `remove` calls in `changes` take effect together.
+    /// Calls `changes`; the `store` and `remove` calls in it take effect together.
     func change(_ changes: () -> Void)
 
     /// Stops the replies until `resume` was called as often as `suspend`.

@@ -98,7 +98,7 @@ package struct AnswerTable: ~Copyable {
         )
     }
 
-    /// `age` is in seconds; returns the size in octets.
+    /// Writes a reply and returns its size in octets; `age` is in seconds.
     func write(
         _ reference: Int,
         age: UInt64,

@@ -86,7 +86,7 @@ package struct AnswerVariant: RawRepresentable, Hashable, Sendable {
 
     package static let any = AnswerVariant(rawValue: 0xFF)
 
-    /// DO (RFC 4035 §3.2.1) and CD (§3.2.2).
+    /// Creates the variant for queries with these bits: DO (RFC 4035 §3.2.1) and CD (§3.2.2).
     package init(dnssecOK: Bool, checkingDisabled: Bool) {
         rawValue = (dnssecOK ? 1 : 0) | (checkingDisabled ? 2 : 0)
     }

@@ -93,12 +93,12 @@ extension EntryHeader {
         UInt64(max(0, Int64(bitPattern: now) &- storedAt))
     }
 
-    /// Faster than the division of `age(_:)`.
+    /// True during the lifetime; avoids the slow division of `age(_:)`.
     func isFresh(_ now: UInt64) -> Bool { passed(now) < 1000 &* UInt64(lifetime) }
 
     private var end: UInt64 { UInt64(lifetime) + UInt64(staleWindow) }
 
-    /// During the stale window (RFC 8767).
+    /// True during the stale window (RFC 8767).
     func isStale(_ now: UInt64) -> Bool {
         let age = age(now)
         return age >= UInt64(lifetime) && age < end
@@ -135,7 +135,7 @@ extension EntryHeader {
 extension EntryHeader {
     var isNegative: Bool { rcode == 3 || rcode == 0 && answerCount == 0 }
 
-    /// Cached failure, such as SERVFAIL (RFC 8767 §5).
+    /// True for a cached failure, such as SERVFAIL (RFC 8767 §5).
     var isFailure: Bool { rcode != 0 && rcode != 3 }
 
     private static var authentic: UInt8 { 0x80 }
@@ -144,7 +144,7 @@ extension EntryHeader {
 
     var source: UInt8 { origin & 0x1F }
 
-    /// The mirror can store a copy of the entry, and has none.
+    /// True if the mirror can store a copy of the entry, and has none.
     var isOfferable: Bool {
         get { origin & (Self.offered | Self.offerable) == Self.offerable }
         set { origin = newValue ? origin | Self.offerable : origin & ~Self.offerable }
@@ -189,7 +189,7 @@ struct Demand: Equatable {
         bits = min(hits, ~Self.flags) | (isNew ? 0x8000_0000 : 0)
     }
 
-    /// The count wraps around after 2^30 hits.
+    /// Counts a hit; the count wraps around after 2^30 hits.
     mutating func noteHit() { bits = (bits &+ 1) | Self.flags }
 
     mutating func noteHits(_ times: UInt64) {

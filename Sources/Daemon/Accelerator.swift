@@ -201,7 +201,7 @@ final class Accelerator: ManagedAccelerator {
         if isLogged { kernel.suspend() } else { kernel.resume() }
     }
 
-    /// The workers receive every query during `body`.
+    /// Suspends the BPF program during `body`, so that the workers receive every query.
     package func suspended(while body: () async throws -> Void) async rethrows {
         suspensions += 1
         kernel?.suspend()

@@ -73,7 +73,7 @@ package final class Daemon {
     /// Without this delay, the first answers would wait for the load (50 ms of CPU time).
     static let accelerationDelay: Duration = .seconds(1)
 
-    /// Binds no address.
+    /// Creates the daemon; binds no address.
     package convenience init(
         _ settings: Settings,
         from source: SettingsSource,
@@ -229,7 +229,7 @@ package final class Daemon {
         }
     }
 
-    /// A failure does not stop the daemon.
+    /// Starts the metrics servers; a failure does not stop the daemon.
     private func startObservation() {
         let settings = components.settings.metrics
         scrapePoints.serve(scrapePoints.bind(settings), as: settings)

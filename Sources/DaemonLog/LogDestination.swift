@@ -4,7 +4,7 @@ internal import Glibc
 internal import Net
 
 struct LogDestination: Sendable {
-    /// Writes an entry; callable from any thread; returns false if the write failed.
+    /// Callable from any thread; returns false if the write failed.
     let put: @Sendable (LogEntry, LogFormat) -> Bool
 
     static var standard: LogDestination { Journal.isStandardError ? journal : standardError }
@@ -28,7 +28,7 @@ struct LogDestination: Sendable {
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {
-                // Waits, because another process may have made standard error non-blocking.
+                // Another process may have made standard error non-blocking.
                 var event = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 // SAFETY: one pollfd is written.
                 unsafe poll(&event, 1, -1)

@@ -8,7 +8,7 @@ struct LogEntry: Sendable, Equatable {
     var level: Logger.Level
     var message: String
 
-    /// Fields; their names are lower-case words joined by hyphens.
+    /// Field names are lower-case words joined by hyphens.
     var fields: [Field] = []
 
     var time = Self.now
@@ -28,7 +28,6 @@ extension LogEntry {
         }
     }
 
-    /// Line for a terminal or a file.
     var text: String { "\(time) \(level): \(words)" }
 
     var json: String {
@@ -38,7 +37,7 @@ extension LogEntry {
             + "}"
     }
 
-    /// Line with a priority prefix, for a standard error that the journal reads (sd-daemon(3)).
+    /// For a standard error that the journal reads (sd-daemon(3)).
     var prefixed: String { "<\(level.priority)>\(words)" }
 
     /// Fields of systemd.journal-fields(7), and own fields such as `HTTPDNSD_VENDOR`.
@@ -54,9 +53,8 @@ extension LogEntry {
 // MARK: - Escaping
 
 extension LogEntry {
-    /// Escapes characters that end the line, move the cursor or change the text direction.
-    ///
-    /// Messages contain text from the network (CWE-117, CWE-150).
+    /// Escapes characters that end the line, move the cursor or change the text direction (CWE-117,
+    /// CWE-150).
     static func oneLine(_ text: String) -> String {
         guard !isPrintableASCII(text), text.unicodeScalars.contains(where: isTreacherous) else {
             return text
@@ -66,7 +64,6 @@ extension LogEntry {
         }.joined()
     }
 
-    /// Returns `value`, quoted unless it is one word.
     private static func word(_ value: String) -> String {
         let isOdd = value.isEmpty || value.utf8.contains(where: " =\"".utf8.contains)
         guard isOdd else { return oneLine(value) }
@@ -90,10 +87,7 @@ extension LogEntry {
             }.joined() + "\""
     }
 
-    /// Returns true if a text has only printable ASCII characters, as nearly all texts do.
-    ///
-    /// Without this fast check, ``isTreacherous(_:)`` would take a quarter of the time of a failed
-    /// query.
+    /// A fast check: ``isTreacherous(_:)`` would take a quarter of the time of a failed query.
     private static func isPrintableASCII(_ text: String) -> Bool {
         text.utf8.allSatisfy { 0x20...0x7E ~= $0 }
     }

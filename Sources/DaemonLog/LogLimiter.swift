@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Limit of one log line per minute for entries of the same kind.
+/// Limit of one log line per minute for entries of the same line of code with equal fields.
 ///
-/// Two entries are of the same kind if the same line of code logs them, and their fields are equal.
-/// Entries below level notice and entries without fields have no limit. Therefore, if clients or
-/// the network can cause an entry of level notice or above, the entry must have fields.
+/// Entries below level notice and entries without fields have no limit. Therefore, an entry of
+/// level notice or above that clients or the network can cause must have fields.
 struct LogLimiter {
     static let window: Duration = .seconds(60)
 
-    /// Maximum number of kinds of entries with a separate limit; further kinds share one limit.
+    /// Further kinds share one limit.
     static let mostKinds = 256
 
     struct Kind: Hashable {
@@ -29,10 +28,7 @@ struct LogLimiter {
     enum Decision: Equatable {
         case log
 
-        /// The entry is not logged, but counted for a summary.
-        ///
-        /// For the first counted entry of a minute, `until` is the end of the minute; for later
-        /// entries, `until` is nil.
+        /// The entry is only counted; `until` is the end of the minute for its first counted entry.
         case count(until: Instant?)
     }
 
@@ -51,9 +47,7 @@ struct LogLimiter {
         return .count(until: known.more == 1 ? known.end : nil)
     }
 
-    /// Removes the kinds of entries after the end of their minute, and returns their summaries.
-    ///
-    /// A kind has a summary if at least one of its entries was counted, and not logged.
+    /// Removes kinds after the end of their minute, and returns summaries of counted entries.
     mutating func counts(now: Instant) -> [LogEntry] {
         let over = logged.filter { $0.value.end <= now }
         for kind in over.keys { logged[kind] = nil }

@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// Backend of all loggers: filters and limits entries, and stores the latest entries in memory.
 package final class LogSink: Sendable {
-    /// Log source of entries about single queries; these entries are not stored in memory.
+    /// Source of entries about single queries, which are not stored in memory.
     package static let queries = "queries"
 
     private let threshold: LogThreshold
@@ -16,17 +16,17 @@ package final class LogSink: Sendable {
     private let recorder = FlightRecorder()
     private let destination: LogDestination
 
-    /// Maximum number of queued entries, in addition to up to 4,096 entries that are being written.
+    /// In addition to up to 4,096 entries that are being written.
     static let entryLimit = 4_096
 
     private typealias Queue = BackgroundQueue<(entry: LogEntry, format: LogFormat)>
 
-    /// Queue of the writer thread; nil until ``startWriter()``.
+    /// Nil until ``startWriter()``.
     private let queue = Lock<Queue?>(nil)
     private let dropped = Atomic<UInt64>(0)
     private let now: @Sendable () -> Instant
 
-    /// Level from the command line; nil if the command line has no level.
+    /// Level from the command line.
     private let ownLevel: Logger.Level?
 
     private let chosen: Lock<(byOperator: Logger.Level?, settings: Logger.Level)>
@@ -72,13 +72,10 @@ package final class LogSink: Sendable {
 
     package var logger: Logger { Logger(label: "httpdnsd") { _ in SinkHandler(self) } }
 
-    /// Lowest level of accepted entries.
-    ///
-    /// Entries of level debug are accepted even if they are not logged, because they are stored in
-    /// memory. Entries of level trace are accepted only if the log level is trace.
+    /// Lowest level of accepted entries; level debug is stored in memory even if it is not logged.
     fileprivate var level: Logger.Level { min(threshold.level, .debug) }
 
-    /// Number of lines that were lost because the log reader was slow, or because a write failed.
+    /// Lines lost because the reader was slow, or because a write failed.
     package var droppedLines: UInt64 { dropped.load(ordering: .relaxed) }
 
     // MARK: - Taking
@@ -93,7 +90,7 @@ package final class LogSink: Sendable {
         if entry.level == .critical { dump(recorder.lines.filter { !$0.isShown }) }
     }
 
-    /// Returns true if the entry must be logged; otherwise ensures that a summary counts the entry.
+    /// Returns true if the entry must be logged; otherwise ensures that a summary counts it.
     private func admits(_ entry: LogEntry, _ event: LogEvent) -> Bool {
         let fields = entry.fields.map { "\($0.name)=\($0.value)" }.joined(separator: " ")
         let kind = LogLimiter.Kind(file: event.file, line: event.line, fields: fields)
@@ -127,7 +124,6 @@ package final class LogSink: Sendable {
         }
     }
 
-    /// ``destination``, with a count of the failed writes.
     private var counted: LogDestination {
         LogDestination { [self] entry, format in
             let isWritten = destination.put(entry, format)
@@ -140,8 +136,7 @@ package final class LogSink: Sendable {
 
     /// Starts a writer thread, because a write can block without limit, as on a failed disk.
     ///
-    /// Entries that exceed the limits of the queue are dropped and counted. If the writer thread
-    /// cannot be started, each thread writes its own entries, and can block.
+    /// Without the thread, each log call writes its own entry, and can block.
     package func startWriter() {
         let destination = counted
         let made = try? Queue(named: "log", itemLimit: Self.entryLimit, octetLimit: 1 << 20) {

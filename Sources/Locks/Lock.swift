@@ -5,10 +5,7 @@ public import Glibc
 // held.
 /// Value protected by a pthread mutex.
 ///
-/// A thread that waits for the mutex polls the mutex for about 1 µs before the thread sleeps.
-/// Usually the thread does not sleep, because other threads hold the mutex only briefly.
-///
-/// Replaces `Synchronization.Mutex`, which has three disadvantages:
+/// A waiting thread polls for about 1 µs before it sleeps. Replaces `Synchronization.Mutex`:
 ///
 /// - If threads sleep, the Linux kernel gives the mutex to one of them, so that polling threads do
 ///   not get the mutex (swiftlang/swift#88440).

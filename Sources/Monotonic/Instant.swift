@@ -2,10 +2,8 @@
 
 /// Point in time on CLOCK_BOOTTIME, which advances while the machine is suspended.
 ///
-/// Replaces `ContinuousClock.Instant`, because each copy of a `ContinuousClock.Instant` needs
-/// expensive calls of the Swift runtime.
-///
-/// Public, because Swift 6.3 inlines no `package` function into another module.
+/// Copies of `ContinuousClock.Instant` need expensive calls of the Swift runtime. Public, because
+/// Swift 6.3 inlines no `package` function into another module.
 @frozen
 public struct Instant: Hashable, Comparable, Sendable {
     /// Nanoseconds since boot, ±292 years.
@@ -68,7 +66,7 @@ extension Duration {
     @inlinable
     public var clampedNanoseconds: Int64 {
         let attoseconds = attoseconds
-        // Up to 9 s, the attoseconds fit into 64 bits, and a 64-bit division is faster.
+        // Up to 9 s, a faster 64-bit division is sufficient.
         if let short = Int64(exactly: attoseconds) { return short / 1_000_000_000 }
         return Int64(clamping: attoseconds / 1_000_000_000)
     }

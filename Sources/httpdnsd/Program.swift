@@ -51,19 +51,16 @@ struct Program: ParsableCommand {
 
     private enum Action {
         case check, printConfig
-        /// Runs the daemon; the level overrides the settings.
         case serve(Logger.Level?)
     }
 
     static func main() {
-        // Swift reads the arguments from /proc. Without /proc, there are no arguments, so a call
-        // with `--check` would start a daemon.
+        // Without /proc, Swift finds no arguments, so a call with `--check` would start a daemon.
         guard !CommandLine.arguments.isEmpty else {
             complain("cannot read the arguments, because /proc is not mounted: mount /proc")
             Glibc.exit(2)
         }
-        // httpdnsd.service passes only `--config FILE`. To read these two arguments without the
-        // argument parser saves about 1 ms.
+        // httpdnsd.service passes only `--config FILE`; this saves about 1 ms.
         let arguments = CommandLine.arguments.dropFirst()
         if arguments.count == 2, arguments.first == "--config", let file = arguments.last,
             !file.hasPrefix("-")
@@ -141,7 +138,7 @@ struct Program: ParsableCommand {
         }
     }
 
-    /// Runs the daemon, and returns its exit code; `level` overrides the log level of the settings.
+    /// `level` overrides the log level of the settings.
     private static func serve(
         _ settings: Handover<Settings>,
         from file: String,
@@ -151,13 +148,11 @@ struct Program: ParsableCommand {
         log.writeAtCrash()
         let source = SettingsSource(file: file)
         ServiceLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGUSR1])
-        // A new thread inherits the capabilities of its creator. The service loop needs them to
-        // bind sockets, so its thread starts before this thread drops its capabilities.
+        // The service loop binds sockets, so its thread starts before the capabilities are dropped.
         ServiceLoop.start()
-        // Ignores a failure: the service loop later also drops its capabilities, and logs a
-        // failure.
+        // The service loop later logs a failure.
         try? OwnProcess.dropCapabilities()
-        // The writer thread inherits the reduced capabilities of this thread.
+        // The writer thread inherits the reduced capabilities.
         log.startWriter()
         defer { log.flush() }
         return ServiceLoop.run {
@@ -172,7 +167,7 @@ struct Program: ParsableCommand {
         }
     }
 
-    /// Writes to standard output; if the write fails, ends the process with exit code 1.
+    /// If the write fails, ends the process with exit code 1.
     private static func print(_ text: String) {
         guard let code = write(text, to: STDOUT_FILENO) else { return }
         complain("cannot write the output: \(SocketError.system(call: "write", code: code))")
@@ -198,12 +193,11 @@ struct Program: ParsableCommand {
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
-/// Value that `take` moves out, so that secrets of old settings do not stay in memory.
+/// Moves secrets out, so that old settings do not stay in memory.
 private final class Handover<Value: Sendable>: Sendable {
     private let value: Lock<Value?>
     init(_ value: Value) { self.value = Lock(value) }
 
-    /// Calls `see` with the value, and keeps the value for `take`.
     func look<Seen: Sendable>(_ see: (Value) -> Seen) -> Seen {
         value.withLock { value in
             guard let value else { preconditionFailure("read after `take`") }

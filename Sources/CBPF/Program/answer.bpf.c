@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answers the common form of queries on the loopback device (see `QueryView`), inside the client's system
-// call. All other packets pass unchanged.
+// Answers the common form of queries on the loopback device (see `QueryView`), inside the client's
+// system call. All other packets pass unchanged. `scripts/bpf` compiles this file to `answer.inc`.
 //
-// The program writes to packets through helpers. If it wrote directly, the kernel would make a private copy
-// of every shared packet of the device, and most loopback packets are shared. Without CAP_PERFMON, the
-// verifier adds a slow speculation barrier to the first write to a stack slot, unless a helper has filled the
-// slot. Therefore a helper loads the headers. Names are not copied to the stack: the program reads a name
-// from the packet twice, to hash the name and to compare the name.
+// The program writes to packets through helpers: for direct writes, the kernel would copy every
+// shared packet, and most loopback packets are shared. Without CAP_PERFMON, the verifier adds a
+// slow speculation barrier to the first write to a stack slot, unless a helper has filled the slot.
+// Therefore a helper loads the headers, and names stay in the packet.
 //
-// Numbers that the compiler may spill to the stack have 64 bits, because the verifier of Linux 6.1 treats
-// shorter numbers as partial pointers.
-//
-// `scripts/bpf` compiles this file to `answer.inc`.
+// Numbers that the compiler may spill to the stack have 64 bits, because the verifier of Linux 6.1
+// treats shorter numbers as partial pointers.
 #include "packet.h"
 
-/// Results: the packet goes to the next program, or has become the reply.
 enum { PASSED = -1, ANSWERED = 0 };
 
-/// Context of the program (linux/bpf.h), up to the last used field.
+/// Up to the last used field (linux/bpf.h).
 struct __sk_buff {
     u32 len, pkt_type, mark, queue_mapping, protocol, vlan_present, vlan_tci, vlan_proto, priority;
     u32 ingress_ifindex, ifindex, tc_index, cb[5], hash, tc_classid, data, data_end, napi_id, family;
@@ -35,7 +31,7 @@ static long (*const skb_load)(const struct __sk_buff *, u32 offset, void *, u32 
 static long (*const skb_resize)(struct __sk_buff *, u32 count, u64) = (void *)38;
 static u64 (*const boottime)(void) = (void *)125;
 
-/// Address of a map, or of the only element of the state map; the loader replaces the placeholder.
+/// The loader replaces the placeholder by the address of a map, or of the state.
 #define MAP(number)                                                                                    \
     ({                                                                                                 \
         void *map;                                                                                     \
@@ -43,8 +39,7 @@ static u64 (*const boottime)(void) = (void *)125;
         map;                                                                                           \
     })
 
-/// Repeats a step with constant indexes, because the verifier rejects variables in pointer arithmetic
-/// without CAP_PERFMON (Spectre).
+/// The verifier rejects variables in pointer arithmetic without CAP_PERFMON (Spectre).
 #define TIMES4(step, first) step(first) step(first + 1) step(first + 2) step(first + 3)
 #define TIMES16(step, first)                                                                           \
     TIMES4(step, first) TIMES4(step, first + 4) TIMES4(step, first + 8) TIMES4(step, first + 12)
@@ -52,16 +47,14 @@ static u64 (*const boottime)(void) = (void *)125;
     TIMES16(step, 0)                                                                                   \
     TIMES16(step, 16)
 
-/// Hides the range of a number from the compiler, which then emits the bounds checks for the verifier.
+/// Makes the compiler emit the bounds checks for the verifier.
 #define HIDE(number) asm volatile("" : "+r"(number))
 
-/// Makes the compiler compute a packet pointer here. A pointer that is shared by two branches would have
-/// a variable offset, which the verifier rejects.
+/// Computes a packet pointer here; the verifier rejects the variable offset of a shared pointer.
 #define FIX(pointer, why) asm volatile("# " why : "+r"(pointer))
 
-/// Forbids the compiler to move stores across this place. The verifier of Linux 6.1 requires that a
-/// spilled number is overwritten completely, so the first of its eight stack octets must be stored
-/// last.
+/// Forbids to move stores across this place. The verifier of Linux 6.1 requires that the first of
+/// the eight octets of a spilled number is stored last.
 #define LAST() asm volatile("" : : : "memory")
 
 INLINE int is_same(const struct answer_listener *listener, const u32 *address, u16 family, u16 port) {
@@ -83,7 +76,7 @@ INLINE int is_ours(const struct answer_state *state, const u32 *address, u16 fam
 
 INLINE int has_opt(const struct tail *tail) { return tail->opt[2] != 0; }
 
-/// Computes pointers into the packet again, because a helper call invalidates them.
+/// A helper call invalidates packet pointers.
 #define FIND_WORDS(why)                                                                                \
     data = (const u8 *)(long)*(volatile u32 *)&skb->data;                                              \
     end = (const u8 *)(long)*(volatile u32 *)&skb->data_end;                                           \
@@ -101,7 +94,6 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     if (!families)
         return PASSED;
 
-    // The headers must have no options, and the sender must be on this machine.
     const u8 *data = (const u8 *)(long)skb->data;
     const u8 *end = (const u8 *)(long)skb->data_end;
     struct frame frame;
@@ -123,8 +115,7 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
             return PASSED;
         udp_at = ETHERNET + sizeof *ip;
         sum = (u64)ip->source + ip->destination;
-        // The later code for IPv6 reads these octets. The verifier assumes that this code can also
-        // run for IPv4, so the octets must be set.
+        // The verifier assumes that the later code for IPv6 can also read these octets for IPv4.
         *(u64 *)&frame = 0;
         if (skb_load(skb, 0, frame.ethernet, ETHERNET + sizeof frame.v4 + sizeof frame.heads) != 0)
             return PASSED;
@@ -152,18 +143,17 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     if (skb->gso_size != 0 || skb->vlan_present || skb->len > 0x1FF)
         return PASSED;
 
-    // The query must have one question, and at most an OPT record without options.
+    // One question, and at most an OPT record without options.
     if (swap16(heads->count) != skb->len - udp_at || heads->source == 0)
         return PASSED;
-    // On loopback, the kernel computes the checksum of the pseudo-header only. Workers get packets with
-    // another checksum.
+    // On loopback, the kernel computes the checksum of the pseudo-header only.
     if (heads->check == 0 ? udp_at != ETHERNET + sizeof(struct ipv4)
                           : heads->check != folded(sum + swap16(17) + heads->count))
         return PASSED;
     if ((heads->flags & swap16(0xF800)) != 0 || heads->questions != swap16(1) || heads->answers != 0 ||
         heads->authorities != 0 || (heads->additionals & ~swap16(1)) != 0)
         return PASSED;
-    // The name is not validated here, because it must equal the name of a known answer.
+    // The name must equal the name of a known answer, so it is not validated.
     u64 name_count = skb->len - udp_at - UDP_OCTETS - DNS_OCTETS - 4;
     if (heads->additionals != 0)
         name_count -= ANSWER_OPT_OCTETS;
@@ -253,7 +243,7 @@ compared:;
     // The packet keeps the headers of the query until the reply is valid.
     if (skb_resize(skb, reply_octets, 0) != 0)
         return PASSED;
-    // Checks the bounds again, because the verifier of Linux 6.1 forgets the bounds of numbers on the stack.
+    // The verifier of Linux 6.1 forgets the bounds of numbers on the stack.
     HIDE(written);
     if ((int64_t)written > 0 && (written > ANSWER_SECTION_OCTETS + ANSWER_OPT_OCTETS ||
                                  skb_store(skb, question_end, sections, written, 0) != 0))
@@ -280,7 +270,7 @@ aged:
             goto undone;
     }
     const u32 slot = known->slot;
-    // AD is sent only to clients that set AD or DO.
+    // AD only for clients that set AD or DO.
     const u16 wanted = 0x000F | (swap16(heads->flags) & 0x0020) | (tail.opt[7] & 0x80) >> 2;
     heads->flags = swap16(0x8080 | (swap16(heads->flags) & 0x0110) | (known->flags & wanted));
     heads->answers = swap16(known->counts[0]);
@@ -288,7 +278,7 @@ aged:
     LAST();
     heads->authorities = swap16(known->counts[1]);
 
-    // An atomic operation with a result is a full barrier, so the sequence number is read after the answer.
+    // A full barrier, because the operation has a result.
     key = 0;
     u64 fence = 0;
     asm volatile("%0 = atomic_fetch_add((u64 *)(%1 + 0), %0)" : "+r"(fence) : "r"(&key) : "memory");
@@ -304,7 +294,7 @@ aged:
     heads->ports = heads->ports >> 16 | heads->ports << 16;
     if (udp_at == ETHERNET + sizeof(struct ipv4)) {
         struct ipv4 *const ip = &frame.v4;
-        // The checksum is updated, not computed, so that a wrong checksum stays wrong.
+        // Updated, not computed, so that a wrong checksum stays wrong.
         const u16 all = swap16(reply_octets - ETHERNET);
         ip->check = ~folded((u64)(u16)~ip->check + (u16)~ip->count + all);
         ip->count = all;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Init process for `scripts/bpf --kernel`. Runs the BPF program on one query: first with all capabilities,
-// then with the capabilities of the daemon, for which the verifier is strictest. Prints "taken" if the kernel
-// accepts the program and the reply is correct, otherwise an error. Then powers off the machine.
+// Init process for `scripts/bpf --kernel`. Runs the BPF program on one query: first with all
+// capabilities, then with those of the daemon, for which the verifier is strictest. Prints "taken"
+// on success, otherwise an error. Then powers off the machine.
 #include "../include/CBPF.h"
 #include <arpa/inet.h>
 #include <linux/capability.h>
@@ -17,7 +17,6 @@ enum { HEADERS = 14 + 20 + 8, RECORD = 16, TTL = 6, ROOM = 512 };
 
 static char log_[1 << 20];
 
-/// Keeps only CAP_NET_ADMIN, CAP_BPF and CAP_SYS_BOOT.
 static int drop_capabilities(void) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[2] = {
@@ -28,7 +27,7 @@ static int drop_capabilities(void) {
     return (int)syscall(SYS_capset, &header, data);
 }
 
-/// Returns NULL on success, or the name of the failed item.
+/// Returns the name of the failed item, or NULL.
 static const char *fault(void) {
     struct bpf_answering answering;
     bpf_failure failure;
@@ -37,7 +36,6 @@ static const char *fault(void) {
     static const uint8_t question[] = "\3www\7example\3com\0\0\1\0\1";
     static const uint8_t record[RECORD] = {0xC0, 12, 0, 1, 0, 1, 0, 0, 14, 16, 0, 4, 192, 0, 2, 1};
     const uint8_t name_count = sizeof question - 1 - 4;
-    // The answer was stored at boot and never expires.
     struct answer answer = {
         .ends_at = UINT64_MAX, .type = 1, .variant = ANSWER_FOR_ALL, .name_count = name_count,
         .counts = {1}, .section_count = RECORD, .ttl_count = 1,

@@ -52,7 +52,7 @@ struct ipv6 {
     };
 } __attribute__((packed, aligned(4)));
 
-/// All headers of a packet; `v4` ends at the same offset as `v6`.
+/// `v4` ends at the same offset as `v6`.
 struct frame {
     union {
         struct ipv6 v6;
@@ -64,8 +64,7 @@ struct frame {
     struct heads heads;
 } __attribute__((aligned(8)));
 
-/// End of the query, from the last eight octets of the name on. If the name is shorter, `last` begins with
-/// octets of the DNS header.
+/// The last eight octets of the name (for a short name, also of the DNS header), and the rest.
 struct tail {
     u64 last;
     u16 type, class;
@@ -74,7 +73,7 @@ struct tail {
 
 enum { LARGEST_PAYLOAD = 1232, LEAST_LIMIT = 512 };
 
-/// Ones' complement sum of 16-bit words; correct in either byte order.
+/// Ones' complement sum of 16-bit words, in either byte order.
 INLINE u16 folded(u64 sum) {
     sum = (sum & 0xFFFFFFFF) + (sum >> 32);
     sum = (sum & 0xFFFF) + (sum >> 16);

@@ -5,18 +5,17 @@
 #include "answer.h"
 #include <stddef.h>
 
-/// Descriptors of the program and its maps, each -1 if not open.
+/// -1 for a descriptor that is not open.
 struct bpf_answering {
     int maps[ANSWER_MAPS];
     int program;
 
-    /// Memory of the maps: the daemon writes the state and reads the hit counters.
     struct answer_state *state;
     uint64_t *hits;
     uint32_t entries;
 };
 
-/// Name of the failed item, such as "the BPF program".
+/// For example "the BPF program".
 typedef const char *bpf_failure;
 
 /// Creates maps for `entries` answers and loads the program.
@@ -29,10 +28,10 @@ void bpf_answering_close(struct bpf_answering *answering);
 
 /// Attaches the program to the ingress of the device until the returned descriptor is closed.
 ///
-/// Returns the descriptor, or a negated errno: EINVAL from kernels before 6.6.
+/// Returns a negated errno on failure: EINVAL from kernels before 6.6.
 int bpf_answering_attach(const struct bpf_answering *answering, int device);
 
-/// Returns the index of the loopback device, or a negated errno.
+/// Returns a negated errno on failure.
 int bpf_loopback_device(void);
 
 /// Adds or replaces an answer; returns -E2BIG if the map is full.
@@ -42,10 +41,10 @@ int bpf_loopback_device(void);
 int bpf_answering_put(const struct bpf_answering *answering, uint64_t key, struct answer *answer,
                       const uint8_t *name, const uint8_t *ttl_offsets, const uint8_t *sections);
 
-/// Removes an answer; returns 0, or a negated errno: -ENOENT if there is no answer with `key`.
+/// Removes an answer; returns 0, or a negated errno: -ENOENT without an answer.
 int bpf_answering_remove(const struct bpf_answering *answering, uint64_t key);
 
-/// Begin and end a change of the maps; during the change, the program answers no query.
+/// Begin and end a change, during which the program answers no query.
 void bpf_answering_begin(struct answer_state *state);
 void bpf_answering_end(struct answer_state *state);
 

@@ -13,17 +13,15 @@ enum {
 
     ANSWER_OPT_OCTETS = 11,
 
-    /// Octets for name, sections and OPT record. With this number, a map element and the header that
-    /// the kernel adds fill whole cache lines.
+    /// With the other fields and the kernel's header, fills whole cache lines.
     ANSWER_OCTETS = 768,
 
-    /// Indexes of the secrets: first one secret for each full 64-bit word of a name, then these
-    /// two.
+    /// The first secrets are for the full 64-bit words of a name.
     ANSWER_SECRET_OF_LAST = ANSWER_NAME_OCTETS / 8,
     ANSWER_SECRET_OF_TYPE,
     ANSWER_SECRETS,
 
-    /// Variant of an answer for all clients. Other variants are the DO and CD bits of the query.
+    /// Other variants are the DO and CD bits of the query.
     ANSWER_FOR_ALL = 0xFF,
 
     /// Bits of `answer_state.families`.
@@ -31,62 +29,59 @@ enum {
     ANSWER_IPV6 = 2
 };
 
-/// Identifiers of the maps, which the program contains as placeholders.
+/// Placeholders in the program.
 enum { ANSWER_MAP_STATE, ANSWER_MAP_ANSWERS, ANSWER_MAP_HITS, ANSWER_MAPS };
 
 struct answer_listener {
-    /// IP address in network byte order; IPv4 uses only the first element.
+    /// Network byte order; IPv4 uses only the first element.
     uint32_t address[4];
 
-    /// Port in network byte order.
+    /// Network byte order.
     uint16_t port;
 
-    /// IP version, 4 or 6.
+    /// 4 or 6.
     uint16_t family;
 };
 
-/// Only element of the state map, which the daemon writes.
+/// Only element of the state map.
 struct answer_state {
-    /// Address families of the clients that get answers; 0 disables all answers.
+    /// 0 disables all answers.
     uint32_t families;
     uint32_t listener_count;
 
-    /// Odd while the daemon changes answers, and different after each change. The program compares this
-    /// number before and after it reads an answer, because the kernel may reuse a replaced map element
-    /// while the program still reads it.
+    /// Odd while the daemon changes answers, and different after each change: the kernel may reuse
+    /// a replaced map element while the program still reads it.
     uint64_t sequence;
 
-    /// Secrets of the hash, set before any answer is added.
+    /// Set before any answer is added.
     uint64_t secrets[ANSWER_SECRETS];
     struct answer_listener listeners[ANSWER_LISTENERS];
 };
 
 /// Map element of an answer, with the part of the reply that follows the question.
 struct answer {
-    /// Time from which the TTLs count, and expiry of the answer, in nanoseconds of CLOCK_BOOTTIME.
+    /// Nanoseconds of CLOCK_BOOTTIME; the TTLs count from `stored_at`.
     uint64_t stored_at;
     uint64_t ends_at;
 
-    /// Index of the hit counter in the map of hits.
+    /// Index in the map of hits.
     uint32_t slot;
     uint16_t type;
     uint8_t variant;
     uint8_t name_count;
 
-    /// RCODE and AD bit of the reply.
+    /// RCODE and AD bit.
     uint16_t flags;
     uint16_t section_count;
 
-    /// Number of records in each section.
+    /// Records in each section.
     uint8_t counts[3];
     uint8_t ttl_count;
 
-    /// Offsets of the TTLs in the sections.
     uint16_t ttls[ANSWER_TTLS];
 
     /// Name in lower-case wire form, padded with 0 to `answer_words` 64-bit words; then the
-    /// sections; then an OPT record without DO. There are no gaps, so a typical answer needs two
-    /// cache lines.
+    /// sections; then an OPT record without DO.
     uint8_t octets[ANSWER_OCTETS];
 };
 
@@ -98,17 +93,16 @@ static inline __attribute__((always_inline)) uint64_t answer_lower(uint64_t octe
     return octets | ((~octets & (at_least_a ^ above_z) & 0x8080808080808080ULL) >> 2);
 }
 
-/// Number of 64-bit words for a name; the last word has at least one unused octet.
+/// Returns the 64-bit words for a name; the last word has at least one unused octet.
 static inline __attribute__((always_inline)) uint32_t answer_words(uint32_t name_count) {
     return name_count / 8 + 1;
 }
 
-/// Adds eight octets of the name, combined with the secret for their position, to the hash.
+/// Adds eight octets of the name with the secret for their position to the hash.
 ///
-/// NH (RFC 4418 section 5.2) over 32-bit halves, because BPF has no 128-bit products. The
-/// probability that an attacker can make two keys equal is at most 2^-32. If two keys are equal,
-/// the later answer replaces the earlier answer in the map, and a worker answers the other
-/// question.
+/// NH (RFC 4418 section 5.2) over 32-bit halves, because BPF has no 128-bit products. An attacker
+/// can make two keys equal with a probability of at most 2^-32; then one of the answers has no
+/// copy.
 static inline __attribute__((always_inline)) uint64_t answer_hash_step(uint64_t state,
                                                                        uint64_t octets,
                                                                        uint64_t secret) {
@@ -122,7 +116,6 @@ answer_hash_start(const struct answer_state *state, uint16_t type, uint8_t count
     return answer_hash_step(0, (uint32_t)type << 8 | count, state->secrets[ANSWER_SECRET_OF_TYPE]);
 }
 
-/// Returns the key of the answer to queries with the DO and CD bits of `variant`.
 static inline __attribute__((always_inline)) uint64_t answer_hash_end(uint64_t state,
                                                                       uint8_t variant) {
     return state + variant * 0xD6E8FEB86659FD93ULL;

@@ -9,17 +9,15 @@
 
 /// Loads libcurl, if it is not loaded; returns NULL, or the reason of a failure.
 ///
-/// The reason is valid until the next call on the same thread. May block on the disk. After a
-/// failure, a later call tries again.
+/// The reason is valid until the next call on the same thread. May block on the disk.
 const char *curl_library_load(void);
 
-/// Returns true after `curl_library_load` or another function has loaded libcurl.
 bool curl_library_is_loaded(void);
 
 /// Returns true if libcurl's `free` erases the block. For tests.
 bool curl_library_erases(void *block);
 
-/// Receives part of a body, or a header line; a result other than `size * count` aborts the transfer.
+/// A result other than `size * count` aborts the transfer.
 typedef size_t (*curl_data_callback)(char *data, size_t size, size_t count, void *owner);
 
 static inline CURLcode curl_easy_set_long(CURL *easy, CURLoption option, long value) {
@@ -38,7 +36,6 @@ static inline CURLcode curl_easy_set_list(CURL *easy, CURLoption option, struct 
     return curl_easy_setopt(easy, option, value);
 }
 
-/// Sets the callbacks for parts of the body and for header lines.
 static inline CURLcode curl_easy_set_data_callbacks(CURL *easy, curl_data_callback body,
                                                     curl_data_callback header, void *owner) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_WRITEDATA, owner);
@@ -56,14 +53,14 @@ static inline CURLcode curl_easy_set_socket_callbacks(CURL *easy, curl_opensocke
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close);
 }
 
-/// Sets the callback that runs before each transmission of the request.
+/// Runs before each transmission of the request.
 static inline CURLcode curl_easy_set_sending_callback(CURL *easy, curl_prereq_callback value,
                                                       void *owner) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_PREREQDATA, owner);
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
 }
 
-/// Sets the callback that runs for each new `SSL_CTX`.
+/// Runs for each new `SSL_CTX`.
 static inline CURLcode curl_easy_set_tls_callback(CURL *easy, curl_ssl_ctx_callback value,
                                                   void *owner) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, owner);
@@ -80,7 +77,6 @@ static inline CURLcode curl_easy_get_long(CURL *easy, CURLINFO info, long *value
     return curl_easy_getinfo(easy, info, value);
 }
 
-/// Returns the value of `CURLOPT_PRIVATE`.
 static inline void *curl_easy_get_owner(CURL *easy) {
     char *owner = NULL;
     return curl_easy_getinfo(easy, CURLINFO_PRIVATE, &owner) == CURLE_OK ? owner : NULL;
@@ -90,7 +86,7 @@ static inline CURLcode curl_easy_get_offset(CURL *easy, CURLINFO info, curl_off_
     return curl_easy_getinfo(easy, info, value);
 }
 
-/// Returns the connection's `SSL` object of OpenSSL, or NULL.
+/// Returns the `SSL` object of OpenSSL, or NULL.
 static inline void *curl_easy_get_tls(CURL *easy) {
     struct curl_tlssessioninfo *tls = NULL;
     if (easy == NULL || curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &tls) != CURLE_OK)
@@ -100,9 +96,8 @@ static inline void *curl_easy_get_tls(CURL *easy) {
 
 /// Replaces the query of `parsed` by the query of `text`; returns false if `text` must be parsed.
 ///
-/// `base` is the parsed URL up to and including the question mark. A query with `%` must be parsed,
-/// because libcurl changes escaped octets to lower case. A query with `#` must be parsed, because
-/// `#` ends the query.
+/// `base` is the parsed URL with the question mark. libcurl changes escaped octets to lower case,
+/// and `#` ends the query.
 static inline bool curl_url_set_query(CURLU *parsed, const char *base, const char *text) {
     const size_t length = strlen(base);
     if (parsed == NULL || strncmp(text, base, length) != 0)

@@ -5,7 +5,6 @@
 #include <curl/curl.h>
 #include <stdbool.h>
 
-/// Records a socket of libcurl.
 void curl_output_opened(int socket);
 
 /// Discards the buffered octets of a socket, which is closed next.
@@ -13,9 +12,8 @@ void curl_output_closed(int socket);
 
 /// Adds an output buffer to the connection that sends the request of `easy`; idempotent.
 ///
-/// The local port, and the address and port of the peer, identify the socket of the connection.
-/// No buffer is added if no recorded socket matches, or if the connection has no TLS.
+/// The ports and `peer` identify the socket. Adds nothing without a match or without TLS.
 void curl_output_buffer(CURL *easy, const char *peer, int peer_port, int local_port);
 
-/// Sends the octets of all buffers; returns false if the send buffer of a socket is full.
+/// Returns false if the send buffer of a socket is full.
 bool curl_output_send(void);

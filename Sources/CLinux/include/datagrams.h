@@ -4,7 +4,7 @@
 #pragma once
 #include <stddef.h>
 
-/// `struct mmsghdr`, which <sys/socket.h> declares only with _GNU_SOURCE.
+/// Declared in <sys/socket.h> only with _GNU_SOURCE.
 struct datagram_header {
     void *name;
     unsigned int name_octets;
@@ -28,12 +28,12 @@ int datagrams_send(int fd, struct datagram_header *headers, unsigned int count);
 /// Makes the kernel report destination addresses; returns 0 or a negated errno.
 int datagrams_report_destination(int fd, int is_ipv6);
 
-/// Disables fragmentation and path MTU discovery; returns 0 or a negated errno.
+/// Disables fragmentation and path MTU discovery, against forged messages (RFC 9715 §3.1).
 ///
-/// Forged "too big" messages then have no effect (RFC 9715 §3.1).
+/// Returns 0 or a negated errno.
 int datagrams_never_fragment(int fd, int is_ipv6);
 
-/// Sets the sizes of both buffers, above the system limit if permitted; returns the receive buffer size.
+/// Sets both buffer sizes, above the system limit if permitted; returns the receive buffer size.
 int datagrams_raise_buffers(int fd, int octets);
 
 /// Closes the socket; its descriptor then refers to /dev/null.
@@ -41,11 +41,11 @@ int datagrams_raise_buffers(int fd, int octets);
 /// Returns 0 or a negated errno; after an error the socket is open.
 int datagrams_replace_with_null(int fd);
 
-/// Returns 1 if the receive buffer has a datagram, 0 otherwise.
+/// Returns 1 if the receive buffer has a datagram.
 int datagrams_are_unread(int fd);
 
-/// Number of processors that this process may use, at least 1.
+/// Returns the number of processors that this process may use, at least 1.
 int processors_allowed(void);
 
-/// Octets of the control buffer: one packet-info message of either family.
+/// One packet-info message of either family.
 enum { DATAGRAM_CONTROL_OCTETS = 64 };

@@ -11,53 +11,45 @@ int linux_eventfd_signal(int fd);
 
 int linux_timerfd(void);
 
-/// Arms a timerfd for an instant of CLOCK_BOOTTIME; each expiry is a new edge for epoll(7).
+/// Arms a timerfd for an instant of CLOCK_BOOTTIME, possibly in the past.
 ///
-/// An instant in the past expires immediately.
+/// Each expiry is a new edge for epoll(7).
 int linux_timerfd_set(int fd, uint64_t microseconds);
 
 int linux_accept(int fd);
 
 /// Returns 1 if the kernel has repeated a segment of a TCP socket, and the peer has acknowledged
 /// nothing for about `milliseconds`; otherwise 0.
-///
-/// A working connection can have unacknowledged segments, because they are younger than a round trip;
-/// the kernel has not yet repeated these segments.
 int linux_is_unacknowledged(int fd, uint32_t milliseconds);
 
-/// Returns a descriptor that receives `count` signals, which all threads must block (signalfd(2)).
+/// Opens a descriptor for `count` signals, which all threads must block (signalfd(2)).
 int linux_signalfd(const int *signals, int count);
 
-/// Returns the next signal; -1 if no signal is pending.
+/// Returns -1 if no signal is pending.
 int linux_signalfd_next(int fd);
 
 /// Names the calling thread; `name` has at most 15 octets.
 int linux_name_thread(const char *name);
 
-/// Unblocks, in the calling thread, the signal that `linux_join_interrupting` sends.
+/// Unblocks the signal of `linux_join_interrupting` in the calling thread.
 int linux_allow_interrupts(void);
 
-/// Interrupts the blocking system calls of a thread (pthread_t), and joins the thread.
-///
-/// Returns 0 or an error number.
+/// Interrupts the system calls of a thread (pthread_t), and joins it; returns 0 or an error number.
 int linux_join_interrupting(unsigned long thread);
 
 /// Forbids core dumps, new privileges, and access by other processes of the user.
 int linux_close_process(void);
 
 /// Opens /dev/null for each standard descriptor that is closed; `access` is O_RDWR or O_RDONLY.
-///
-/// Returns -1 and errno on failure.
 int linux_open_standard_descriptors(int access);
 
 /// Keeps only CAP_NET_BIND_SERVICE in the calling thread and its later threads (capset(2)).
 int linux_drop_capabilities(void);
 
-/// Sets the mode and group of a socket file that this process has bound.
+/// Sets the mode and group ((gid_t)-1 for no change) of a socket file that this process has bound.
 ///
-/// If `group` is (gid_t)-1, the group does not change. Fails if the path is a symbolic link or
-/// another file, which the owner of the directory may have created. Returns 0, or a negative value
-/// and an error in errno: -2 if the group cannot be changed, -1 for all other errors.
+/// Fails for a symbolic link or another file, which the owner of the directory may have created.
+/// Returns 0, -2 if the group cannot be changed, or -1 for all other errors.
 int linux_set_socket_file(const char *path, uint32_t mode, uint32_t group);
 
 /// Reads SO_PEERCRED of a Unix stream socket.

@@ -4,7 +4,7 @@
 #pragma once
 #include <stdint.h>
 
-/// Constants of the kernel; network.c asserts their values.
+/// Kernel constants, checked in network.c.
 enum {
     ROUTE_NEW_LINK = 16,
     ROUTE_DELETED_LINK = 17,
@@ -48,19 +48,18 @@ enum {
     ROUTE_FLAG_CLONED = 0x200
 };
 
-/// Opens a socket for events of interfaces, addresses and default routes; a filter drops other
-/// routes.
+/// Opens a socket for events of interfaces, addresses and default routes.
 int linux_route_events(void);
 
 int linux_route_requests(void);
 
-/// Opens a socket for options of router advertisements that the kernel leaves to programs.
+/// Opens a socket for router advertisement options that the kernel leaves to programs.
 int linux_router_options(void);
 
-/// Opens a descriptor that becomes readable when the wall clock is set or the machine resumes.
+/// Becomes readable when the wall clock is set or the machine resumes.
 ///
 /// Then read(2) fails with ECANCELED, and re-arms the timer.
 int linux_clock_changes(void);
 
-/// Returns 1 if the wall clock is synchronised, 0 if not, -1 if unknown.
+/// Returns 1, 0, or -1 if unknown.
 int linux_clock_is_synchronised(void);

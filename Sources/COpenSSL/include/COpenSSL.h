@@ -13,14 +13,12 @@
 
 /// Loads OpenSSL, if it is not loaded; returns NULL, or the reason of a failure.
 ///
-/// The reason is valid until the next call on the same thread. May block on the disk. After a
-/// failure, a later call tries again.
+/// The reason is valid until the next call on the same thread. May block on the disk.
 const char *openssl_library_load(void);
 
-/// Returns true after `openssl_library_load` or another function has loaded OpenSSL.
 bool openssl_library_is_loaded(void);
 
-/// Returns true if the connection uses HTTP/2, as negotiated with ALPN (RFC 7301).
+/// Returns true if ALPN (RFC 7301) negotiated HTTP/2.
 static inline bool tls_uses_http2(const void *connection) {
     const unsigned char *name = NULL;
     unsigned length = 0;

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of libhiredis that encode commands and decode replies. The library is loaded on demand, and its
-// network client is not used.
+// Functions of libhiredis that encode commands and decode replies, loaded on demand.
 #pragma once
 #include <hiredis/hiredis.h>
 
-/// Maximum number of arguments of a command.
 #define REDIS_MAXIMUM_ARGUMENTS 32
 
-/// Loads the library; returns NULL, or the reason why it cannot be loaded.
+/// Returns NULL, or the reason of a failure.
 const char *redis_load(void);
 
 /// Formats a command; `octets` has the arguments one after another, with their `lengths`.
@@ -22,12 +20,10 @@ redisReader *redis_reader_create(void);
 
 void redis_reader_free(redisReader *reader);
 
-/// Appends octets to the reader's input; returns false if memory runs out.
+/// Returns false if memory runs out.
 int redis_reader_feed(redisReader *reader, const void *octets, size_t count);
 
-/// Moves the next complete reply to `*reply`; returns false if the input is invalid.
-///
-/// If there is no complete reply, `*reply` is NULL.
+/// Moves the next complete reply to `*reply`, or NULL; returns false if the input is invalid.
 int redis_reader_reply(redisReader *reader, redisReply **reply);
 
 void redis_free_reply(redisReply *reply);

@@ -10,9 +10,7 @@
 
 /// Loads libsystemd, if it is not loaded; returns NULL, or the reason of a failure.
 ///
-/// The reason is valid until the next call on the same thread. May block on the disk. After a
-/// failure, a later call tries again.
+/// The reason is valid until the next call on the same thread. May block on the disk.
 const char *systemd_library_load(void);
 
-/// Returns true after `systemd_library_load` or another function has loaded libsystemd.
 bool systemd_library_is_loaded(void);

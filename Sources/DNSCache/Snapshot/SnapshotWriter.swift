@@ -41,7 +41,7 @@ package struct SnapshotWriter {
         self.digests = digests
     }
 
-    /// Nil at the end.
+    /// Returns the next octets of the file; nil at the end.
     package mutating func next(_ serverName: (UInt16) -> String) -> [UInt8]? {
         switch phase {
         case .header:

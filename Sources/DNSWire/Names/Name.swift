@@ -2,8 +2,8 @@
 
 /// Absolute domain name in wire form, in its original letter case.
 ///
-/// Comparison ignores the case of ASCII letters (RFC 4343 §3). A label may contain any octet (RFC
-/// 2181 §11).
+/// Comparison ignores the case of ASCII letters (RFC 4343 §3). A label may contain any octet
+/// (RFC 2181 §11).
 package struct Name: Sendable {
     /// Wire form, at most 255 octets: each label (1...63 octets) after its length, then a zero.
     package let octets: [UInt8]

@@ -11,7 +11,7 @@ struct NamesInside {
         case rest
     }
 
-    /// Nil if names in this type cannot be compressed.
+    /// Creates the layout of `type`; nil if names in this type cannot be compressed.
     init?(type: RecordType, recordClass: RecordClass) {
         switch (type.rawValue, recordClass) {
         case (3, _), (4, _), (7, _), (8, _), (9, _):  // MD MF MB MG MR

@@ -11,7 +11,7 @@ package struct Record: Hashable, Sendable {
 
     package let data: RecordData
 
-    /// `data` must be valid for `type`.
+    /// Creates a record; `data` must be valid for `type`.
     package init(
         name: Name,
         type: RecordType,

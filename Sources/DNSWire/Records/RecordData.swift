@@ -31,7 +31,7 @@ package enum RecordData: Hashable, Sendable {
 // MARK: - Reading
 
 extension RecordData {
-    /// Nil for SVCB, HTTPS and opaque data.
+    /// Type that the data determines; nil for SVCB, HTTPS and opaque data.
     package var impliedType: RecordType? {
         switch self {
         case .a: .a
@@ -106,8 +106,8 @@ extension RecordData {
             let priority = try reader.uint16()
             let weight = try reader.uint16()
             let port = try reader.uint16()
-            // Senders must not compress the name, but receivers must decompress it (RFC 2782, RFC
-            // 3597 §4).
+            // Senders must not compress the name, but receivers must decompress it
+            // (RFC 2782, RFC 3597 §4).
             let target = try reader.name()
             self = .srv(priority: priority, weight: weight, port: port, target: target)
         case (.svcb, .in), (.https, .in): self = .svcb(try ServiceBinding(parsing: &reader))

@@ -58,6 +58,7 @@ extension SOA {
 // MARK: - Conformances
 
 extension SOA: CustomStringConvertible {
+    /// Text as in zone files (RFC 1035 §5).
     package var description: String {
         "\(primary) \(mailbox) \(serial) \(refresh) \(retry) \(expire) \(minimum)"
     }

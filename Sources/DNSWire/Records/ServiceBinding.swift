@@ -62,7 +62,7 @@ extension ServiceBinding {
     package var isAlias: Bool { priority == 0 }
     package func value(of key: ServiceKey) -> [UInt8]? { parameters.first { $0.key == key }?.value }
 
-    /// Nil if the parameter is missing or malformed.
+    /// Returns the addresses of a hint; nil if the parameter is missing or malformed.
     package func addresses(of key: ServiceKey) -> [IPAddress]? {
         parameters.first { $0.key == key }?.addresses
     }
@@ -126,7 +126,7 @@ extension ServiceBinding {
         }
     }
 
-    /// The target is not compressed (RFC 9460 §2.2).
+    /// Appends the wire form; the target is not compressed (RFC 9460 §2.2).
     func append(to octets: inout [UInt8]) {
         octets.append(bigEndian: priority)
         octets.append(contentsOf: target.octets)

@@ -196,7 +196,7 @@ final class CacheFile {
         }
     }
 
-    /// The path in the settings may be wrong.
+    /// Leaves the file unchanged from now on, because the path in the settings may be wrong.
     private func refuse() {
         isOther = true
         fail(

@@ -46,7 +46,7 @@ struct Components {
         self.init(sources, sources.plan.routing(), in: dependencies, succeeding: old)
     }
 
-    /// A thread creates the routes, because 100,000 routes take about 1 s.
+    /// Creates the components; a thread creates the routes, because 100,000 routes take about 1 s.
     static func make(
         _ settings: SettledRoutes,
         in dependencies: Dependencies,
@@ -62,7 +62,7 @@ struct Components {
         return Components(sources, routing, in: dependencies, succeeding: old)
     }
 
-    /// A missing libcurl fails the reload; otherwise, the first request would end the process.
+    /// Loads libcurl before a reload is accepted: the first request could end the process.
     private static func loadLibrary() async throws(StartError) {
         if let reason = try await onThread("http-load", { HTTPClient.load() }) {
             throw .library(reason)
@@ -185,7 +185,7 @@ package enum StartError: Error, CustomStringConvertible {
         if case .listen(_, let error) = self { error.isInterfaceMissing } else { false }
     }
 
-    /// 78 (`EX_CONFIG`) if a restart cannot help; otherwise 1.
+    /// Exit code: 78 (`EX_CONFIG`) if a restart cannot help; otherwise 1.
     package var exitCode: Int32 {
         switch self {
         case .listen(_, let error): error.isForbidden ? 78 : 1

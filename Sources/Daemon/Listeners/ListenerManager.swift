@@ -78,7 +78,7 @@ final class ListenerManager {
 
     // MARK: - Opening
 
-    /// Must be called once, before `bind`.
+    /// Takes the sockets from systemd; must be called once, before `bind`.
     func takePassed() throws(StartError) {
         do throws(SocketError) {
             passed = try ServiceManager.sockets()
@@ -218,7 +218,7 @@ final class ListenerManager {
         }
     }
 
-    /// Closes the addresses if no thread can be created.
+    /// Starts to answer on the bound addresses; closes them if no thread can be created.
     func serve(_ bound: Bound, by handlers: Handlers) throws(StartError) {
         guard !bound.places.isEmpty else { return waiting = bound.waiting }
         let recentCapacity = RecentQueries.capacity(
@@ -342,7 +342,7 @@ final class ListenerManager {
         return gone.compactMap(\.server)
     }
 
-    /// `status` lists them in the order of the settings.
+    /// Sorts listeners in the order of the settings, for `status`.
     private func sorted(_ places: [Place], _ settings: Settings) -> [Place] {
         settings.listen.compactMap { address in places.first { $0.wanted.isSame(as: address) } }
             + places.filter { !settings.listen.contains(where: $0.wanted.isSame) }

@@ -250,7 +250,7 @@ private final class OneQuestion: DatagramReceiving {
         self.open = open
     }
 
-    /// A retry uses the same port, and so reaches the same worker.
+    /// Sends the query; a retry uses the same port, and so reaches the same worker.
     func ask(_ target: SocketAddress) {
         do throws(SocketError) {
             if socket == nil { socket = try open(target, self) }

@@ -194,7 +194,7 @@ extension Daemon {
         }
     }
 
-    /// An address that already failed before the reload is no error.
+    /// Binds new metrics addresses; an address that already failed before the reload is no error.
     private func bindMetrics(_ settings: MetricsSettings) throws(StartError) -> ScrapePoints.Bound {
         let bound = scrapePoints.bind(settings)
         if let error = scrapePoints.firstNewError(in: bound) { throw .metrics(error) }
@@ -281,7 +281,7 @@ extension Daemon {
         return sweep
     }
 
-    /// A stopping daemon waits for the sweep before it writes the snapshot.
+    /// Runs the sweep; a stopping daemon waits for the sweep before it writes the snapshot.
     private func finish(_ sweep: CacheSweep) async -> Int {
         let clocks = components.clocks
         let task = ServiceLoop.task { await sweep.finish(clocks) }

@@ -13,7 +13,7 @@ struct PreparedReload: Sendable {
     /// A longer reply would block the service loop.
     private static let listedChanges = 1_000
 
-    /// A thread compares the settings, because they may have 100,000 routes.
+    /// Compares the settings on a separate thread, because they may have 100,000 routes.
     @ServiceLoop
     static func make(
         _ wanted: Settings,

@@ -221,7 +221,7 @@ extension UsageFile {
             && !version.isEmpty && version.allSatisfy { 48...57 ~= $0 }
     }
 
-    /// 64-bit FNV-1a, which detects torn writes and edits, but not an attack.
+    /// Returns a 64-bit FNV-1a hash, which detects torn writes and edits, but not an attack.
     private nonisolated static func checksum(_ octets: [UInt8]) -> String {
         let hash = octets.reduce(UInt64(0xCBF2_9CE4_8422_2325)) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01B3

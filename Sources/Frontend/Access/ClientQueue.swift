@@ -10,7 +10,7 @@ struct ClientQueue<Element> {
 
         init(_ client: ClientNetwork) { self.client = client }
 
-        /// Swift does not check the exclusive access to a local variable at run time.
+        /// Calls `body` with a local variable, which Swift does not check at run time.
         func change<Result>(
             _ body: (inout FirstInFirstOut<Element>) -> Result
         ) -> Result {

@@ -50,7 +50,7 @@ package final class QueryHandler {
         self.clocks = clocks
     }
 
-    /// Pending queries keep the old resolver.
+    /// Replaces the resolver for new queries; pending queries keep the old resolver.
     package func use(_ resolver: Resolver) { self.resolver = resolver }
 
     package enum Immediate {
@@ -168,7 +168,7 @@ package final class QueryHandler {
 
     // MARK: - Without waiting
 
-    /// During the call, a local variable holds the array, to avoid checks of exclusive access.
+    /// Calls `body` with `scratch` in a local variable, to avoid checks of exclusive access.
     private func withScratch<Value>(_ body: (inout MutableRawSpan) -> Value) -> Value {
         var octets: [UInt8] = []
         swap(&octets, &scratch)
@@ -188,7 +188,7 @@ package final class QueryHandler {
         }
     }
 
-    /// The answer may have arrived since the first lookup.
+    /// Looks up the query again, because the answer may have arrived since the first lookup.
     private func cachedReply(_ plain: PlainQuery, _ origin: QueryOrigin) -> [UInt8]? {
         let limit = limit(plain, origin)
         let hit = withScratch { buffer in
@@ -238,7 +238,7 @@ package final class QueryHandler {
         begin(open.plain, open.origin, resolved)
     }
 
-    /// The caller renders the reply with ``render(_:_:)``.
+    /// Resolves a query; the caller renders the reply with ``render(_:_:)``.
     func find(_ open: Open, _ completion: consuming Completion<Resolution>) {
         let resolved = completion.after { [self] (resolution: Resolution, completion) in
             finished()
@@ -334,7 +334,7 @@ package final class QueryHandler {
         return length
     }
 
-    /// `scratch` contains the reply, or the query if the caller renders the reply later.
+    /// Counts and records a query; `scratch` has its reply, or the query before its rendering.
     private func note(
         _ resolution: Resolution,
         _ plain: PlainQuery,

@@ -17,7 +17,7 @@ enum QueryValidation {
         if case .query(_, let isProven) = self { isProven } else { false }
     }
 
-    /// `buffer` has capacity for a short reply.
+    /// Validates a message; `buffer` has capacity for a short reply.
     init(at buffer: inout MutableRawSpan, count: Int, from clientContext: ClientContext) {
         do throws(QueryFault) {
             var facts = try QueryFacts(checking: buffer.bytes.extracting(0..<count))

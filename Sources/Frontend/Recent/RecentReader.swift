@@ -22,7 +22,7 @@ package struct RecentReader {
         for queries in recent { places[ObjectIdentifier(queries)] = queries.ring.written }
     }
 
-    /// For a new ring, returns all records.
+    /// Returns the new records of all rings, and all records of a new ring.
     package mutating func news(of recent: [RecentQueries]) -> News {
         var news = News()
         var places: [ObjectIdentifier: UInt64] = [:]

@@ -72,7 +72,7 @@ struct StreamOutput {
     /// Space for a reply of maximum length.
     var hasRoom: Bool { octets.count - count >= 2 + Self.longestReply }
 
-    /// `append` commits the reply.
+    /// Calls `body` with the free space for the next reply, which `append` then commits.
     mutating func withRoom<Result>(_ body: (inout MutableRawSpan) -> Result) -> Result {
         octets.withMutableRawSpan(from: count + 2, body)
     }

@@ -35,7 +35,7 @@ package final class TCPBatch {
 
     var hasMessage: Bool { input.hasMessage }
 
-    /// ``hasMessage`` must be false.
+    /// Reads the next octets; ``hasMessage`` must be false.
     func read(from stream: StreamConnection) throws(SocketError) -> Int? {
         try input.read(from: stream)
     }

@@ -7,7 +7,7 @@ struct TCPDeadlines {
     /// Nil if no reply waits.
     var writing: Instant?
 
-    /// `idleUntil` is nil while a query or a reply is pending.
+    /// Returns the next deadline; `idleUntil` is nil while a query or a reply is pending.
     func due(
         isReading: Bool,
         idleUntil: Instant?

@@ -133,7 +133,7 @@ final class TCPSession {
         handler.sessions.update(self, by: change)
     }
 
-    /// A client that closed only its sending side gets all answers.
+    /// Ends a session without pending replies, so that a half-closed client gets all answers.
     private func endIfDone() {
         guard !isReading, isIdle else { return }
         alarm.set(nil)

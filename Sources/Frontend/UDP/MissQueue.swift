@@ -250,7 +250,7 @@ package final class MissQueue: Sendable {
 }
 
 extension Array {
-    /// `removeAll(keepingCapacity: true)` would take 160 instructions.
+    /// Removes all elements; `removeAll(keepingCapacity: true)` would take 160 instructions.
     mutating func empty() { while popLast() != nil {} }
 }
 
